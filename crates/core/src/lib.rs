@@ -1,1 +1,56 @@
-//! Skeleton.
+//! The heart of beads-rs. Pure: no file, socket, clock, randomness or map with random order.
+//!
+//! A [`State`] is a join-semilattice: replicas meet by [`State::join`] and by nothing else. An operation
+//! reads a [`Catalog`] (a state with its indexes) and answers with a [`Delta`], a small state of its own.
+
+pub mod canonical;
+pub mod field;
+pub mod limits;
+pub mod snapshot;
+
+mod actor;
+mod bead;
+mod body;
+mod claim;
+mod clock;
+mod decode;
+mod deletion;
+mod delta;
+mod edge;
+mod encode;
+mod error;
+mod id;
+mod join;
+mod line;
+mod lineage;
+mod names;
+mod note;
+mod prefix;
+mod register;
+mod stamp;
+mod state;
+mod timestamp;
+
+pub use actor::Actor;
+pub use bead::{Bead, Field, Patch};
+pub use claim::Claim;
+pub use clock::Clock;
+pub use decode::Decoded;
+pub use deletion::Deletion;
+pub use delta::Delta;
+pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
+pub use error::{Error, Result};
+pub use field::{
+    BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
+};
+pub use id::BeadId;
+pub use join::Touched;
+pub use lineage::Lineage;
+pub use names::Names;
+pub use note::{Note, NoteId, Slot};
+pub use prefix::{Prefix, PrefixRegister};
+pub use register::Register;
+pub use snapshot::Snapshot;
+pub use stamp::{Mark, Stamp};
+pub use state::State;
+pub use timestamp::Timestamp;

@@ -1,0 +1,62 @@
+//! Who did it (§4.5).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_ACTOR_BYTES;
+use crate::{Error, Result};
+
+/// A non-empty name on one line. Ordered bytewise, which is how ties between equal stamps are broken.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Actor(Arc<str>);
+
+impl Actor {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for Actor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text.trim().is_empty() {
+            return Err(Error::invalid("actor", "it is empty"));
+        }
+        if text.len() > MAX_ACTOR_BYTES {
+            return Err(Error::invalid("actor", format!("it is longer than {MAX_ACTOR_BYTES} bytes")));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(Error::invalid("actor", "it has control characters"));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl TryFrom<String> for Actor {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Actor> for String {
+    fn from(actor: Actor) -> Self {
+        actor.as_str().to_owned()
+    }
+}
+
+impl std::fmt::Display for Actor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Actor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}

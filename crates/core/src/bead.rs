@@ -1,0 +1,252 @@
+//! A bead: its registers, its notes, and perhaps its deletion. And a patch: the part of a bead that one write
+//! touched.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::canonical::to_canonical;
+use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, Value};
+use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
+
+/// The registers that hold a single field, named once. `status` and the claim hold groups and stand beside them.
+macro_rules! for_each_single_register {
+    ($callback:ident) => {
+        $callback! {
+            title: Title = Title,
+            description: Text = Description,
+            priority: Priority = Priority,
+            kind: BeadType = Type,
+            labels: Labels = Labels,
+            design: Text = Design,
+            acceptance_criteria: Text = AcceptanceCriteria,
+            external_ref: Line = ExternalRef,
+            source_repo: Line = SourceRepo,
+            estimated_minutes: Option<Estimate> = EstimatedMinutes,
+            due_at: Option<Timestamp> = DueAt,
+            defer_until: Option<Timestamp> = DeferUntil,
+            metadata: Metadata = Metadata,
+        }
+    };
+}
+
+macro_rules! define_bead {
+    ($($field:ident: $ty:ty = $name:ident,)*) => {
+        /// The names under which registers stand in `_v`, in conflicts and in `bd blame`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Field {
+            $($name,)*
+            Status,
+            Assignee,
+            AssigneeExpires,
+        }
+
+        impl Field {
+            pub const ALL: &'static [Self] =
+                &[$(Self::$name,)* Self::Status, Self::Assignee, Self::AssigneeExpires];
+        }
+
+        /// A whole bead. Everything that can be set later is a register; what a birth fixes is in the
+        /// [`Lineage`](crate::Lineage).
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Bead {
+            $(pub $field: Register<$ty>,)*
+            pub status: Register<StatusGroup>,
+            pub claim: Claim,
+            pub notes: BTreeMap<NoteId, Arc<Note>>,
+            pub deletion: Option<Deletion>,
+            pub created_on_branch: Line,
+        }
+
+        /// What one write did to one bead.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct Patch {
+            $(pub $field: Option<Register<$ty>>,)*
+            pub status: Option<Register<StatusGroup>>,
+            pub claim: Option<Claim>,
+            pub notes: Vec<Arc<Note>>,
+            pub deletion: Option<Deletion>,
+            pub created_on_branch: Line,
+        }
+
+        impl Bead {
+            /// The mark of the last write to a register.
+            pub fn mark(&self, field: Field) -> &Mark {
+                match field {
+                    $(Field::$name => &self.$field.mark,)*
+                    Field::Status => &self.status.mark,
+                    Field::Assignee => &self.claim.mark,
+                    Field::AssigneeExpires => &self.claim.expires_mark,
+                }
+            }
+
+            /// Takes what is newer in `patch`. A superseded deletion is dropped: it can never win again.
+            pub(crate) fn join(&mut self, patch: &Patch) {
+                $(if let Some(register) = &patch.$field {
+                    self.$field.join(register, |value| {
+                        let body = Body { $field: value.stored(), ..Body::default() };
+                        to_canonical(&body)
+                    });
+                })*
+                if let Some(register) = &patch.status {
+                    self.status.join(register, status_bytes);
+                }
+                if let Some(claim) = &patch.claim {
+                    self.claim.join(claim, claim_bytes);
+                }
+                for note in &patch.notes {
+                    insert_note(&mut self.notes, note);
+                }
+                if patch.deletion > self.deletion {
+                    self.deletion.clone_from(&patch.deletion);
+                }
+                if patch.created_on_branch > self.created_on_branch {
+                    self.created_on_branch = patch.created_on_branch.clone();
+                }
+                if self.is_live() {
+                    self.deletion = None;
+                }
+            }
+        }
+
+        impl Patch {
+            /// The whole bead, if every register is there: only then can a patch be a birth.
+            pub(crate) fn into_bead(self) -> Option<Bead> {
+                let mut bead = Bead {
+                    $($field: self.$field?,)*
+                    status: self.status?,
+                    claim: self.claim?,
+                    notes: BTreeMap::new(),
+                    deletion: self.deletion,
+                    created_on_branch: self.created_on_branch,
+                };
+                for note in &self.notes {
+                    insert_note(&mut bead.notes, note);
+                }
+                if bead.is_live() {
+                    bead.deletion = None;
+                }
+                Some(bead)
+            }
+
+            pub(crate) fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
+                let singles = [$((Field::$name, self.$field.as_ref().map(|register| &register.mark)),)*];
+                let groups = [
+                    (Field::Status, self.status.as_ref().map(|register| &register.mark)),
+                    (Field::Assignee, self.claim.as_ref().map(|claim| &claim.mark)),
+                    (Field::AssigneeExpires, self.claim.as_ref().map(|claim| &claim.expires_mark)),
+                ];
+                singles.into_iter().chain(groups).filter_map(|(field, mark)| Some((field, mark?)))
+            }
+
+            pub(crate) fn write_singles(&self, body: &mut Body) {
+                $(body.$field = self.$field.as_ref().and_then(|register| register.value.stored());)*
+            }
+
+            /// Takes the single registers out of a line; `mark` says which are there and since when.
+            /// `Err` names a register that may not be empty but is.
+            pub(crate) fn read_singles(
+                &mut self,
+                body: &mut Body,
+                mark: impl Fn(Field) -> Option<Mark>,
+            ) -> Result<(), Field> {
+                $(
+                    let stored = body.$field.take();
+                    if let Some(mark) = mark(Field::$name) {
+                        let value = Value::restored(stored).ok_or(Field::$name)?;
+                        self.$field = Some(Register::new(mark, value));
+                    } else if stored.is_some() {
+                        return Err(Field::$name);
+                    }
+                )*
+                Ok(())
+            }
+        }
+
+        impl From<&Bead> for Patch {
+            fn from(bead: &Bead) -> Self {
+                Self {
+                    $($field: Some(bead.$field.clone()),)*
+                    status: Some(bead.status.clone()),
+                    claim: Some(bead.claim.clone()),
+                    notes: bead.notes.values().cloned().collect(),
+                    deletion: bead.deletion.clone(),
+                    created_on_branch: bead.created_on_branch.clone(),
+                }
+            }
+        }
+    };
+}
+
+for_each_single_register!(define_bead);
+
+impl Bead {
+    /// The latest write that keeps a bead alive. A lease renewal does not count: a renewal belongs to its claim and
+    /// vanishes when a later claim wins, so counting it would let the order of merges decide over life and death.
+    fn last_sign_of_life(&self) -> (crate::Stamp, &crate::Actor) {
+        let registers = Field::ALL
+            .iter()
+            .filter(|field| **field != Field::AssigneeExpires)
+            .map(|field| self.mark(*field))
+            .map(|mark| (mark.at(), mark.by()));
+        let notes = self.notes.values().map(|note| (note.at, &note.author));
+        registers.chain(notes).max().expect("a bead has registers")
+    }
+
+    /// Not deleted, or touched strictly after the deletion.
+    pub fn is_live(&self) -> bool {
+        match &self.deletion {
+            None => true,
+            Some(deletion) => self.last_sign_of_life() > (deletion.mark.at(), deletion.mark.by()),
+        }
+    }
+
+    /// The greatest register mark: `_at` and `_by` of the bead's line.
+    pub fn top_mark(&self) -> &Mark {
+        Field::ALL.iter().map(|field| self.mark(*field)).max().expect("a bead has registers")
+    }
+
+    /// The newest register or note: `updated_at` and `updated_by`.
+    pub fn updated(&self) -> Mark {
+        let newest_note = self.notes.values().map(|note| note.mark()).max();
+        newest_note.into_iter().chain([self.top_mark().clone()]).max().expect("one is there")
+    }
+
+    /// Every stamp a deletion has to beat.
+    pub fn stamps(&self) -> impl Iterator<Item = crate::Stamp> + '_ {
+        let registers = Field::ALL.iter().map(|field| self.mark(*field).at());
+        let deletion = self.deletion.iter().map(|deletion| deletion.mark.at());
+        registers.chain(self.notes.values().map(|note| note.at)).chain(deletion)
+    }
+
+    /// Notes in reading order.
+    pub fn notes_in_order(&self) -> Vec<&Arc<Note>> {
+        let mut notes: Vec<_> = self.notes.values().collect();
+        notes.sort_by(|a, b| a.order().cmp(&b.order()));
+        notes
+    }
+}
+
+fn insert_note(notes: &mut BTreeMap<NoteId, Arc<Note>>, note: &Arc<Note>) {
+    match notes.get_mut(&note.id) {
+        None => {
+            notes.insert(note.id.clone(), note.clone());
+        }
+        Some(present) if to_canonical(note) > to_canonical(present) => *present = note.clone(),
+        Some(_) => {}
+    }
+}
+
+fn status_bytes(group: &StatusGroup) -> Vec<u8> {
+    let mut body = Body::default();
+    body.put_status(group);
+    to_canonical(&body)
+}
+
+fn claim_bytes(claim: &Claim) -> Vec<u8> {
+    let body = Body { assignee: claim.assignee.clone(), assignee_expires: claim.expires, ..Body::default() };
+    to_canonical(&body)
+}

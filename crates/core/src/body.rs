@@ -1,0 +1,213 @@
+//! How a bead stands in a line: the same shape in `state.jsonl`, inside a tombstone, and (for the registers a
+//! write touched) in the journal.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::field::{
+    BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value,
+};
+use crate::{Actor, Bead, BeadId, Claim, Field, Mark, Note, Patch, Register, Stamp, Timestamp};
+
+/// Fields in byte order of their names, which is the order of the encoding. Empty ones are left out.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Body {
+    #[serde(rename = "_at", skip_serializing_if = "Option::is_none")]
+    pub at: Option<Stamp>,
+    #[serde(rename = "_by", skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    #[serde(rename = "_v", skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<FieldName, Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acceptance_criteria: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Actor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee_expires: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub born: Option<BeadId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_on_branch: Option<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_reason: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Actor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_on_branch: Option<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defer_until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_minutes: Option<Estimate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_ref: Option<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<BeadId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Arc<Note>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_repo: Option<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Title>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<BeadType>,
+}
+
+/// A [`Field`] ordered by its name, because `_v` is an object with sorted keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct FieldName(pub Field);
+
+impl Ord for FieldName {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.name().cmp(other.0.name())
+    }
+}
+
+impl PartialOrd for FieldName {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Field {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Description => "description",
+            Self::Priority => "priority",
+            Self::Type => "type",
+            Self::Labels => "labels",
+            Self::Design => "design",
+            Self::AcceptanceCriteria => "acceptance_criteria",
+            Self::ExternalRef => "external_ref",
+            Self::SourceRepo => "source_repo",
+            Self::EstimatedMinutes => "estimated_minutes",
+            Self::DueAt => "due_at",
+            Self::DeferUntil => "defer_until",
+            Self::Metadata => "metadata",
+            Self::Status => "status",
+            Self::Assignee => "assignee",
+            Self::AssigneeExpires => "assignee_expires",
+        }
+    }
+}
+
+impl Body {
+    pub(crate) fn put_status(&mut self, group: &StatusGroup) {
+        self.status = Some(group.status);
+        self.closed_reason = group.closed_reason.stored();
+        self.closed_on_branch = group.closed_on_branch.stored();
+    }
+
+    /// A whole bead under its bead-level mark; registers with another mark are listed in `_v`.
+    pub(crate) fn of_bead(bead: &Bead) -> Self {
+        let top = bead.top_mark();
+        let differing =
+            Field::ALL.iter().map(|field| (*field, bead.mark(*field))).filter(|(_, mark)| *mark != top);
+        let mut body = Self::with_versions(&Patch::from(bead), differing);
+        body.at = Some(top.at());
+        body.by = Some(top.by().clone());
+        body
+    }
+
+    /// The registers a write touched; `_v` lists each of them.
+    pub(crate) fn of_patch(patch: &Patch) -> Self {
+        Self::with_versions(patch, patch.marks())
+    }
+
+    fn with_versions<'a>(patch: &Patch, versions: impl Iterator<Item = (Field, &'a Mark)>) -> Self {
+        let mut body = Self {
+            versions: versions.map(|(field, mark)| (FieldName(field), mark.clone())).collect(),
+            created_on_branch: patch.created_on_branch.stored(),
+            notes: patch.notes.clone(),
+            ..Self::default()
+        };
+        patch.write_singles(&mut body);
+        if let Some(status) = &patch.status {
+            body.put_status(&status.value);
+        }
+        if let Some(claim) = &patch.claim {
+            body.assignee.clone_from(&claim.assignee);
+            body.assignee_expires = claim.expires;
+        }
+        body.notes.sort_by(|a, b| a.order().cmp(&b.order()));
+        body
+    }
+
+    /// Back from a line to the registers it holds. With `_at` every register is there.
+    pub(crate) fn into_patch(mut self) -> Result<Patch, String> {
+        let top = match (self.at.take(), self.by.take()) {
+            (Some(at), Some(by)) => Some(Mark::new(at, by)),
+            (None, None) => None,
+            _ => return Err("_at and _by come together".into()),
+        };
+        let versions = std::mem::take(&mut self.versions);
+        let mark = |field| versions.get(&FieldName(field)).or(top.as_ref()).cloned();
+        let mut patch = Patch {
+            created_on_branch: Value::restored(self.created_on_branch.take()).unwrap_or_default(),
+            notes: std::mem::take(&mut self.notes),
+            ..Patch::default()
+        };
+        if patch.notes.windows(2).any(|pair| pair[0].order() >= pair[1].order()) {
+            return Err("notes are not in order".into());
+        }
+        patch
+            .read_singles(&mut self, mark)
+            .map_err(|field| format!("{} is missing or has no stamp", field.name()))?;
+        patch.status = self.take_status(mark(Field::Status))?;
+        patch.claim = self.take_claim(mark(Field::Assignee), mark(Field::AssigneeExpires))?;
+        Ok(patch)
+    }
+
+    fn take_status(&mut self, mark: Option<Mark>) -> Result<Option<Register<StatusGroup>>, String> {
+        match (mark, self.status.take()) {
+            (Some(mark), Some(status)) => {
+                let closed_reason = self.closed_reason.take().unwrap_or_default();
+                let closed_on_branch = self.closed_on_branch.take().unwrap_or_default();
+                if status != Status::Closed && !(closed_reason.is_empty() && closed_on_branch.is_empty()) {
+                    return Err("closed_reason and closed_on_branch belong to a closed bead".into());
+                }
+                Ok(Some(Register::new(mark, StatusGroup { status, closed_reason, closed_on_branch })))
+            }
+            (None, None) if self.closed_reason.is_none() && self.closed_on_branch.is_none() => Ok(None),
+            _ => Err("status is missing or has no stamp".into()),
+        }
+    }
+
+    fn take_claim(
+        &mut self,
+        mark: Option<Mark>,
+        expires_mark: Option<Mark>,
+    ) -> Result<Option<Claim>, String> {
+        let (assignee, expires) = (self.assignee.take(), self.assignee_expires.take());
+        match (mark, expires_mark) {
+            (Some(mark), Some(expires_mark)) => {
+                if assignee.is_none() && expires.is_some() {
+                    return Err("assignee_expires without assignee".into());
+                }
+                Ok(Some(Claim { mark, assignee, expires_mark, expires }))
+            }
+            (None, None) if assignee.is_none() && expires.is_none() => Ok(None),
+            _ => Err("assignee is missing or has no stamp".into()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The hybrid clock: every new stamp beats what its writer saw, even when another machine's clock is years
+//! ahead, and no two replicas mint the same stamp.
+
+use crate::limits::{COUNTER_STEP, MAX_DRIFT_MS, MAX_MS};
+use crate::{Error, Result, Stamp};
+
+/// Mints stamps. The low 16 bits of each counter are the replica's tag: two machines whose agents share one
+/// actor name cannot mint the same stamp.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    last: Stamp,
+    tag: u16,
+}
+
+impl Clock {
+    /// A clock that continues after `last`, the last stamp minted here before.
+    pub fn new(last: Stamp, tag: u16) -> Self {
+        Self { last, tag }
+    }
+
+    pub fn last(&self) -> Stamp {
+        self.last
+    }
+
+    /// A stamp greater than the last one minted here and greater than each in `overwritten`.
+    pub fn mint(&mut self, wall_ms: u64, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
+        let mut stamp = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
+        for seen in overwritten.into_iter().chain([self.last]) {
+            if seen != Stamp::ZERO {
+                stamp = stamp.max(self.after(seen)?);
+            }
+        }
+        self.last = stamp;
+        Ok(stamp)
+    }
+
+    /// Follows a stamp minted elsewhere, unless it is so far ahead that its clock must be broken.
+    pub fn observe(&mut self, seen: Stamp, wall_ms: u64) {
+        if seen.ms() <= wall_ms.saturating_add(MAX_DRIFT_MS) {
+            self.last = self.last.max(seen);
+        }
+    }
+
+    fn after(&self, seen: Stamp) -> Result<Stamp> {
+        let step = seen.counter() / COUNTER_STEP + 1;
+        let next = match step.checked_mul(COUNTER_STEP) {
+            Some(base) => Stamp::decode(seen.ms(), base + u32::from(self.tag)),
+            None => Stamp::decode(seen.ms() + 1, u32::from(self.tag)),
+        };
+        next.map_err(|_| Error::ClockExhausted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(ms: u64, counter: u32) -> Stamp {
+        Stamp::decode(ms, counter).unwrap()
+    }
+
+    #[test]
+    fn follows_the_wall_and_never_goes_back() {
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7));
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 65_536 + 7));
+        assert_eq!(clock.mint(50, []).unwrap(), stamp(100, 2 * 65_536 + 7));
+        assert_eq!(clock.mint(101, []).unwrap(), stamp(101, 7));
+    }
+
+    #[test]
+    fn beats_what_it_overwrites_however_far_ahead() {
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        assert_eq!(clock.mint(100, [stamp(900, 9)]).unwrap(), stamp(900, 65_536 + 7));
+        assert!(clock.mint(100, []).unwrap() > stamp(900, 65_536 + 7), "what was minted here always counts");
+    }
+
+    #[test]
+    fn the_counter_carries_into_the_milliseconds() {
+        let mut clock = Clock::new(stamp(100, u32::MAX), 7);
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(101, 7));
+    }
+
+    #[test]
+    fn observing_follows_a_sane_clock_only() {
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        clock.observe(stamp(100 + MAX_DRIFT_MS + 1, 0), 100);
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7));
+        clock.observe(stamp(5_000, 3), 100);
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(5_000, 65_536 + 7));
+    }
+
+    #[test]
+    fn the_end_of_time_is_an_error_not_a_wrap() {
+        let mut clock = Clock::new(stamp(MAX_MS - 1, u32::MAX), 7);
+        assert_eq!(clock.mint(100, []), Err(Error::ClockExhausted));
+    }
+}

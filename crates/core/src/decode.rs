@@ -1,0 +1,280 @@
+//! From the canonical files back to a state. Strict: a file that our encoder would not have written byte for byte
+//! is an error that names the file and the line.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::body::Body;
+use crate::canonical::{hex, to_canonical};
+use crate::limits::MAX_DECODED_LINE_BYTES;
+use crate::line::{EdgeLine, MetaFile, TombstoneLine, bead_from_body, bead_line};
+use crate::snapshot::{DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
+use crate::{
+    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, State,
+};
+
+/// A state and what was odd, but not wrong, about its files.
+#[derive(Debug)]
+pub struct Decoded {
+    pub state: State,
+    pub warnings: Vec<String>,
+}
+
+impl Snapshot {
+    pub fn decode(&self) -> Result<Decoded> {
+        let mut warnings = Vec::new();
+        let prefix = self.decode_meta(&mut warnings)?;
+        let mut beads = Beads::default();
+        for (number, line) in Lines::new(STATE, &self.state) {
+            beads.take_live(number, line?)?;
+        }
+        for (number, line) in Lines::new(TOMBSTONES, &self.tombstones) {
+            beads.take_tombstone(number, line?)?;
+        }
+        let names = beads.check_names()?;
+        let mut state = State { beads: beads.beads, prefix, names, ..State::default() };
+        let mut previous = None;
+        for (number, line) in Lines::new(DEPS, &self.deps) {
+            state.take_edge_line(number, line?, &mut previous)?;
+        }
+        Ok(Decoded { state, warnings })
+    }
+
+    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<PrefixRegister> {
+        #[derive(Deserialize)]
+        struct Version {
+            format_version: u64,
+        }
+        let version: Version = parse(META, 1, &self.meta)?;
+        if version.format_version > FORMAT_VERSION {
+            return Err(Error::NewerFormat { found: version.format_version, known: FORMAT_VERSION });
+        }
+        if version.format_version != FORMAT_VERSION {
+            return Err(corrupt(META, 1, format!("format version {} never existed", version.format_version)));
+        }
+        let meta: MetaFile = parse(META, 1, &self.meta)?;
+        if [to_canonical(&meta).as_slice(), b"\n"].concat() != self.meta {
+            return Err(corrupt(META, 1, "not in canonical form"));
+        }
+        for (name, bytes) in [(DEPS, &self.deps), (STATE, &self.state), (TOMBSTONES, &self.tombstones)] {
+            match meta.sha256.get(name) {
+                None => warnings.push(format!("{META} has no checksum for {name}")),
+                Some(sum) if *sum != hex(&Sha256::digest(bytes)) => {
+                    return Err(corrupt(META, 1, format!("the checksum of {name} is wrong")));
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(stranger) =
+            meta.sha256.keys().find(|name| ![DEPS, STATE, TOMBSTONES].contains(&name.as_str()))
+        {
+            return Err(corrupt(
+                META,
+                1,
+                format!("a checksum for {stranger:?}, which is not part of the format"),
+            ));
+        }
+        let mark = match (meta.prefix_at, meta.prefix_by) {
+            (Some(at), Some(by)) => Some(Mark::new(at, by)),
+            (None, None) if meta.prefix == Default::default() => None,
+            _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by do not fit together")),
+        };
+        Ok(PrefixRegister { mark, prefix: meta.prefix })
+    }
+}
+
+/// What `state.jsonl` and `tombstones.jsonl` say, before the ids are checked against the births.
+#[derive(Default)]
+struct Beads {
+    beads: BTreeMap<Lineage, Arc<Bead>>,
+    ids: BTreeMap<BeadId, (Lineage, &'static str, usize)>,
+    remapped: BTreeMap<BeadId, (TombstoneLine, usize)>,
+    last_live: Option<BeadId>,
+    last_tombstone: Option<BeadId>,
+}
+
+impl Beads {
+    fn take_live(&mut self, number: usize, line: &[u8]) -> Result<()> {
+        let mut body: Body = parse(STATE, number, line)?;
+        let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
+        let (lineage, bead) = bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
+        if bead_line(&id, &lineage, &bead) != line {
+            return Err(corrupt(STATE, number, "not in canonical form"));
+        }
+        in_order(STATE, number, &mut self.last_live, &id)?;
+        self.insert(STATE, number, id, lineage, bead)
+    }
+
+    fn take_tombstone(&mut self, number: usize, line: &[u8]) -> Result<()> {
+        let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
+        let mut tombstone: TombstoneLine = parse(TOMBSTONES, number, line)?;
+        let id = tombstone.id.clone();
+        if let Some(body) = tombstone.bead.take() {
+            if body.id.is_some() {
+                return Err(bad("the id stands twice"));
+            }
+            let (lineage, mut bead) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
+            tombstone.bead = Some(crate::line::bead_body(&id, &lineage, &bead));
+            bead.deletion = Some(Deletion {
+                mark: Mark::new(tombstone.deleted_at, tombstone.deleted_by.clone()),
+                reason: tombstone.reason.clone(),
+            });
+            if bead.is_live() {
+                return Err(bad("the bead was touched after its deletion and belongs in state.jsonl"));
+            }
+            self.insert(TOMBSTONES, number, id.clone(), lineage, bead)?;
+        } else if tombstone.remapped.is_empty() {
+            return Err(bad("neither a bead nor remapped ids"));
+        } else if tombstone.deleted_at != crate::Stamp::ZERO || !tombstone.reason.is_empty() {
+            return Err(bad("a deletion without its bead"));
+        }
+        if to_canonical(&tombstone) != line {
+            return Err(bad("not in canonical form"));
+        }
+        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
+        if !tombstone.remapped.is_empty() {
+            self.remapped.insert(id, (tombstone, number));
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        file: &'static str,
+        number: usize,
+        id: BeadId,
+        lineage: Lineage,
+        bead: Bead,
+    ) -> Result<()> {
+        if let Some((_, other_file, other)) = self.ids.get(&id) {
+            return Err(corrupt(file, number, format!("{id} already stands in {other_file} line {other}")));
+        }
+        if self.beads.insert(lineage.clone(), Arc::new(bead)).is_some() {
+            return Err(corrupt(file, number, format!("the bead {lineage:?} stands twice")));
+        }
+        self.ids.insert(id, (lineage, file, number));
+        Ok(())
+    }
+
+    /// Ids and `remapped` lists must be the ones that follow from the births, or two replicas would disagree.
+    fn check_names(&self) -> Result<Names> {
+        let mut names = Names::default();
+        names.extend(self.beads.keys());
+        for (id, (lineage, file, number)) in &self.ids {
+            let due = names.id_of(lineage);
+            if due != id {
+                return Err(corrupt(file, *number, format!("{id} should have the id {due}")));
+            }
+        }
+        for (id, pushed_off) in names.vacated() {
+            let mut due: Vec<_> = pushed_off.iter().map(|lost| names.id_of(lost).clone()).collect();
+            due.sort_unstable();
+            let Some((found, number)) = self.remapped.get(id) else {
+                return Err(corrupt(TOMBSTONES, 0, format!("no record that {due:?} were pushed off {id}")));
+            };
+            if found.remapped != due {
+                return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));
+            }
+            let holder = names.holder(id.as_str()).map(Lineage::by);
+            if found.bead.is_none() && holder != Some(&found.deleted_by) {
+                return Err(corrupt(TOMBSTONES, *number, format!("deleted_by should be who made {id}")));
+            }
+        }
+        if let Some((id, (_, number))) =
+            self.remapped.iter().find(|(id, _)| !names.vacated().contains_key(*id))
+        {
+            return Err(corrupt(TOMBSTONES, *number, format!("nothing was pushed off {id}")));
+        }
+        Ok(names)
+    }
+}
+
+impl State {
+    fn take_edge_line(
+        &mut self,
+        number: usize,
+        bytes: &[u8],
+        previous: &mut Option<(BeadId, BeadId, crate::EdgeKind)>,
+    ) -> Result<()> {
+        let line: EdgeLine = parse(DEPS, number, bytes)?;
+        let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
+        let order = (line.from, line.to, line.kind);
+        if to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge)) != bytes {
+            return Err(corrupt(DEPS, number, "not in canonical form"));
+        }
+        if previous.as_ref().is_some_and(|previous| *previous >= order) {
+            return Err(corrupt(DEPS, number, "out of order, or a duplicate"));
+        }
+        let end = |id: &BeadId| match self.names.holder(id.as_str()) {
+            Some(lineage) => Endpoint::Bead(lineage.clone()),
+            None => Endpoint::Bare(id.clone()),
+        };
+        let key = EdgeKey { from: end(&order.0), to: end(&order.1), kind: order.2 };
+        if key.is_bare() {
+            self.bare_edges.insert(key.clone());
+        }
+        self.edges.insert(key, edge);
+        *previous = Some(order);
+        Ok(())
+    }
+}
+
+fn in_order(file: &'static str, number: usize, last: &mut Option<BeadId>, id: &BeadId) -> Result<()> {
+    if last.as_ref().is_some_and(|last| last >= id) {
+        return Err(corrupt(file, number, format!("{id} is out of order, or a duplicate")));
+    }
+    *last = Some(id.clone());
+    Ok(())
+}
+
+fn corrupt(file: &'static str, line: usize, reason: impl Into<String>) -> Error {
+    Error::Corrupt { file, line, reason: reason.into() }
+}
+
+fn parse<T: DeserializeOwned>(file: &'static str, line: usize, bytes: &[u8]) -> Result<T> {
+    let text = std::str::from_utf8(bytes).map_err(|_| corrupt(file, line, "not valid UTF-8"))?;
+    serde_json::from_str(text).map_err(|error| {
+        // The library counts lines from its own input, which is one line of ours.
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or(&text);
+        corrupt(file, line, format!("{reason} (column {})", error.column()))
+    })
+}
+
+/// The lines of a file with their numbers. Every line must end with one `\n`.
+struct Lines<'a> {
+    file: &'static str,
+    rest: &'a [u8],
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(file: &'static str, bytes: &'a [u8]) -> Self {
+        Self { file, rest: bytes, number: 0 }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (usize, Result<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.number += 1;
+        let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
+            self.rest = &[];
+            return Some((self.number, Err(corrupt(self.file, self.number, "the line is cut off"))));
+        };
+        let (line, rest) = (&self.rest[..end], &self.rest[end + 1..]);
+        self.rest = rest;
+        if line.len() > MAX_DECODED_LINE_BYTES {
+            return Some((self.number, Err(corrupt(self.file, self.number, "the line is too long"))));
+        }
+        Some((self.number, Ok(line)))
+    }
+}

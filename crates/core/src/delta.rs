@@ -1,0 +1,82 @@
+//! A delta: the small state that one operation adds. The journal keeps deltas; taking one is a join.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::{Deletion, Edge, EdgeKey, Lineage, Patch, PrefixRegister};
+
+/// Beads and edges are named by lineage, never by id: an id may mean another bead after the next merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Wire", try_from = "Wire")]
+pub struct Delta {
+    pub beads: BTreeMap<Lineage, Patch>,
+    pub edges: BTreeMap<EdgeKey, Edge>,
+    pub prefix: Option<PrefixRegister>,
+}
+
+impl Delta {
+    pub fn is_empty(&self) -> bool {
+        self.beads.is_empty() && self.edges.is_empty() && self.prefix.is_none()
+    }
+
+    pub fn of_bead(lineage: Lineage, patch: Patch) -> Self {
+        Self { beads: BTreeMap::from([(lineage, patch)]), ..Self::default() }
+    }
+
+    pub fn of_edge(key: EdgeKey, edge: Edge) -> Self {
+        Self { edges: BTreeMap::from([(key, edge)]), ..Self::default() }
+    }
+}
+
+/// A delta as the journal has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beads: Vec<WireBead>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    edges: Vec<(EdgeKey, Edge)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prefix: Option<PrefixRegister>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireBead {
+    lineage: Lineage,
+    body: Body,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deletion: Option<Deletion>,
+}
+
+impl From<Delta> for Wire {
+    fn from(delta: Delta) -> Self {
+        let bead = |(lineage, patch): (Lineage, Patch)| WireBead {
+            lineage,
+            body: Body::of_patch(&patch),
+            deletion: patch.deletion,
+        };
+        Self {
+            beads: delta.beads.into_iter().map(bead).collect(),
+            edges: delta.edges.into_iter().collect(),
+            prefix: delta.prefix,
+        }
+    }
+}
+
+impl TryFrom<Wire> for Delta {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        let mut delta =
+            Self { edges: wire.edges.into_iter().collect(), prefix: wire.prefix, ..Self::default() };
+        for bead in wire.beads {
+            let mut patch = bead.body.into_patch()?;
+            patch.deletion = bead.deletion;
+            delta.beads.insert(bead.lineage, patch);
+        }
+        Ok(delta)
+    }
+}

@@ -1,0 +1,89 @@
+//! The one error of the core. Each door maps [`Error::code`] to its own spelling and exit code.
+
+use crate::{Actor, BeadId, Timestamp};
+
+/// What can go wrong when text is parsed, a snapshot decoded or an operation applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("invalid {field}: {reason}")]
+    Invalid { field: &'static str, reason: String },
+
+    #[error("{file} line {line}: {reason}")]
+    Corrupt { file: &'static str, line: usize, reason: String },
+
+    #[error("the store has format version {found}, this program reads up to {known}: upgrade bd")]
+    NewerFormat { found: u64, known: u64 },
+
+    #[error("no bead matches {0:?}")]
+    NotFound(String),
+
+    #[error("{asked} was deleted{}", reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default())]
+    Deleted { asked: String, reason: Option<String> },
+
+    #[error("{asked:?} is ambiguous: it could be {}", .candidates.iter().map(BeadId::as_str).collect::<Vec<_>>().join(", "))]
+    Ambiguous { asked: String, candidates: Vec<BeadId> },
+
+    #[error("a bead with id {0} exists or existed; ids are never used twice")]
+    IdTaken(BeadId),
+
+    #[error("{id} changed since you read it: its content_hash is now {current}")]
+    HashMismatch { id: BeadId, current: String },
+
+    #[error("{id} is held by {holder}{}", expires.map(|t| format!(" until {t}")).unwrap_or_default())]
+    AlreadyClaimed { id: BeadId, holder: Actor, expires: Option<Timestamp> },
+
+    #[error("{id} is held by {holder}, not by you")]
+    NotHolder { id: BeadId, holder: Actor },
+
+    #[error("the claim on {id} that you hold is over: its fence is now {current}")]
+    StaleClaim { id: BeadId, current: String },
+
+    #[error("{0} is closed; reopen it first")]
+    Closed(BeadId),
+
+    #[error("a bead cannot depend on itself ({0})")]
+    SelfEdge(BeadId),
+
+    #[error("that would close a cycle: {}", .0.iter().map(BeadId::as_str).collect::<Vec<_>>().join(" -> "))]
+    Cycle(Vec<BeadId>),
+
+    #[error("{from} has no {kind} dependency on {to}")]
+    NoSuchEdge { from: BeadId, to: BeadId, kind: &'static str },
+
+    #[error("{id} would take {bytes} bytes, more than the {limit} a bead may have")]
+    TooLarge { id: BeadId, bytes: usize, limit: usize },
+
+    #[error("the clock has run past the last stamp the format can hold")]
+    ClockExhausted,
+}
+
+impl Error {
+    /// The machine-readable name of this error, as `bd --json` prints it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid_value",
+            Self::Corrupt { .. } => "corrupt_store",
+            Self::NewerFormat { .. } => "newer_format",
+            Self::NotFound(_) => "not_found",
+            Self::Deleted { .. } => "deleted",
+            Self::Ambiguous { .. } => "ambiguous_id",
+            Self::IdTaken(_) => "id_taken",
+            Self::HashMismatch { .. } => "conflict",
+            Self::AlreadyClaimed { .. } => "already_claimed",
+            Self::NotHolder { .. } => "not_holder",
+            Self::StaleClaim { .. } => "stale_claim",
+            Self::Closed(_) => "closed",
+            Self::SelfEdge(_) => "self_dependency",
+            Self::Cycle(_) => "cycle",
+            Self::NoSuchEdge { .. } => "dependency_not_found",
+            Self::TooLarge { .. } => "too_large",
+            Self::ClockExhausted => "clock_exhausted",
+        }
+    }
+
+    pub(crate) fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
+        Self::Invalid { field, reason: reason.into() }
+    }
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;

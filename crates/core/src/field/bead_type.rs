@@ -1,0 +1,45 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// What sort of work a bead is (§4.2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BeadType {
+    Bug,
+    Feature,
+    #[default]
+    Task,
+    Epic,
+    Chore,
+}
+
+impl BeadType {
+    pub const ALL: [Self; 5] = [Self::Bug, Self::Feature, Self::Task, Self::Epic, Self::Chore];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bug => "bug",
+            Self::Feature => "feature",
+            Self::Task => "task",
+            Self::Epic => "epic",
+            Self::Chore => "chore",
+        }
+    }
+}
+
+impl std::str::FromStr for BeadType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            Error::invalid("type", format!("{text:?} is not bug, feature, task, epic or chore"))
+        })
+    }
+}
+
+impl std::fmt::Display for BeadType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}

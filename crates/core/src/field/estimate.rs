@@ -1,0 +1,35 @@
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_ESTIMATE_MINUTES;
+use crate::{Error, Result};
+
+/// How long the work should take, in minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Estimate(u32);
+
+impl Estimate {
+    pub fn minutes(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for Estimate {
+    type Error = Error;
+
+    fn try_from(minutes: u64) -> Result<Self> {
+        match u32::try_from(minutes) {
+            Ok(minutes) if minutes <= MAX_ESTIMATE_MINUTES => Ok(Self(minutes)),
+            _ => Err(Error::invalid(
+                "estimated_minutes",
+                format!("{minutes} is more than {MAX_ESTIMATE_MINUTES}"),
+            )),
+        }
+    }
+}
+
+impl From<Estimate> for u64 {
+    fn from(estimate: Estimate) -> Self {
+        Self::from(estimate.0)
+    }
+}

@@ -1,0 +1,86 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{MAX_LABEL_BYTES, MAX_LABELS};
+use crate::{Error, Result};
+
+/// One label: a non-blank word or phrase without commas, which separate labels on the command line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Label(Arc<str>);
+
+super::string_newtype!(Label);
+
+impl std::str::FromStr for Label {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::invalid("label", "it is empty"));
+        }
+        if text.len() > MAX_LABEL_BYTES {
+            return Err(Error::invalid("label", format!("it is longer than {MAX_LABEL_BYTES} bytes")));
+        }
+        if text.chars().any(|c| c.is_control() || c == ',') {
+            return Err(Error::invalid("label", format!("{text:?} has a comma or a control character")));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+/// A set of labels, kept sorted bytewise and without duplicates. One register: the whole set is one value (§8.2.1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Label>")]
+pub struct Labels(Arc<[Label]>);
+
+impl Labels {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains(&self, label: &Label) -> bool {
+        self.0.binary_search(label).is_ok()
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Label> {
+        self.0.iter()
+    }
+
+    pub fn with(&self, added: &[Label]) -> Result<Self> {
+        self.iter().chain(added).cloned().collect::<Vec<_>>().try_into()
+    }
+
+    pub fn without(&self, removed: &[Label]) -> Self {
+        Self(self.iter().filter(|label| !removed.contains(label)).cloned().collect())
+    }
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self(Arc::new([]))
+    }
+}
+
+impl<'a> IntoIterator for &'a Labels {
+    type Item = &'a Label;
+    type IntoIter = std::slice::Iter<'a, Label>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl TryFrom<Vec<Label>> for Labels {
+    type Error = Error;
+
+    fn try_from(mut labels: Vec<Label>) -> Result<Self> {
+        labels.sort_unstable();
+        labels.dedup();
+        if labels.len() > MAX_LABELS {
+            return Err(Error::invalid("labels", format!("more than {MAX_LABELS} labels on one bead")));
+        }
+        Ok(Self(labels.into()))
+    }
+}

@@ -1,0 +1,37 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_TITLE_BYTES;
+use crate::{Error, Result};
+
+/// Optional text on one line: a branch, a reference into another tracker, a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Line(Arc<str>);
+
+super::string_newtype!(Line);
+
+impl Line {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn non_empty(&self) -> Option<&str> {
+        (!self.is_empty()).then_some(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Line {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text.len() > MAX_TITLE_BYTES {
+            return Err(Error::invalid("text", format!("it is longer than {MAX_TITLE_BYTES} bytes")));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(Error::invalid("text", "it has control characters or line breaks"));
+        }
+        Ok(Self(text.into()))
+    }
+}

@@ -1,0 +1,58 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// 0 (drop everything) to 4 (some day). Written `2` or `P2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Priority(u8);
+
+impl Priority {
+    pub const HIGHEST: Self = Self(0);
+    pub const LOWEST: Self = Self(4);
+
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
+impl TryFrom<u64> for Priority {
+    type Error = Error;
+
+    fn try_from(number: u64) -> Result<Self> {
+        match u8::try_from(number) {
+            Ok(small @ 0..=4) => Ok(Self(small)),
+            _ => Err(Error::invalid("priority", format!("{number} is not 0, 1, 2, 3 or 4"))),
+        }
+    }
+}
+
+impl From<Priority> for u64 {
+    fn from(priority: Priority) -> Self {
+        Self::from(priority.0)
+    }
+}
+
+impl std::str::FromStr for Priority {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = text.strip_prefix(['p', 'P']).unwrap_or(text);
+        match digits.as_bytes() {
+            [digit @ b'0'..=b'4'] => Ok(Self(digit - b'0')),
+            _ => Err(Error::invalid("priority", format!("{text:?} is not 0, 1, 2, 3 or 4"))),
+        }
+    }
+}
+
+impl std::fmt::Display for Priority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "P{}", self.0)
+    }
+}

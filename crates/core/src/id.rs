@@ -1,0 +1,117 @@
+//! Bead ids: what they may look like and how new ones are minted.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES};
+use crate::{Error, Result};
+
+/// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Ids minted here are
+/// narrower (contract 1's regular expression); ids of foreign tools only have to fit this.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BeadId(Arc<str>);
+
+impl BeadId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a bead may be born with this id; only a collision makes longer ones.
+    pub fn fits_a_birth(&self) -> bool {
+        self.0.len() <= MAX_ID_BYTES
+    }
+
+    /// A birth id made longer after a collision.
+    pub(crate) fn derived(birth: &Self, suffix: &str) -> Self {
+        Self(format!("{birth}{suffix}").into())
+    }
+
+    /// The number `n` if this is `<parent>.<n>`.
+    pub fn child_number(&self, parent: &Self) -> Option<u64> {
+        let digits = self.0.strip_prefix(parent.as_str())?.strip_prefix('.')?;
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+    }
+}
+
+impl std::str::FromStr for BeadId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let invalid = |reason: &str| Err(Error::invalid("id", format!("{text:?} {reason}")));
+        if text.is_empty() || text.len() > MAX_DERIVED_ID_BYTES {
+            return invalid("is empty or too long");
+        }
+        if !text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-')) {
+            return invalid("may only have letters, digits, '.', '_' and '-'");
+        }
+        if !text.as_bytes()[0].is_ascii_alphanumeric() {
+            return invalid("must start with a letter or digit");
+        }
+        if !text.contains('-') {
+            return invalid("must contain a '-', as in bd-a1");
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl TryFrom<String> for BeadId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<BeadId> for String {
+    fn from(id: BeadId) -> Self {
+        id.as_str().to_owned()
+    }
+}
+
+impl std::borrow::Borrow<str> for BeadId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for BeadId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl std::fmt::Debug for BeadId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepts_what_the_format_allows_and_nothing_else() {
+        for good in ["bd-a1", "bd-a1.3", "beads_rust-07b", "A-1", "x-", "offlinebrew-cb64c226.10"] {
+            assert_eq!(good.parse::<BeadId>().unwrap().as_str(), good);
+        }
+        let long = format!("bd-{}", "a".repeat(190));
+        for bad in
+            ["", "bd", "-bd", ".a-b", "../etc-passwd", "bd-a b", "bd-ä", "bd-a\n", "_a-b", long.as_str()]
+        {
+            assert!(bad.parse::<BeadId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn child_numbers_are_read_from_the_text() {
+        let parent: BeadId = "bd-a".parse().unwrap();
+        let number = |id: &str| id.parse::<BeadId>().unwrap().child_number(&parent);
+        assert_eq!(number("bd-a.7"), Some(7));
+        assert_eq!(number("bd-a.7.1"), None);
+        assert_eq!(number("bd-a."), None);
+        assert_eq!(number("bd-ab.7"), None);
+    }
+}

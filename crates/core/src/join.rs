@@ -1,0 +1,115 @@
+//! The only way two states meet. Commutative, associative and idempotent on the encoded bytes; it never reads a
+//! clock and never fails on valid snapshots.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::{Delta, Edge, EdgeKey, Error, Lineage, Patch, Result, State};
+
+/// What a join touched, for those who keep indexes.
+#[derive(Debug, Default)]
+pub struct Touched {
+    pub beads: BTreeSet<Lineage>,
+    pub edges: BTreeSet<EdgeKey>,
+}
+
+impl State {
+    /// Takes in all that `other` knows.
+    pub fn join(&mut self, other: &Self) -> Touched {
+        let mut touched = Touched::default();
+        let mut births = Vec::new();
+        for (lineage, bead) in &other.beads {
+            match self.beads.get(lineage) {
+                Some(mine) if Arc::ptr_eq(mine, bead) || mine == bead => continue,
+                Some(_) => self.patch(lineage, &Patch::from(bead.as_ref())),
+                None => {
+                    births.push(lineage);
+                    self.beads.insert(lineage.clone(), bead.clone());
+                }
+            }
+            touched.beads.insert(lineage.clone());
+        }
+        self.names.extend(births);
+        for (key, edge) in &other.edges {
+            if self.join_edge(key, edge) {
+                touched.edges.insert(key.clone());
+            }
+        }
+        if other.prefix > self.prefix {
+            self.prefix = other.prefix.clone();
+        }
+        touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        touched
+    }
+
+    /// Takes in what an operation did. Fails, having changed nothing, when the delta speaks of a bead that is not
+    /// here and does not bring it along whole.
+    pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
+        let mut births = Vec::new();
+        for (lineage, patch) in &delta.beads {
+            if !self.beads.contains_key(lineage) {
+                let bead =
+                    patch.clone().into_bead().ok_or_else(|| Error::NotFound(format!("{lineage:?}")))?;
+                births.push((lineage, bead));
+            }
+        }
+        let mut touched = Touched::default();
+        self.names.extend(births.iter().map(|(lineage, _)| *lineage));
+        for (lineage, bead) in births {
+            self.beads.insert(lineage.clone(), Arc::new(bead));
+            touched.beads.insert(lineage.clone());
+        }
+        for (lineage, patch) in &delta.beads {
+            if touched.beads.insert(lineage.clone()) {
+                self.patch(lineage, patch);
+            }
+        }
+        for (key, edge) in &delta.edges {
+            if self.join_edge(key, edge) {
+                touched.edges.insert(key.clone());
+            }
+        }
+        if let Some(prefix) = &delta.prefix
+            && *prefix > self.prefix
+        {
+            self.prefix = prefix.clone();
+        }
+        touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        Ok(touched)
+    }
+
+    fn patch(&mut self, lineage: &Lineage, patch: &Patch) {
+        if let Some(bead) = self.beads.get_mut(lineage) {
+            Arc::make_mut(bead).join(patch);
+        }
+    }
+
+    fn join_edge(&mut self, key: &EdgeKey, edge: &Edge) -> bool {
+        if let Some(mine) = self.edges.get_mut(key) {
+            let before = mine.clone();
+            mine.join(edge);
+            return *mine != before;
+        }
+        if key.is_bare() {
+            self.bare_edges.insert(key.clone());
+        }
+        self.edges.insert(key.clone(), edge.clone());
+        true
+    }
+
+    /// A bare end never binds to a bead, because two replicas could bind it to two different beads. So the edge goes
+    /// once any bead, live or deleted, holds the id.
+    fn drop_bare_edges_that_were_taken(&mut self) -> Vec<EdgeKey> {
+        let held = |end: &crate::Endpoint| match end {
+            crate::Endpoint::Bare(id) => self.names.holder(id.as_str()).is_some(),
+            crate::Endpoint::Bead(_) => false,
+        };
+        let taken: Vec<_> =
+            self.bare_edges.iter().filter(|key| held(&key.from) || held(&key.to)).cloned().collect();
+        for key in &taken {
+            self.bare_edges.remove(key);
+            self.edges.remove(key);
+        }
+        taken
+    }
+}

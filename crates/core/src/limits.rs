@@ -1,0 +1,48 @@
+//! Every bound of the data model, each with its reason.
+
+/// First millisecond of the year 2100. A stamp at or past it is a broken clock or a hostile file.
+pub const MAX_MS: u64 = 4_102_444_800_000;
+
+/// The low bits of a stamp's counter name the replica; "plus one" adds this much.
+pub const COUNTER_STEP: u32 = 1 << 16;
+
+/// How far ahead of our wall clock an observed stamp may be and still pull our clock forward. Past it, one
+/// machine with a broken clock would drag every other machine along.
+pub const MAX_DRIFT_MS: u64 = 60 * 60 * 1000;
+
+/// Ids are typed, spoken and put into file names.
+pub const MAX_ID_BYTES: usize = 128;
+
+/// A bead that lost its id in a collision gets a longer one; refusing it would make a merge fail.
+pub const MAX_DERIVED_ID_BYTES: usize = MAX_ID_BYTES + 64;
+
+/// An actor is a name, not a document.
+pub const MAX_ACTOR_BYTES: usize = 256;
+
+/// A title fits on a few lines of a terminal; longer text belongs in the description.
+pub const MAX_TITLE_BYTES: usize = 4 * 1024;
+
+/// A label is a word.
+pub const MAX_LABEL_BYTES: usize = 256;
+
+/// Enough for every real label scheme, small enough that a bead's line stays readable.
+pub const MAX_LABELS: usize = 256;
+
+/// A bead whose canonical line would grow past this is refused when written or imported, so that a commit
+/// stays in the megabytes. What a merge yields is never refused.
+pub const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// A line of a snapshot that came from elsewhere may be this long before decoding gives up.
+pub const MAX_DECODED_LINE_BYTES: usize = 1024 * 1024 * 1024;
+
+/// A prefix is the part of every id before the dash.
+pub const MAX_PREFIX_BYTES: usize = 32;
+
+/// How deep `dep tree` descends before it says "and more": a tree deeper than this is not read by anyone.
+pub const MAX_TREE_DEPTH: usize = 64;
+
+/// How many rows a dependency tree may have: shared subtrees unfold into copies.
+pub const MAX_TREE_ROWS: usize = 10_000;
+
+/// Estimates are minutes; ten years of them is a typing error.
+pub const MAX_ESTIMATE_MINUTES: u32 = 5_256_000;

@@ -1,0 +1,124 @@
+//! The lines of the canonical files as types, with their fields in byte order.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::canonical::to_canonical;
+use crate::{Actor, Bead, BeadId, Edge, EdgeKind, Lineage, Mark, Prefix, Stamp, Text};
+
+/// A bead's line in `state.jsonl`.
+pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Vec<u8> {
+    let mut body = bead_body(id, lineage, bead);
+    body.id = Some(id.clone());
+    to_canonical(&body)
+}
+
+/// What a bead's line and its tombstone have in common: everything but the id.
+pub(crate) fn bead_body(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
+    let mut body = Body::of_bead(bead);
+    body.created_at = Some(lineage.at());
+    body.created_by = Some(lineage.by().clone());
+    body.born = (lineage.birth_id() != id).then(|| lineage.birth_id().clone());
+    body
+}
+
+/// Back from a line to the bead, given the id it stands under.
+pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
+    let born = body.born.take().unwrap_or_else(|| id.clone());
+    if !born.fits_a_birth() {
+        return Err(format!("id {born} is too long"));
+    }
+    let at = body.created_at.take().ok_or("created_at is missing")?;
+    let by = body.created_by.take().ok_or("created_by is missing")?;
+    let bead = body.into_patch()?.into_bead().ok_or("_at and _by are missing")?;
+    Ok((Lineage::new(born, at, by), bead))
+}
+
+/// A line of `tombstones.jsonl`: a deleted bead, an id that beads were pushed off, or both.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TombstoneLine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bead: Option<Body>,
+    pub deleted_at: Stamp,
+    pub deleted_by: Actor,
+    pub id: BeadId,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remapped: Vec<BeadId>,
+}
+
+/// A line of `deps.jsonl`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EdgeLine {
+    #[serde(rename = "_at", default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Stamp>,
+    #[serde(rename = "_by", default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    pub created_at: Stamp,
+    pub created_by: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_by: Option<Actor>,
+    pub from: BeadId,
+    pub kind: EdgeKind,
+    pub to: BeadId,
+}
+
+impl EdgeLine {
+    pub(crate) fn new(from: BeadId, to: BeadId, kind: EdgeKind, edge: &Edge) -> Self {
+        let changed = || (Some(edge.changed.at()), Some(edge.changed.by().clone()));
+        let (deleted_at, deleted_by) = if edge.deleted { changed() } else { (None, None) };
+        let re_added = !edge.deleted && edge.changed != edge.created;
+        let (at, by) = if re_added { changed() } else { (None, None) };
+        Self {
+            at,
+            by,
+            created_at: edge.created.at(),
+            created_by: edge.created.by().clone(),
+            deleted_at,
+            deleted_by,
+            from,
+            kind,
+            to,
+        }
+    }
+
+    pub(crate) fn edge(&self) -> Result<Edge, String> {
+        let mark = |at: Option<Stamp>, by: &Option<Actor>| match (at, by) {
+            (Some(at), Some(by)) => Ok(Some(Mark::new(at, by.clone()))),
+            (None, None) => Ok(None),
+            _ => Err("a stamp and its actor come together"),
+        };
+        let created = Mark::new(self.created_at, self.created_by.clone());
+        let deleted = mark(self.deleted_at, &self.deleted_by)?;
+        let re_added = mark(self.at, &self.by)?;
+        if deleted.is_some() && re_added.is_some() {
+            return Err("an edge is either deleted or re-added".into());
+        }
+        Ok(Edge {
+            deleted: deleted.is_some(),
+            changed: deleted.or(re_added).unwrap_or_else(|| created.clone()),
+            created,
+        })
+    }
+}
+
+/// `meta.json`. Nothing in it differs between replicas with equal state.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MetaFile {
+    pub format_version: u64,
+    pub prefix: Prefix,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_by: Option<Actor>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sha256: BTreeMap<String, String>,
+}

@@ -1,0 +1,106 @@
+//! Write stamps (§5.2.2): the total order in which concurrent writes are settled.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_MS;
+use crate::{Actor, Error, Result};
+
+/// `[ms, counter]`. Comes out of the [`Clock`](crate::Clock) or out of a decoded file, from nowhere else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "(u64, u32)", into = "(u64, u32)")]
+pub struct Stamp {
+    ms: u64,
+    counter: u32,
+}
+
+impl Stamp {
+    pub const ZERO: Self = Self { ms: 0, counter: 0 };
+
+    /// Rebuilds a stamp that was minted before, within the bounds of the format.
+    pub fn decode(ms: u64, counter: u32) -> Result<Self> {
+        if ms >= MAX_MS {
+            return Err(Error::invalid("stamp", format!("{ms} is not before the year 2100")));
+        }
+        Ok(Self { ms, counter })
+    }
+
+    pub fn ms(self) -> u64 {
+        self.ms
+    }
+
+    pub fn counter(self) -> u32 {
+        self.counter
+    }
+}
+
+/// The printed form of a fence: `ms.counter`.
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.ms, self.counter)
+    }
+}
+
+impl std::str::FromStr for Stamp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || Error::invalid("fence", format!("{text:?} is not ms.counter"));
+        let (ms, counter) = text.split_once('.').ok_or_else(bad)?;
+        Self::decode(ms.parse().map_err(|_| bad())?, counter.parse().map_err(|_| bad())?)
+    }
+}
+
+impl TryFrom<(u64, u32)> for Stamp {
+    type Error = Error;
+
+    fn try_from((ms, counter): (u64, u32)) -> Result<Self> {
+        Self::decode(ms, counter)
+    }
+}
+
+impl From<Stamp> for (u64, u32) {
+    fn from(stamp: Stamp) -> Self {
+        (stamp.ms, stamp.counter)
+    }
+}
+
+/// A stamp and the actor who minted it: the unit of the total order of §8.6. One write puts the same mark on
+/// every register it touches, so marks are shared.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(Arc<(Stamp, Actor)>);
+
+impl Mark {
+    pub fn new(at: Stamp, by: Actor) -> Self {
+        Self(Arc::new((at, by)))
+    }
+
+    pub fn at(&self) -> Stamp {
+        self.0.0
+    }
+
+    pub fn by(&self) -> &Actor {
+        &self.0.1
+    }
+}
+
+impl std::fmt::Debug for Mark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{}", self.at(), self.by())
+    }
+}
+
+/// On disk a mark is `[[ms,counter],"actor"]`.
+impl Serialize for Mark {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.at(), self.by()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mark {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (at, by) = Deserialize::deserialize(deserializer)?;
+        Ok(Self::new(at, by))
+    }
+}

@@ -1,0 +1,106 @@
+//! Wall-clock time as the public schema shows it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_MS;
+use crate::{Error, Result, Stamp};
+
+/// Milliseconds since 1970, before the year 2100. Stored as an integer, shown as RFC 3339 with milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    pub fn from_ms(ms: u64) -> Result<Self> {
+        if ms >= MAX_MS {
+            return Err(Error::invalid("time", format!("{ms} ms is not before the year 2100")));
+        }
+        Ok(Self(ms))
+    }
+
+    pub fn ms(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for Timestamp {
+    type Error = Error;
+
+    fn try_from(ms: u64) -> Result<Self> {
+        Self::from_ms(ms)
+    }
+}
+
+impl From<Timestamp> for u64 {
+    fn from(time: Timestamp) -> Self {
+        time.0
+    }
+}
+
+impl From<Stamp> for Timestamp {
+    fn from(stamp: Stamp) -> Self {
+        Self(stamp.ms())
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ms = i64::try_from(self.0).map_err(|_| std::fmt::Error)?;
+        let time = jiff::Timestamp::from_millisecond(ms).map_err(|_| std::fmt::Error)?;
+        write!(f, "{time:.3}")
+    }
+}
+
+/// RFC 3339 with any offset and any precision; what is finer than a millisecond is cut off.
+impl std::str::FromStr for Timestamp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let time: jiff::Timestamp =
+            text.parse().map_err(|_| Error::invalid("time", format!("{text:?} is not an RFC 3339 time")))?;
+        let ms = u64::try_from(time.as_millisecond())
+            .map_err(|_| Error::invalid("time", format!("{text:?} is before 1970")))?;
+        Self::from_ms(ms)
+    }
+}
+
+/// Serialises a time as the public schema has it, in contrast to the integer of the files.
+pub(crate) mod rfc3339 {
+    use super::Timestamp;
+
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+    pub fn serialize<S: serde::Serializer>(time: &Timestamp, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(time)
+    }
+}
+
+/// The same for a time that may be absent.
+pub(crate) mod rfc3339_option {
+    use super::Timestamp;
+
+    pub fn serialize<S: serde::Serializer>(time: &Option<Timestamp>, s: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => s.collect_str(time),
+            None => s.serialize_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_milliseconds_always() {
+        assert_eq!(Timestamp::from_ms(1_702_234_567_890).unwrap().to_string(), "2023-12-10T18:56:07.890Z");
+        assert_eq!(Timestamp::from_ms(0).unwrap().to_string(), "1970-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn reads_offsets_and_nanoseconds() {
+        let time: Timestamp = "2025-11-02T21:58:07.295058999-08:00".parse().unwrap();
+        assert_eq!(time.to_string(), "2025-11-03T05:58:07.295Z");
+        assert!("yesterday".parse::<Timestamp>().is_err());
+        assert!("1969-01-01T00:00:00Z".parse::<Timestamp>().is_err());
+    }
+}
