@@ -18,6 +18,14 @@ pub struct Guard {
 #[serde(try_from = "String", into = "String")]
 pub struct Fence(pub Stamp);
 
+impl std::str::FromStr for Fence {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse().map(Self)
+    }
+}
+
 impl TryFrom<String> for Fence {
     type Error = Error;
 

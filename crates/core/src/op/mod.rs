@@ -23,7 +23,7 @@ pub use create::{Create, Dep};
 pub use delete::Delete;
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
-pub use guard::Guard;
+pub use guard::{Fence, Guard};
 pub use note_add::NoteAdd;
 pub use reopen::Reopen;
 pub use restore::Restore;
