@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
 use crate::limits::MAX_DECODED_LINE_BYTES;
-use crate::line::{EdgeLine, MetaFile, TombstoneLine, bead_from_body, bead_line};
-use crate::snapshot::{DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body, bead_line};
+use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, State,
+    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, Stamp,
+    State,
 };
 
 /// A state and what was odd, but not wrong, about its files.
@@ -27,7 +28,7 @@ pub struct Decoded {
 impl Snapshot {
     pub fn decode(&self) -> Result<Decoded> {
         let mut warnings = Vec::new();
-        let prefix = self.decode_meta(&mut warnings)?;
+        let (prefix, gc_floor) = self.decode_meta(&mut warnings)?;
         let mut beads = Beads::default();
         for (number, line) in Lines::new(STATE, &self.state) {
             beads.take_live(number, line?)?;
@@ -36,15 +37,18 @@ impl Snapshot {
             beads.take_tombstone(number, line?)?;
         }
         let names = beads.check_names()?;
-        let mut state = State { beads: beads.beads, prefix, names, ..State::default() };
+        let mut state = State { beads: beads.beads, prefix, gc_floor, names, ..State::default() };
         let mut previous = None;
         for (number, line) in Lines::new(DEPS, &self.deps) {
             state.take_edge_line(number, line?, &mut previous)?;
         }
+        for (number, line) in Lines::new(CONFLICTS, &self.conflicts) {
+            state.take_conflict_line(number, line?)?;
+        }
         Ok(Decoded { state, warnings })
     }
 
-    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<PrefixRegister> {
+    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<(PrefixRegister, Stamp)> {
         #[derive(Deserialize)]
         struct Version {
             format_version: u64,
@@ -60,7 +64,7 @@ impl Snapshot {
         if [to_canonical(&meta).as_slice(), b"\n"].concat() != self.meta {
             return Err(corrupt(META, 1, "not in canonical form"));
         }
-        for (name, bytes) in [(DEPS, &self.deps), (STATE, &self.state), (TOMBSTONES, &self.tombstones)] {
+        for (name, bytes) in self.summed_files() {
             match meta.sha256.get(name) {
                 None => warnings.push(format!("{META} has no checksum for {name}")),
                 Some(sum) if *sum != hex(&Sha256::digest(bytes)) => {
@@ -83,7 +87,7 @@ impl Snapshot {
             (None, None) if meta.prefix == Default::default() => None,
             _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by do not fit together")),
         };
-        Ok(PrefixRegister { mark, prefix: meta.prefix })
+        Ok((PrefixRegister { mark, prefix: meta.prefix }, meta.gc_floor.unwrap_or(Stamp::ZERO)))
     }
 }
 
@@ -129,7 +133,7 @@ impl Beads {
             self.insert(TOMBSTONES, number, id.clone(), lineage, bead)?;
         } else if tombstone.remapped.is_empty() {
             return Err(bad("neither a bead nor remapped ids"));
-        } else if tombstone.deleted_at != crate::Stamp::ZERO || !tombstone.reason.is_empty() {
+        } else if tombstone.deleted_at != Stamp::ZERO || !tombstone.reason.is_empty() {
             return Err(bad("a deletion without its bead"));
         }
         if to_canonical(&tombstone) != line {
@@ -219,6 +223,27 @@ impl State {
         }
         self.edges.insert(key, edge);
         *previous = Some(order);
+        Ok(())
+    }
+}
+
+impl State {
+    fn take_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
+        let bad = |reason: String| corrupt(CONFLICTS, number, reason);
+        let line: ConflictLine = parse(CONFLICTS, number, bytes)?;
+        let bead = self
+            .names
+            .holder(line.bead.as_str())
+            .ok_or_else(|| bad(format!("no bead {}", line.bead)))?
+            .clone();
+        let conflict = line.conflict(bead).map_err(bad)?;
+        if to_canonical(&ConflictLine::new(line.bead, &conflict)) != bytes {
+            return Err(bad("not in canonical form".into()));
+        }
+        if self.conflicts.last_key_value().is_some_and(|(last, _)| *last >= line.id) {
+            return Err(bad("out of order, or a duplicate".into()));
+        }
+        self.conflicts.insert(line.id, conflict);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::{Delta, Edge, EdgeKey, Error, Lineage, Patch, Result, State};
+use crate::{Conflict, Delta, Edge, EdgeKey, Error, Lineage, Patch, Result, State};
 
 /// What a join touched, for those who keep indexes.
 #[derive(Debug, Default)]
@@ -38,12 +38,16 @@ impl State {
         if other.prefix > self.prefix {
             self.prefix = other.prefix.clone();
         }
+        other.conflicts.values().for_each(|conflict| self.join_conflict(conflict));
         touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        self.gc_floor = self.gc_floor.max(other.gc_floor);
+        self.collect_garbage(&mut touched);
         touched
     }
 
     /// Takes in what an operation did. Fails, having changed nothing, when the delta speaks of a bead that is not
-    /// here and does not bring it along whole.
+    /// here and does not bring it along whole. What lies below the floor of garbage collection is passed over: the
+    /// bead was here, and has been forgotten since.
     pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
         let mut births = Vec::new();
         for (lineage, patch) in &delta.beads {
@@ -74,8 +78,23 @@ impl State {
         {
             self.prefix = prefix.clone();
         }
+        delta.conflicts.iter().for_each(|conflict| self.join_conflict(conflict));
         touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        if let Some(floor) = delta.gc_floor {
+            self.gc_floor = self.gc_floor.max(floor);
+            self.collect_garbage(&mut touched);
+        }
         Ok(touched)
+    }
+
+    /// Keeps what a concurrent write overwrote.
+    pub fn join_conflict(&mut self, conflict: &Conflict) {
+        match self.conflicts.get_mut(&conflict.id()) {
+            Some(known) => known.join(conflict),
+            None => {
+                self.conflicts.insert(conflict.id(), conflict.clone());
+            }
+        }
     }
 
     fn patch(&mut self, lineage: &Lineage, patch: &Patch) {

@@ -46,3 +46,6 @@ pub const MAX_TREE_ROWS: usize = 10_000;
 
 /// Estimates are minutes; ten years of them is a typing error.
 pub const MAX_ESTIMATE_MINUTES: u32 = 5_256_000;
+
+/// Deletions are remembered at least this long when garbage collection is on (§8.4).
+pub const MIN_TOMBSTONE_TTL_MS: u64 = 7 * 24 * 60 * 60 * 1000;

@@ -56,6 +56,13 @@ impl Names {
         &self.vacated
     }
 
+    /// Whether a bead ever competed for an id: then the ids of others follow from its birth.
+    pub(crate) fn ever_collided(&self, lineage: &Lineage) -> bool {
+        self.births.get(lineage.birth_id()).is_some_and(|rivals| rivals.len() > 1)
+            || self.renamed.contains_key(lineage)
+            || self.vacated.contains_key(lineage.birth_id())
+    }
+
     /// One more than the highest child number ever used under `parent`, counting births only, so that the digits
     /// of a remapped child are not taken for a number.
     pub fn next_child_number(&self, parent: &BeadId) -> u64 {
