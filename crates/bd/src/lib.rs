@@ -1,0 +1,4 @@
+//! The library behind the binaries `bd` and `bb`.
+
+pub mod agent;
+pub mod escape;
