@@ -46,19 +46,22 @@ enum Verb {
     Heartbeat(heartbeat::Heartbeat),
     Send(send::Send),
     Inbox(inbox::Inbox),
-    /// Mark a message as read
-    Read {
-        #[command(flatten)]
-        input: read::Read,
-        /// Also print who sent it, the subject and the text
-        #[arg(long)]
-        body: bool,
-    },
+    Read(ReadArgs),
     Ack(ack::Ack),
     Reserve(reserve::Reserve),
     Release(release::Release),
     Status(status::Status),
     Guard(guard::Guard),
+}
+
+/// Mark a message as read
+#[derive(Debug, clap::Args)]
+struct ReadArgs {
+    #[command(flatten)]
+    input: read::Read,
+    /// Also print who sent it, the subject and the text
+    #[arg(long)]
+    body: bool,
 }
 
 const VERBS: [&str; 12] = [
@@ -114,8 +117,9 @@ impl Answer<'_> {
             Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, print::seen),
             Verb::Send(input) => self.give("agent send", input, send::send, print::sent),
             Verb::Inbox(input) => self.give("agent inbox", input, inbox::inbox, |mail| print::inbox(mail)),
-            Verb::Read { input, body: false } => self.give("agent read", input, read::read, print::read),
-            Verb::Read { input, body: true } => self.give("agent read", input, read::read, print::read_body),
+            Verb::Read(ReadArgs { input, body }) => {
+                self.give("agent read", input, read::read, if *body { print::read_body } else { print::read })
+            }
             Verb::Ack(input) => self.give("agent ack", input, ack::ack, print::acked),
             Verb::Reserve(input) => self.give("agent reserve", input, reserve::reserve, print::reserved),
             Verb::Release(input) => self.give("agent release", input, release::release, print::released),

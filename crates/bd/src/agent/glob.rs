@@ -103,7 +103,7 @@ fn paths_meet(left: &[Component], right: &[Component]) -> bool {
                 open.extend(next.map(|_| (i + 1, j)));
             }
             (Some(Component::One(l)), Some(Component::One(r))) if names_meet(l, r) => {
-                open.push((i + 1, j + 1))
+                open.push((i + 1, j + 1));
             }
             _ => {}
         }

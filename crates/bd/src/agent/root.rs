@@ -123,8 +123,13 @@ impl Root {
 fn open_around(dir: &Path) -> Result<Option<Repository>> {
     match Repository::discover(dir) {
         Ok(found) => Ok(Some(found)),
-        Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
-        // Falling back to the home directory here would split one team over two stores.
+        // Falling back to the home directory when there is a repository would split one team over two stores.
+        Err(why) if why.code() == ErrorCode::NotFound => {
+            match dir.ancestors().map(|dir| dir.join(".git")).find(|link| link.is_file()) {
+                Some(dangling) => Err(Error::damaged(&dangling, "it leads to no repository")),
+                None => Ok(None),
+            }
+        }
         Err(why) => Err(Error::unreadable(dir, why.message())),
     }
 }
