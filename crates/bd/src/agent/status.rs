@@ -66,7 +66,8 @@ pub fn status(store: &Store, input: &Status) -> Result<StatusReport> {
         }
     }
     let there = session.reservations()?.into_iter().filter(is_meant);
-    let (expired, reservations): (Vec<_>, Vec<_>) = there.partition(|held| held.expired(session.now));
+    let (expired, mut reservations): (Vec<_>, Vec<_>) = there.partition(|held| held.expired(session.now));
+    reservations.sort_by_key(|held| held.created_at);
     summary.expired += expired.len();
     summary.active = reservations.len();
 

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use super::agent_id::AgentId;
 use super::agent_record::Agent;
@@ -68,7 +69,7 @@ impl Store {
         if self.preview || !self.exists()? {
             return Ok(self.session(None));
         }
-        let held = lock(&dir.join(LOCK)).map_err(|(path, why)| busy(&path, &why))?;
+        let held = lock(&dir.join(LOCK), LOCK_WAIT).map_err(|(path, why)| busy(&path, &why))?;
         let session = self.session(Some(held));
         session.recover()?;
         Ok(session)
@@ -80,7 +81,7 @@ impl Store {
         if self.preview || !self.exists()? {
             return Ok(self.session(None));
         }
-        match lock(&self.root.dir().join(LOCK)) {
+        match lock(&self.root.dir().join(LOCK), LOCK_WAIT) {
             Ok(held) => {
                 let session = self.session(Some(held));
                 session.recover()?;
@@ -119,7 +120,7 @@ fn busy(path: &Path, why: &io::Error) -> Error {
 }
 
 /// The kernel's lock: gone with the process that held it, however it ended.
-fn lock(path: &Path) -> Result<File, (PathBuf, io::Error)> {
+fn lock(path: &Path, wait: Duration) -> Result<File, (PathBuf, io::Error)> {
     let fail = |why| (path.to_path_buf(), why);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(fail)?;
     match file.try_lock() {
@@ -130,7 +131,7 @@ fn lock(path: &Path) -> Result<File, (PathBuf, io::Error)> {
     // Waiting in the kernel wakes one waiter at a time, in turn; the thread is what gives it an end.
     let (done, waiting) = mpsc::channel();
     std::thread::spawn(move || drop(done.send(file.lock().map(|()| file))));
-    match waiting.recv_timeout(LOCK_WAIT) {
+    match waiting.recv_timeout(wait) {
         Ok(held) => held.map_err(fail),
         Err(_) => Err(fail(io::ErrorKind::TimedOut.into())),
     }
@@ -335,5 +336,22 @@ impl Session<'_> {
         let before: Option<ActiveFile> = files::read_json(&path)?;
         let later = before.unwrap_or_default().later;
         files::write_json(&path, &ActiveFile { reservations: active.to_vec(), later })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_nobody_gives_back_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LOCK);
+        let held = lock(&path, Duration::ZERO).unwrap();
+        let (_, why) = lock(&path, Duration::from_millis(5)).unwrap_err();
+        let error = busy(&path, &why);
+        assert_eq!((error.code, error.reason), (Code::IoWriteFailed, Some(Reason::StoreBusy)));
+        drop(held);
+        assert!(lock(&path, LOCK_WAIT).is_ok());
     }
 }

@@ -72,7 +72,21 @@ fn a_torn_tail_breaks_no_reader_and_is_not_written_over() {
     let inbox = team.ok(&["inbox", "--agent", "birch"]);
     assert_eq!((inbox.as_array().unwrap().len(), &inbox[0]["subject"]), (1, &"whole".into()));
     let letter = |to| {
-        ["send", "--from", "amber", "--to", to, "--bead", "b", "--category", "INFO", "--subject", "s", "--body", "b"]
+        [
+            "send",
+            "--from",
+            "amber",
+            "--to",
+            to,
+            "--bead",
+            "b",
+            "--category",
+            "INFO",
+            "--subject",
+            "s",
+            "--body",
+            "b",
+        ]
     };
     names(&team.fails("IO_READ_FAILED", 1, &letter("birch")), "messages/birch.jsonl");
     names(&team.fails("IO_READ_FAILED", 1, &letter("broadcast")), "messages/birch.jsonl");
@@ -168,8 +182,21 @@ fn a_planted_link_is_not_followed() {
         std::os::unix::fs::symlink(&victim, team.store().join(link)).unwrap();
     }
     team.ok(&["register", "--name", "cedar", "--role", "ui"]);
-    let letter =
-        ["send", "--from", "amber", "--to", "birch", "--bead", "b", "--category", "INFO", "--subject", "s", "--body", "b"];
+    let letter = [
+        "send",
+        "--from",
+        "amber",
+        "--to",
+        "birch",
+        "--bead",
+        "b",
+        "--category",
+        "INFO",
+        "--subject",
+        "s",
+        "--body",
+        "b",
+    ];
     team.fails("IO_WRITE_FAILED", 1, &letter);
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "");
 }

@@ -31,7 +31,11 @@ fn every_code_of_the_registry() {
         team.fails(code, exit, &args);
         let said = team.run(&args);
         assert_eq!((said.exit, said.out.as_str()), (exit, ""), "{line}");
-        assert!(said.err.starts_with(&format!("Error: [{code}] ")) && said.err.lines().count() == 1, "{}", said.err);
+        assert!(
+            said.err.starts_with(&format!("Error: [{code}] ")) && said.err.lines().count() == 1,
+            "{}",
+            said.err
+        );
     }
     team.write("agents/birch.json", "?");
     team.fails("IO_READ_FAILED", 1, &["show", "--agent", "birch"]);

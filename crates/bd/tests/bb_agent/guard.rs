@@ -26,12 +26,14 @@ fn denies_with_the_holders_name() {
     for path in ["src/a.rs", "./src/../src/b.rs", "src", "src/not/yet/there.rs"] {
         let said = guard(&team, "birch", &["ok.rs", path]);
         assert_eq!((said.exit, said.out.as_str()), (1, ""), "{path}");
-        let expected = format!("Error: [RESERVATION_CONFLICT] {path} is reserved by amber (scope 'src/**', bead bd-1)");
+        let expected =
+            format!("Error: [RESERVATION_CONFLICT] {path} is reserved by amber (scope 'src/**', bead bd-1)");
         assert!(said.err.starts_with(&expected), "{}", said.err);
     }
     let error = team.fails("RESERVATION_CONFLICT", 1, &["guard", "--agent", "birch", "src/a", "x", "src/b"]);
     assert_eq!(error["details"]["holder"], "amber");
-    let paths: Vec<_> = error["details"]["conflicts"].as_array().unwrap().iter().map(|c| &c["path"]).collect();
+    let paths: Vec<_> =
+        error["details"]["conflicts"].as_array().unwrap().iter().map(|c| &c["path"]).collect();
     assert_eq!(paths, ["src/a", "src/b"]);
 }
 
@@ -77,10 +79,15 @@ fn an_unreadable_store_is_neither_yes_nor_no() {
     assert!(error["details"]["file"].as_str().unwrap().ends_with("reservations/active.json"));
     let hook = guard(&team, "birch", &["--hook", "src/a"]);
     assert_eq!((hook.exit, hook.out.as_str()), (0, ""), "a hook fails open");
-    assert!(hook.err.starts_with("Warning: [IO_READ_FAILED] ") && hook.err.ends_with("Not checked; allowed.\n"));
+    assert!(
+        hook.err.starts_with("Warning: [IO_READ_FAILED] ") && hook.err.ends_with("Not checked; allowed.\n")
+    );
     let said = ran(team.agent(&["guard", "--agent", "birch", "--hook", "--json", "src/a"]));
     let verdict = data(&said, &["guard"]);
-    assert_eq!((&verdict["decision"], &verdict["warning"]["code"]), (&"unknown".into(), &"IO_READ_FAILED".into()));
+    assert_eq!(
+        (&verdict["decision"], &verdict["warning"]["code"]),
+        (&"unknown".into(), &"IO_READ_FAILED".into())
+    );
 }
 
 #[test]
@@ -130,7 +137,8 @@ fn as_a_pre_commit_hook() {
         return; // There is no git on this machine.
     }
     let doc = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BB.md")).unwrap();
-    let hook = doc.split("```sh\n").find(|part| part.starts_with("#!/bin/sh\n# .git/hooks/pre-commit")).unwrap();
+    let hook =
+        doc.split("```sh\n").find(|part| part.starts_with("#!/bin/sh\n# .git/hooks/pre-commit")).unwrap();
     let hook = hook.split("```").next().unwrap();
     let file = work.join(".git/hooks/pre-commit");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -142,7 +150,10 @@ fn as_a_pre_commit_hook() {
     assert!(git(&["add", "."], "").unwrap().status.success());
     let refused = git(&["commit", "-qm", "x"], "birch").unwrap();
     assert!(!refused.status.success());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("src/a b.rs is reserved by amber"), "{refused:?}");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("src/a b.rs is reserved by amber"),
+        "{refused:?}"
+    );
     let allowed = git(&["commit", "-qm", "x"], "amber").unwrap();
     assert!(allowed.status.success(), "{allowed:?}");
 }

@@ -32,7 +32,21 @@ fn every_command_of_an_agent_is_a_sign_of_life() {
     let mut team = Team::of(&["amber", "birch"]);
     let id = team.sends("birch", "amber", "HANDOFF", "s");
     let commands: [&[&str]; 9] = [
-        &["send", "--from", "amber", "--to", "birch", "--bead", "b", "--category", "INFO", "--subject", "s", "--body", "b"],
+        &[
+            "send",
+            "--from",
+            "amber",
+            "--to",
+            "birch",
+            "--bead",
+            "b",
+            "--category",
+            "INFO",
+            "--subject",
+            "s",
+            "--body",
+            "b",
+        ],
         &["inbox", "--agent", "amber"],
         &["read", "--agent", "amber", "--message", &id],
         &["ack", "--agent", "amber", "--message", &id],
@@ -41,7 +55,21 @@ fn every_command_of_an_agent_is_a_sign_of_life() {
         &["release", "--agent", "amber", "--scope", "src"],
         // Refused, but issued.
         &["release", "--agent", "amber", "--scope", "src"],
-        &["send", "--from", "amber", "--to", "nobody", "--bead", "b", "--category", "INFO", "--subject", "s", "--body", "b"],
+        &[
+            "send",
+            "--from",
+            "amber",
+            "--to",
+            "nobody",
+            "--bead",
+            "b",
+            "--category",
+            "INFO",
+            "--subject",
+            "s",
+            "--body",
+            "b",
+        ],
     ];
     for (minute, command) in commands.into_iter().enumerate() {
         let now = format!("2026-02-13T12:{:02}:00.000Z", minute + 1);
@@ -54,8 +82,7 @@ fn every_command_of_an_agent_is_a_sign_of_life() {
 #[test]
 fn bb_agent_says_who_calls() {
     let mut team = Team::of(&["amber", "birch"]);
-    let commands: [&[&str]; 4] =
-        [&["list"], &["show", "--agent", "birch"], &["status"], &["heartbeat"]];
+    let commands: [&[&str]; 4] = [&["list"], &["show", "--agent", "birch"], &["status"], &["heartbeat"]];
     for (minute, args) in commands.into_iter().enumerate() {
         let now = format!("2026-02-13T12:{:02}:00.000Z", minute + 1);
         team.at(&now);

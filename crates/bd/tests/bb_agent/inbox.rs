@@ -23,8 +23,19 @@ fn filtered_by_state_and_bead() {
         (team.sends("amber", "birch", "INFO", "one"), team.sends("amber", "birch", "INFO", "two"));
     team.sends("amber", "birch", "INFO", "three");
     team.ok(&[
-        "send", "--from", "amber", "--to", "birch", "--bead", "bd-2", "--category", "INFO", "--subject", "four",
-        "--body", "b",
+        "send",
+        "--from",
+        "amber",
+        "--to",
+        "birch",
+        "--bead",
+        "bd-2",
+        "--category",
+        "INFO",
+        "--subject",
+        "four",
+        "--body",
+        "b",
     ]);
     team.ok(&["read", "--agent", "birch", "--message", &one]);
     team.ok(&["ack", "--agent", "birch", "--message", &two]);
@@ -43,7 +54,8 @@ fn limited() {
     let line = team.store().join("messages/birch.jsonl");
     let id = team.sends("amber", "birch", "INFO", "s");
     // Sixty messages without sixty processes.
-    let (sent, index) = (std::fs::read_to_string(&line).unwrap(), team.read(&format!("messages/index/{id}.json")));
+    let (sent, index) =
+        (std::fs::read_to_string(&line).unwrap(), team.read(&format!("messages/index/{id}.json")));
     let mut all = String::new();
     for n in 0..60 {
         let other = format!("msg_{n}");
@@ -51,9 +63,8 @@ fn limited() {
         team.write(&format!("messages/index/{other}.json"), &index.replace(&id, &other));
     }
     std::fs::write(line, all).unwrap();
-    let count = |args: &[&str]| {
-        team.ok(&[&["inbox", "--agent", "birch"], args].concat()).as_array().unwrap().len()
-    };
+    let count =
+        |args: &[&str]| team.ok(&[&["inbox", "--agent", "birch"], args].concat()).as_array().unwrap().len();
     assert_eq!(count(&[]), 50);
     assert_eq!(count(&["--limit", "500"]), 60);
     assert_eq!(count(&["--limit", "1"]), 1);

@@ -6,7 +6,12 @@ fn sorted_by_id_and_filtered() {
     team.ok(&["register", "--name", "birch", "--role", "db"]);
     let ids = |args: &[&str]| -> Vec<String> {
         let listed = team.ok(&[&["list"], args].concat());
-        listed.as_array().unwrap().iter().map(|agent| agent["agent_id"].as_str().unwrap().to_owned()).collect()
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|agent| agent["agent_id"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(ids(&[]), ["amber", "birch", "cedar"]);
     assert_eq!(ids(&["--role", "ui"]), ["amber", "cedar"]);

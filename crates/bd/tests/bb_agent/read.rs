@@ -6,7 +6,10 @@ fn unread_becomes_read_once() {
     let id = team.sends("amber", "birch", "HANDOFF", "s");
     let args = ["read", "--agent", "birch", "--message", &id];
     let read = team.at("2026-02-13T12:01:00Z").ok(&args);
-    assert_eq!((read["state"].as_str(), read["read_at"].as_str()), (Some("read"), Some("2026-02-13T12:01:00.000Z")));
+    assert_eq!(
+        (read["state"].as_str(), read["read_at"].as_str()),
+        (Some("read"), Some("2026-02-13T12:01:00.000Z"))
+    );
     assert!(read["acked_at"].is_null());
     assert_eq!(team.json(&format!("messages/index/{id}.json")), read);
     assert_eq!(team.at("2026-02-13T12:02:00Z").ok(&args), read, "the first time counts");
@@ -50,7 +53,9 @@ fn no_id_names_a_file_outside_the_index() {
     let id = team.sends("amber", "birch", "INFO", "s");
     team.write("messages/planted.json", &team.read(&format!("messages/index/{id}.json")));
     for verb in ["read", "ack"] {
-        for bad in ["", "../planted", "../msg_x", "msg_../../planted", "msg_a/b", "msg_", "res_1", "msg_x.json"] {
+        for bad in
+            ["", "../planted", "../msg_x", "msg_../../planted", "msg_a/b", "msg_", "res_1", "msg_x.json"]
+        {
             let error = team.fails("MESSAGE_NOT_FOUND", 1, &[verb, "--agent", "birch", "--message", bad]);
             assert_eq!(error["reason"], "INVALID_MESSAGE_ID", "{bad}");
         }

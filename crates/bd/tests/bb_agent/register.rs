@@ -77,7 +77,8 @@ fn names_and_roles_are_checked() {
     let error = team.fails("INVALID_ARGS", 2, &["register", "--name", "amber", "--role", "  "]);
     assert_eq!(error["reason"], "INVALID_ROLE");
     let wide = "x".repeat(129);
-    let error = team.fails("INVALID_ARGS", 2, &["register", "--name", "amber", "--role", "ui", "--display", &wide]);
+    let error =
+        team.fails("INVALID_ARGS", 2, &["register", "--name", "amber", "--role", "ui", "--display", &wide]);
     assert_eq!(error["reason"], "INVALID_DISPLAY");
     for edge in ["abc", &"a".repeat(48), "0-0-0"] {
         team.ok(&["register", "--name", edge, "--role", "ui"]);

@@ -47,5 +47,8 @@ fn what_nobody_holds() {
     let error = team.fails("RESERVATION_NOT_FOUND", 1, &["release", "--agent", "amber", "--scope", "src/**"]);
     assert_eq!(error["reason"], "RESERVATION_EXPIRED");
     assert_eq!(team.read("reservations/active.json"), before, "it stays to be found");
-    assert_eq!(team.fails("INVALID_ARGS", 2, &["release", "--agent", "zzz", "--scope", ""])["reason"], "INVALID_SCOPE");
+    assert_eq!(
+        team.fails("INVALID_ARGS", 2, &["release", "--agent", "zzz", "--scope", ""])["reason"],
+        "INVALID_SCOPE"
+    );
 }

@@ -117,7 +117,7 @@ fn expired_is_found_and_taken_over_on_request() {
     }
     // Also for the one whose lease it was: it has to know that it had lost it.
     team.fails("RESERVATION_STALE_FOUND", 1, &args("amber", "src/**", &[]));
-    assert_eq!(active(&team), [first.clone()], "looking at it moves nothing");
+    assert_eq!(active(&team), std::slice::from_ref(&first), "looking at it moves nothing");
 
     let second = team.ok(&args("birch", "src/**", &["--takeover-stale"]));
     assert_eq!(active(&team), [second]);

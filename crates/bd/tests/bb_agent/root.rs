@@ -77,7 +77,9 @@ fn a_refused_command_leaves_no_trace_in_a_repository() {
     let team = Team::of(&[]);
     let main = team.dir().join("main");
     Repository::init(&main).unwrap();
-    for args in [&["heartbeat", "--agent", "amber"][..], &["list"], &["guard", "--agent", "amber", "x"], &["status"]] {
+    for args in
+        [&["heartbeat", "--agent", "amber"][..], &["list"], &["guard", "--agent", "amber", "x"], &["status"]]
+    {
         ran(in_dir(&team, &main, args));
     }
     assert!(!main.join(".beadboard").exists());
@@ -157,7 +159,10 @@ fn a_path_means_the_same_in_every_work_tree() {
     }
     let scope = linked.join("src");
     let reserve = ["reserve", "--agent", "amber", "--bead", "b", "--scope", scope.to_str().unwrap()];
-    assert!(ran(in_dir(&team, &linked, &reserve)).out.contains("\nScope: src\n"), "an absolute scope is made relative");
+    assert!(
+        ran(in_dir(&team, &linked, &reserve)).out.contains("\nScope: src\n"),
+        "an absolute scope is made relative"
+    );
     fs::create_dir(main.join("src")).unwrap();
     for (dir, path) in [
         (&main, "src/a.rs".to_owned()),
@@ -169,7 +174,43 @@ fn a_path_means_the_same_in_every_work_tree() {
         let said = ran(in_dir(&team, dir, &["guard", "--agent", "birch", &path]));
         assert_eq!(said.exit, 1, "{path} in {}", dir.display());
     }
-    let said = ran(in_dir(&team, &main.join("src"), &["guard", "--agent", "birch", "../a.rs", "src/a.rs/.."]));
+    let said =
+        ran(in_dir(&team, &main.join("src"), &["guard", "--agent", "birch", "../a.rs", "src/a.rs/.."]));
     assert_eq!(said.exit, 1, "src/src/a.rs lies below src as well");
     assert_eq!(ran(in_dir(&team, &main.join("src"), &["guard", "--agent", "birch", "../a.rs"])).exit, 0);
+}
+
+/// A sandbox that may look but not touch. Root may always touch, so there is nothing to see for it.
+#[test]
+fn a_store_that_may_only_be_read_can_be_read() {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut team = Team::of(&["amber", "birch"]);
+    team.reserves("amber", "src");
+    team.sends("birch", "amber", "INFO", "s");
+    let modes = |file: u32, dir: u32| {
+        for (path, mode) in
+            [("lock", file), ("agents", dir), ("messages", dir), ("reservations", dir), ("", dir)]
+        {
+            let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode);
+            fs::set_permissions(team.store().join(path), mode).unwrap();
+        }
+    };
+    modes(0o444, 0o555);
+    let mut codes = Vec::new();
+    for args in [
+        &["list"][..],
+        &["show", "--agent", "amber"],
+        &["status"],
+        &["inbox", "--agent", "amber"],
+        &["guard", "--agent", "amber", "src/a"],
+        &["guard", "--agent", "birch", "src/a"],
+        &["heartbeat", "--agent", "amber"],
+    ] {
+        codes.push(team.run(args).exit);
+    }
+    modes(0o644, 0o755);
+    assert_eq!(codes, [0, 0, 0, 0, 0, 1, 1]);
+    team.at("2026-02-13T12:01:00Z").ok(&["heartbeat", "--agent", "amber"]);
 }

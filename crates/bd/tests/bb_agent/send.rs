@@ -3,8 +3,19 @@ use serde_json::json;
 use crate::team::{Team, ran};
 
 const LETTER: [&str; 13] = [
-    "send", "--from", "amber", "--to", "birch", "--bead", "bb-dcv.6", "--category", "HANDOFF", "--subject",
-    "Edge direction patch ready", "--body", "Please validate.",
+    "send",
+    "--from",
+    "amber",
+    "--to",
+    "birch",
+    "--bead",
+    "bb-dcv.6",
+    "--category",
+    "HANDOFF",
+    "--subject",
+    "Edge direction patch ready",
+    "--body",
+    "Please validate.",
 ];
 
 /// The letter with another value after one of its flags.
@@ -77,8 +88,15 @@ fn ids_are_the_contracts_and_unique() {
 #[test]
 fn checks_run_from_sender_to_body() {
     let team = Team::of(&["amber", "birch"]);
-    let wrong = [("--from", "nobody"), ("--to", "nobody"), ("--bead", " "), ("--category", "info"), ("--subject", " ")];
-    let codes = ["UNKNOWN_SENDER", "UNKNOWN_RECIPIENT", "MISSING_BEAD_ID", "INVALID_CATEGORY", "INVALID_ARGS"];
+    let wrong = [
+        ("--from", "nobody"),
+        ("--to", "nobody"),
+        ("--bead", " "),
+        ("--category", "info"),
+        ("--subject", " "),
+    ];
+    let codes =
+        ["UNKNOWN_SENDER", "UNKNOWN_RECIPIENT", "MISSING_BEAD_ID", "INVALID_CATEGORY", "INVALID_ARGS"];
     for (at, code) in codes.into_iter().enumerate() {
         let exit = if at < 2 { 1 } else { 2 };
         team.fails(code, exit, &with(&wrong[at..]));
@@ -89,7 +107,10 @@ fn checks_run_from_sender_to_body() {
 #[test]
 fn malformed_names_are_unknown() {
     let team = Team::of(&["amber", "birch"]);
-    assert_eq!(team.fails("UNKNOWN_SENDER", 1, &with(&[("--from", "../amber")]))["reason"], "INVALID_AGENT_ID");
+    assert_eq!(
+        team.fails("UNKNOWN_SENDER", 1, &with(&[("--from", "../amber")]))["reason"],
+        "INVALID_AGENT_ID"
+    );
     assert_eq!(team.fails("UNKNOWN_RECIPIENT", 1, &with(&[("--to", "A")]))["reason"], "INVALID_AGENT_ID");
     assert!(team.fails("UNKNOWN_RECIPIENT", 1, &with(&[("--to", "cedar")])).get("reason").is_none());
 }

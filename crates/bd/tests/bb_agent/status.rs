@@ -57,9 +57,23 @@ fn filtered_by_agent_and_bead() {
     );
     let other = team.ok(&["status", "--bead", "bd-2"]);
     assert_eq!((&other["summary"]["active"], &other["summary"]["unread"]), (&json!(1), &json!(0)));
-    assert_eq!(team.ok(&["status", "--agent", "birch", "--bead", "bd-2"])["reservations"][0]["scope"], "taken");
+    assert_eq!(
+        team.ok(&["status", "--agent", "birch", "--bead", "bd-2"])["reservations"][0]["scope"],
+        "taken"
+    );
     team.fails("AGENT_NOT_FOUND", 1, &["status", "--agent", "cedar"]);
     assert_eq!(team.fails("INVALID_ARGS", 2, &["status", "--agent", "C"])["reason"], "INVALID_AGENT_ID");
+}
+
+#[test]
+fn a_renewed_reservation_keeps_its_place() {
+    let mut team = Team::of(&["amber"]);
+    team.reserves("amber", "first");
+    team.at("2026-02-13T12:01:00Z").reserves("amber", "second");
+    team.at("2026-02-13T12:02:00Z").reserves("amber", "first");
+    let status = team.ok(&["status"]);
+    let scopes: Vec<_> = status["reservations"].as_array().unwrap().iter().map(|r| &r["scope"]).collect();
+    assert_eq!(scopes, ["first", "second"]);
 }
 
 #[test]
@@ -68,7 +82,11 @@ fn moves_nothing() {
     let before = (team.read("reservations/active.json"), team.read("reservations/history.jsonl"));
     team.ok(&["status"]);
     assert_eq!((team.read("reservations/active.json"), team.read("reservations/history.jsonl")), before);
-    team.fails("RESERVATION_STALE_FOUND", 1, &["reserve", "--agent", "birch", "--scope", "old", "--bead", "b"]);
+    team.fails(
+        "RESERVATION_STALE_FOUND",
+        1,
+        &["reserve", "--agent", "birch", "--scope", "old", "--bead", "b"],
+    );
 }
 
 #[test]
@@ -79,7 +97,9 @@ fn people_read() {
     assert_eq!(lines[0], "Active Reservations: 1");
     assert_eq!(lines[1], "- new (agent: amber, expires: 2026-02-13T17:00:00.000Z)");
     assert_eq!(lines[2], "Unacked Required Messages: 1");
-    assert!(lines[3].starts_with("- [msg_") && lines[3].ends_with("] BLOCKED: last (from: birch, to: amber)"));
+    assert!(
+        lines[3].starts_with("- [msg_") && lines[3].ends_with("] BLOCKED: last (from: birch, to: amber)")
+    );
     assert_eq!(lines.len(), 4);
     assert_eq!(Team::of(&[]).text(&["status"]), "Active Reservations: 0\nUnacked Required Messages: 0\n");
 }

@@ -12,6 +12,8 @@ use crate::team::Team;
 
 const PROCESSES: usize = 50;
 const ROUNDS: usize = 20;
+/// Threads whose processes are killed while they write.
+const HUNTERS: usize = 4;
 
 /// Random enough, and the same in every run.
 struct Dice(u64);
@@ -33,12 +35,27 @@ fn live(team: &Team, args: &[&str]) -> Command {
 }
 
 /// What it printed, unless it was killed before it came to its end.
-fn killed_at_random(mut child: Child, dice: &mut Dice) -> Option<Value> {
-    // The moment is the point, not the wait: anywhere from before it starts to after it ended.
-    thread::park_timeout(Duration::from_micros(dice.below(150_000)));
+fn killed_at_random(mut child: Child, within_us: u64, dice: &mut Dice) -> Option<Value> {
+    // The moment is the point, not the wait.
+    thread::park_timeout(Duration::from_micros(dice.below(within_us)));
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     output.status.code().map(|_| serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Kills a sender in the midst of writing: once the store says that it has begun.
+fn killed_at_work(team: &Team, mut child: Child, subject: &str, dice: &mut Dice) -> Option<Value> {
+    let begun = || {
+        let pending = std::fs::read_to_string(team.store().join("pending.json"));
+        pending.is_ok_and(|text| text.contains(subject))
+    };
+    while child.try_wait().unwrap().is_none() {
+        if begun() {
+            return killed_at_random(child, 20_000, dice);
+        }
+        thread::park_timeout(Duration::from_micros(500));
+    }
+    Some(finished(child))
 }
 
 fn finished(child: Child) -> Value {
@@ -65,33 +82,44 @@ fn nothing_torn(team: &Team) {
     assert!(!team.store().join("pending.json").exists());
 }
 
+fn send(team: &Team, to: &str, subject: &str) -> Child {
+    let args = ["send", "--from", "amber", "--bead", "b", "--category", "INFO", "--body", "b"];
+    live(team, &[&args[..], &["--to", to, "--subject", subject]].concat()).spawn().unwrap()
+}
+
 #[test]
 fn each_message_is_in_index_and_inbox_exactly_once() {
     let recipients = ["birch", "cedar", "dogwood"];
     let team = Team::of(&[&["amber"], &recipients[..]].concat());
     let acknowledged = Mutex::new(BTreeSet::new());
+    let note = |answer: &Value| {
+        assert_eq!(answer["ok"], true, "{answer}");
+        let one = vec![answer["data"]["message_id"].clone()];
+        let ids = answer["data"]["message_ids"].as_array().cloned().unwrap_or(one);
+        acknowledged.lock().unwrap().extend(ids.iter().map(|id| id.as_str().unwrap().to_owned()));
+    };
     thread::scope(|scope| {
+        let (team, note) = (&team, &note);
         for worker in 0..PROCESSES {
-            let (team, acknowledged) = (&team, &acknowledged);
             scope.spawn(move || {
                 let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (worker as u64 + 1));
                 for n in 0..ROUNDS {
                     let to = recipients[(worker + n) % recipients.len()];
-                    let subject = format!("{worker}/{n}");
-                    let send = |to: &str, subject: &str| {
-                        let args = ["send", "--from", "amber", "--bead", "b", "--category", "INFO", "--body", "b"];
-                        live(team, &[&args[..], &["--to", to, "--subject", subject]].concat()).spawn().unwrap()
-                    };
-                    let mut answers = vec![finished(send(to, &subject))];
+                    note(&finished(send(team, to, &format!("{worker}/{n}"))));
                     if dice.below(4) == 0 {
-                        answers.extend(killed_at_random(send("broadcast", "victim"), &mut dice));
+                        let victim = send(team, "broadcast", "victim");
+                        killed_at_random(victim, 500_000, &mut dice).iter().for_each(note);
                     }
-                    for answer in answers {
-                        assert_eq!(answer["ok"], true, "{answer}");
-                        let one = vec![answer["data"]["message_id"].clone()];
-                        let ids = answer["data"]["message_ids"].as_array().cloned().unwrap_or(one);
-                        acknowledged.lock().unwrap().extend(ids.iter().map(|id| id.as_str().unwrap().to_owned()));
-                    }
+                }
+            });
+        }
+        for hunter in 0..HUNTERS {
+            scope.spawn(move || {
+                let mut dice = Dice(0x2545_f491_4f6c_dd1d ^ (hunter as u64 + 1));
+                for n in 0..ROUNDS / 2 {
+                    let subject = format!("victim {hunter} {n}.");
+                    let victim = send(team, "broadcast", &subject);
+                    killed_at_work(team, victim, &subject, &mut dice).iter().for_each(note);
                 }
             });
         }
@@ -105,7 +133,7 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
         for message in team.lines(&format!("messages/{name}.jsonl")) {
             assert_eq!(message["to_agent"], name);
             let id = message["message_id"].as_str().unwrap().to_owned();
-            if message["subject"] == "victim" {
+            if message["subject"].as_str().unwrap().starts_with("victim") {
                 *broadcasts.entry(id.trim_end_matches(name).to_owned()).or_default() += 1;
             }
             assert!(inbox.insert(id.clone(), message).is_none(), "{id} twice");
@@ -113,7 +141,9 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
     }
     let index = std::fs::read_dir(team.store().join("messages/index")).unwrap();
     let index: BTreeSet<String> = index
-        .filter_map(|file| file.unwrap().file_name().to_str().unwrap().strip_suffix(".json").map(str::to_owned))
+        .filter_map(|file| {
+            file.unwrap().file_name().to_str().unwrap().strip_suffix(".json").map(str::to_owned)
+        })
         .collect();
     assert_eq!(index, inbox.keys().cloned().collect());
     for (id, message) in &inbox {
@@ -125,6 +155,7 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
     assert_eq!(subjects.iter().filter(|subject| subject.contains('/')).count(), PROCESSES * ROUNDS);
     let unsaid = index.difference(&acknowledged).count();
     eprintln!("{} messages, {unsaid} of them from senders killed before they could say so", index.len());
+    assert!(unsaid > 0, "nobody was killed at work");
     assert!(broadcasts.values().all(|copies| *copies == recipients.len()), "all or none: {broadcasts:?}");
 }
 
@@ -140,18 +171,24 @@ fn one_winner_per_race() {
                 .enumerate()
                 .map(|(n, name)| {
                     let (team, scope) = (&team, &scope);
-                    let mut dice = Dice(((round * PROCESSES + n + 1) as u64).wrapping_mul(0x2545_f491_4f6c_dd1d));
+                    let mut dice =
+                        Dice(((round * PROCESSES + n + 1) as u64).wrapping_mul(0x2545_f491_4f6c_dd1d));
                     threads.spawn(move || {
                         let args = ["reserve", "--agent", name, "--scope", scope, "--bead", "b"];
                         let child = live(team, &args).spawn().unwrap();
-                        if dice.below(5) == 0 { killed_at_random(child, &mut dice) } else { Some(finished(child)) }
+                        if dice.below(5) == 0 {
+                            killed_at_random(child, 150_000, &mut dice)
+                        } else {
+                            Some(finished(child))
+                        }
                     })
                 })
                 .collect();
             racers.into_iter().map(|racer| racer.join().unwrap()).collect()
         });
-        let winners: Vec<usize> =
-            (0..PROCESSES).filter(|n| answers[*n].as_ref().is_some_and(|answer| answer["ok"] == true)).collect();
+        let winners: Vec<usize> = (0..PROCESSES)
+            .filter(|n| answers[*n].as_ref().is_some_and(|answer| answer["ok"] == true))
+            .collect();
         let active = team.json("reservations/active.json")["reservations"].as_array().unwrap().clone();
         let holders: Vec<&Value> = active.iter().filter(|held| held["scope"] == scope.as_str()).collect();
         assert_eq!((holders.len(), active.len()), (1, round + 1), "one winner in round {round}");

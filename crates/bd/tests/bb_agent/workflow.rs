@@ -74,11 +74,33 @@ fn the_documented_workflow() {
 fn the_reference_names_every_code_and_command() {
     let doc = std::fs::read_to_string(DOC).unwrap();
     for word in [
-        "INVALID_ARGS", "AGENT_NOT_FOUND", "DUPLICATE_AGENT_ID", "UNKNOWN_SENDER", "UNKNOWN_RECIPIENT",
-        "MISSING_BEAD_ID", "INVALID_CATEGORY", "MESSAGE_NOT_FOUND", "ACK_FORBIDDEN", "RESERVATION_CONFLICT",
-        "RESERVATION_STALE_FOUND", "RESERVATION_NOT_FOUND", "RELEASE_FORBIDDEN", "IO_WRITE_FAILED", "IO_READ_FAILED",
-        "`register`", "`list`", "`show`", "`heartbeat`", "`send`", "`inbox`", "`read`", "`ack`", "`reserve`",
-        "`release`", "`status`", "`guard`",
+        "INVALID_ARGS",
+        "AGENT_NOT_FOUND",
+        "DUPLICATE_AGENT_ID",
+        "UNKNOWN_SENDER",
+        "UNKNOWN_RECIPIENT",
+        "MISSING_BEAD_ID",
+        "INVALID_CATEGORY",
+        "MESSAGE_NOT_FOUND",
+        "ACK_FORBIDDEN",
+        "RESERVATION_CONFLICT",
+        "RESERVATION_STALE_FOUND",
+        "RESERVATION_NOT_FOUND",
+        "RELEASE_FORBIDDEN",
+        "IO_WRITE_FAILED",
+        "IO_READ_FAILED",
+        "`register`",
+        "`list`",
+        "`show`",
+        "`heartbeat`",
+        "`send`",
+        "`inbox`",
+        "`read`",
+        "`ack`",
+        "`reserve`",
+        "`release`",
+        "`status`",
+        "`guard`",
     ] {
         assert!(doc.contains(word), "{word}");
     }
