@@ -40,17 +40,29 @@ enum Area {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Verb {
+    /// Register an agent, or update its display name and role
     Register(register::Register),
+    /// List the registered agents, with how recently each was heard of
     List(list::List),
+    /// Show one agent
     Show(show::Show),
+    /// Say that an agent is alive
     Heartbeat(heartbeat::Heartbeat),
+    /// Send a message about a bead
     Send(send::Send),
+    /// List the messages to an agent, newest first
     Inbox(inbox::Inbox),
+    /// Mark a message as read
     Read(ReadArgs),
+    /// Acknowledge a message; the first time counts
     Ack(ack::Ack),
+    /// Reserve paths for an agent
     Reserve(reserve::Reserve),
+    /// Give a reserved scope back
     Release(release::Release),
+    /// Show active reservations and messages that wait for an acknowledgement
     Status(status::Status),
+    /// May this agent edit these paths?
     Guard(guard::Guard),
 }
 

@@ -47,7 +47,8 @@ pub fn inbox(store: &Store, input: &Inbox) -> Result<Vec<Message>> {
     // Of messages of one millisecond the one sent last comes first.
     sent.reverse();
     sent.sort_by_key(|message| Reverse(message.created_at));
-    let about = |message: &Message| input.bead.as_deref().is_none_or(|bead| bead.trim() == message.bead_id);
+    let bead = input.bead.as_deref().map(str::trim).filter(|bead| !bead.is_empty());
+    let about = |message: &Message| bead.is_none_or(|bead| bead == message.bead_id);
     let current = sent.iter().filter(|message| about(message)).map(|message| session.current(message));
     let wanted = |message: &Result<Message>| {
         message.as_ref().map_or(true, |message| state.is_none_or(|state| state == message.state))

@@ -22,7 +22,10 @@ pub struct List {
 pub fn list(store: &Store, input: &List) -> Result<Vec<SeenAgent>> {
     let session = store.read()?;
     session.caller_seen();
-    let wanted = |filter: &Option<String>, value: &str| filter.as_deref().is_none_or(|f| f.trim() == value);
+    let wanted = |filter: &Option<String>, value: &str| {
+        let filter = filter.as_deref().map(str::trim).filter(|filter| !filter.is_empty());
+        filter.is_none_or(|filter| filter == value)
+    };
     let agents = session.agents()?.into_iter();
     let agents =
         agents.filter(|agent| wanted(&input.role, &agent.role) && wanted(&input.status, &agent.status));

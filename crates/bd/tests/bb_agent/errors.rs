@@ -83,6 +83,14 @@ fn help_and_version_are_no_errors() {
         assert_eq!((said.exit, said.err.as_str()), (0, ""), "{args:?}");
         assert!(!said.out.is_empty());
     }
+    let help = ran(team.bb(&["agent", "--help"])).out;
+    let commands: Vec<&str> =
+        help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().lines().collect();
+    assert_eq!(commands.len(), 13);
+    assert!(
+        commands.iter().all(|line| line.split_whitespace().count() > 3),
+        "each says what it does: {help}"
+    );
     let help = ran(team.bb(&["agent", "guard", "--help"])).out;
     for word in ["0 allowed", "1 denied", "3 cannot tell", "--hook", "warns on stderr and allows"] {
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(word), "{word}: {help}");

@@ -44,6 +44,7 @@ fn filtered_by_state_and_bead() {
     assert_eq!(subjects(&inbox(&["--state", "read"])), ["one"]);
     assert_eq!(subjects(&inbox(&["--state", "acked"])), ["two"]);
     assert_eq!(subjects(&inbox(&["--bead", "bd-2"])), ["four"]);
+    assert_eq!(inbox(&["--bead", " "]).as_array().unwrap().len(), 4, "a blank filter is none");
     assert_eq!(subjects(&inbox(&["--bead", "bd-1", "--state", "unread"])), ["three"]);
     assert_eq!(inbox(&["--state", "acked"])[0]["state"], "acked", "as it is today, not as sent");
 }

@@ -14,6 +14,7 @@ fn sorted_by_id_and_filtered() {
             .collect()
     };
     assert_eq!(ids(&[]), ["amber", "birch", "cedar"]);
+    assert_eq!(ids(&["--role", ""]), ["amber", "birch", "cedar"], "a blank filter is none");
     assert_eq!(ids(&["--role", "ui"]), ["amber", "cedar"]);
     assert_eq!(ids(&["--role", "db", "--status", "idle"]), ["birch"]);
     assert!(ids(&["--status", "busy"]).is_empty());

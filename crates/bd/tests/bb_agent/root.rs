@@ -99,6 +99,18 @@ fn a_bare_repository_keeps_it_itself() {
 }
 
 #[test]
+fn a_bare_repository_called_git_is_bare_all_the_same() {
+    let team = Team::of(&[]);
+    let project = team.dir().join("project");
+    let repository = Repository::init_bare(project.join(".git")).unwrap();
+    commit(&repository);
+    let linked = add_work_tree(&repository, &project.join("linked"));
+    register(&team, &linked, "amber");
+    assert!(project.join(".git/.beadboard/agent/agents/amber.json").is_file());
+    assert!(!project.join(".beadboard").exists());
+}
+
+#[test]
 fn a_submodule_has_its_own() {
     let team = Team::of(&[]);
     let outer = team.dir().join("outer");
