@@ -5,7 +5,8 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{Answer, Done, RepairAnswer, StatusAnswer};
-use super::style::{Style, escape};
+use super::style::Style;
+use crate::escape::escape;
 use super::{detail, rows};
 use crate::request::Output;
 
