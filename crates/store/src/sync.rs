@@ -32,8 +32,12 @@ impl Checkpoint {
         remote: &impl Remote,
         mut pause: impl FnMut(u32),
     ) -> Result<(Saved, Result<Exchange>)> {
-        let mut commit = self.save_local(repository)?;
         let mut done = Exchange::default();
+        if repository.tip()?.is_none() {
+            // The first sync of a fresh repository: what the remote has becomes ours, without a commit of our own.
+            self.adopt(repository, remote, &mut done);
+        }
+        let mut commit = self.save_local(repository)?;
         let outcome = loop {
             done.rounds += 1;
             match self.round(repository, remote, &mut commit, &mut done) {
@@ -44,6 +48,14 @@ impl Checkpoint {
             }
         };
         Ok((self.into_saved(commit), outcome))
+    }
+
+    /// Takes what the remote has before there is a local ref. Trouble with the remote shows again in the first round.
+    fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
+        let Ok(Some(theirs)) = remote.fetch() else { return };
+        let Ok(state) = repository.snapshot(&theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)) else { return };
+        self.state.join(&state);
+        (self.merged, done.pulled) = (true, true);
     }
 
     /// One fetch, merge and push. Our commit moves along as it is merged.
