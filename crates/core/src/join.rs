@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::{Delta, Edge, EdgeKey, Error, Lineage, Patch, Result, State};
+use crate::{Bead, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State};
 
 /// What a join touched, for those who keep indexes.
 #[derive(Debug, Default)]
@@ -45,14 +45,7 @@ impl State {
     /// Takes in what an operation did. Fails, having changed nothing, when the delta speaks of a bead that is not
     /// here and does not bring it along whole.
     pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
-        let mut births = Vec::new();
-        for (lineage, patch) in &delta.beads {
-            if !self.beads.contains_key(lineage) {
-                let bead =
-                    patch.clone().into_bead().ok_or_else(|| Error::NotFound(format!("{lineage:?}")))?;
-                births.push((lineage, bead));
-            }
-        }
+        let births = self.births_in(delta)?;
         let mut touched = Touched::default();
         self.names.extend(births.iter().map(|(lineage, _)| *lineage));
         for (lineage, bead) in births {
@@ -78,6 +71,24 @@ impl State {
         Ok(touched)
     }
 
+    /// The beads that a delta brings along; an error if it speaks of others that are not here.
+    fn births_in<'a>(&self, delta: &'a Delta) -> Result<Vec<(&'a Lineage, Bead)>> {
+        let unknown = |lineage: &Lineage| Error::NotFound(format!("{lineage:?}"));
+        let mut births = Vec::new();
+        for (lineage, patch) in &delta.beads {
+            if !self.beads.contains_key(lineage) {
+                births.push((lineage, patch.clone().into_bead().ok_or_else(|| unknown(lineage))?));
+            }
+        }
+        let ends = delta.edges.keys().flat_map(|key| [&key.from, &key.to]);
+        for lineage in ends.filter_map(Endpoint::lineage) {
+            if !self.beads.contains_key(lineage) && !delta.beads.contains_key(lineage) {
+                return Err(unknown(lineage));
+            }
+        }
+        Ok(births)
+    }
+
     fn patch(&mut self, lineage: &Lineage, patch: &Patch) {
         if let Some(bead) = self.beads.get_mut(lineage) {
             Arc::make_mut(bead).join(patch);
@@ -100,9 +111,9 @@ impl State {
     /// A bare end never binds to a bead, because two replicas could bind it to two different beads. So the edge goes
     /// once any bead, live or deleted, holds the id.
     fn drop_bare_edges_that_were_taken(&mut self) -> Vec<EdgeKey> {
-        let held = |end: &crate::Endpoint| match end {
-            crate::Endpoint::Bare(id) => self.names.holder(id.as_str()).is_some(),
-            crate::Endpoint::Bead(_) => false,
+        let held = |end: &Endpoint| match end {
+            Endpoint::Bare(id) => self.names.holder(id.as_str()).is_some(),
+            Endpoint::Bead(_) => false,
         };
         let taken: Vec<_> =
             self.bare_edges.iter().filter(|key| held(&key.from) || held(&key.to)).cloned().collect();
