@@ -115,6 +115,7 @@ impl Beads {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut tombstone: TombstoneLine = parse(TOMBSTONES, number, line)?;
         let id = tombstone.id.clone();
+        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if let Some(body) = tombstone.bead.take() {
             if body.id.is_some() {
                 return Err(bad("the id stands twice"));
@@ -137,7 +138,6 @@ impl Beads {
         if to_canonical(&tombstone) != line {
             return Err(bad("not in canonical form"));
         }
-        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if !tombstone.remapped.is_empty() {
             self.remapped.insert(id, (tombstone, number));
         }

@@ -1,6 +1,8 @@
 //! Random histories of several replicas, and what must be true of them. Shared by the test binaries of core.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each binary uses its part, and failing is their job
 
+pub mod example;
+pub mod files;
 pub mod history;
 pub mod ids;
 pub mod oracle;
