@@ -32,7 +32,7 @@ pub fn example() -> State {
     let rival = made.bead("bd-z9", bob(60), "");
     made.fill(&closed);
     made.claim(&child);
-    made.note(&deleted, ann(300), "seen on CI", None);
+    made.note(&deleted, &ann(300), "seen on CI", None);
     made.delete(&deleted, ann(310), "duplicate");
     made.delete(&deleted_winner, ann(320), "");
     made.edge(&child, &closed, EdgeKind::Parent, [ann(400), ann(420)], false);
@@ -43,22 +43,22 @@ pub fn example() -> State {
         to: Endpoint::Bare(id("bd-gone")),
         kind: EdgeKind::DiscoveredFrom,
     };
-    made.take(Delta::of_edge(bare, Edge::added(ann(460))));
+    made.take(&Delta::of_edge(bare, Edge::added(ann(460))));
     let chosen = ann(500);
     let prefix = Some(PrefixRegister::chosen("app".parse().unwrap(), chosen.at(), chosen.by().clone()));
-    made.take(Delta { prefix, ..Delta::default() });
+    made.take(&Delta { prefix, ..Delta::default() });
     made.0
 }
 
 struct Made(State);
 
 impl Made {
-    fn take(&mut self, delta: Delta) {
-        self.0.take(&delta).unwrap();
+    fn take(&mut self, delta: &Delta) {
+        self.0.take(delta).unwrap();
     }
 
     fn patch(&mut self, lineage: &Lineage, patch: Patch) {
-        self.take(Delta::of_bead(lineage.clone(), patch));
+        self.take(&Delta::of_bead(lineage.clone(), patch));
     }
 
     fn bead(&mut self, born: &str, mark: Mark, branch: &str) -> Lineage {
@@ -95,8 +95,8 @@ impl Made {
         }
         let closing = json!({"status": "closed", "closed_reason": "shipped", "closed_on_branch": "main"});
         self.write(lineage, bob(110), Field::Status, &closing);
-        self.note(lineage, ann(120), "newer than _at", None);
-        self.note(lineage, bob(120), "set as a whole", Some(Slot::Notes));
+        self.note(lineage, &ann(120), "newer than _at", None);
+        self.note(lineage, &bob(120), "set as a whole", Some(Slot::Notes));
     }
 
     /// Claimed at 200, renewed at 210.
@@ -110,8 +110,8 @@ impl Made {
         self.write(lineage, bob(200), Field::Status, &json!({"status": "in_progress"}));
     }
 
-    fn note(&mut self, lineage: &Lineage, mark: Mark, text: &str, slot: Option<Slot>) {
-        let note = Note::new(lineage, &mark, text.parse().unwrap(), slot);
+    fn note(&mut self, lineage: &Lineage, mark: &Mark, text: &str, slot: Option<Slot>) {
+        let note = Note::new(lineage, mark, text.parse().unwrap(), slot);
         self.patch(lineage, Patch { notes: vec![Arc::new(note)], ..Patch::default() });
     }
 
@@ -122,6 +122,6 @@ impl Made {
 
     fn edge(&mut self, from: &Lineage, to: &Lineage, kind: EdgeKind, marks: [Mark; 2], deleted: bool) {
         let [created, changed] = marks;
-        self.take(Delta::of_edge(EdgeKey::new(from, to, kind), Edge { created, changed, deleted }));
+        self.take(&Delta::of_edge(EdgeKey::new(from, to, kind), Edge { created, changed, deleted }));
     }
 }

@@ -249,21 +249,24 @@ impl World {
             edges.iter().filter(|(key, edge)| bound(key) && edge.deleted != remove).collect();
         let Some((key, edge)) = fitting.get(nth % fitting.len().max(1)) else { return };
         let (key, edge) = ((*key).clone(), (*edge).clone());
-        self.put(on, key, &edge, remove, wall);
+        self.put(on, &key, &edge, remove, wall);
     }
 
-    fn put(&mut self, on: usize, key: EdgeKey, edge: &Edge, deleted: bool, wall: u64) {
+    fn put(&mut self, on: usize, key: &EdgeKey, edge: &Edge, deleted: bool, wall: u64) {
         let changed = self.mint(on, wall, [edge.changed.at()]);
         let created = if deleted { edge.created.clone() } else { changed.clone() };
         self.take(on, Delta::of_edge(key.clone(), Edge { created, changed, deleted }));
-        assert_eq!(self.replicas[on].state.edge(&key).unwrap().deleted, deleted, "own edge not visible");
+        assert_eq!(self.replicas[on].state.edge(key).unwrap().deleted, deleted, "own edge not visible");
     }
 
     fn odd_link(&mut self, on: usize, from: &Lineage, to: &Lineage, step: &Step, wall: u64) {
         let by = actor(self.replicas[on].name);
         let mark = |ms: u64, counter: u8| Mark::new(Stamp::decode(ms, counter.into()).unwrap(), by.clone());
-        let edge =
-            Edge { created: mark(wall, step.a), changed: mark(wall, step.c), deleted: step.b % 2 == 0 };
+        let edge = Edge {
+            created: mark(wall, step.a),
+            changed: mark(wall, step.c),
+            deleted: step.b.is_multiple_of(2),
+        };
         self.take(on, Delta::of_edge(EdgeKey::new(from, to, kind(step.b)), edge));
     }
 
@@ -274,7 +277,7 @@ impl World {
         }
         let mark = self.mint(on, wall, []);
         let (bead, bare) = (Endpoint::Bead(lineage.clone()), Endpoint::Bare(stranger));
-        let (from, to) = if step.c % 3 == 0 { (bare, bead) } else { (bead, bare) };
+        let (from, to) = if step.c.is_multiple_of(3) { (bare, bead) } else { (bead, bare) };
         self.take(on, Delta::of_edge(EdgeKey { from, to, kind: kind(step.b) }, Edge::added(mark)));
     }
 
@@ -318,7 +321,7 @@ impl World {
         let Some((key, edge)) = bound_edges.get(nth % bound_edges.len().max(1)) else { return };
         let (key, edge) = ((*key).clone(), (*edge).clone());
         let deleted = if on == 0 { !edge.deleted } else { edge.deleted };
-        self.put(on, key, &edge, deleted, wall);
+        self.put(on, &key, &edge, deleted, wall);
     }
 
     pub fn pull(&mut self, into: usize, from: usize) {
