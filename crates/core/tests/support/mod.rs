@@ -1,5 +1,5 @@
 //! Random histories of several replicas, and what must be true of them. Shared by the test binaries of core.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each binary uses its part, and failing is their job
+#![allow(dead_code)] // each binary uses its part
 
 pub mod example;
 pub mod files;
