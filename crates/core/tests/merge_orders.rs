@@ -116,6 +116,19 @@ fn a_derived_id_that_a_fourth_bead_was_born_with() {
     assert_eq!(ids(&files.tombstones), ["bd-a", &derived], "{}", show(&files));
 }
 
+/// Two losers of one stamp whose suffixes, found by search, lead to one id: `bd-a.1` + `3347073` and `bd-a.13` + `347073`.
+/// The actor decides before the birth id does who comes first and gets it.
+#[test]
+fn two_losers_that_want_one_derived_id() {
+    let older = ["bd-a.1", "bd-a.13", "bd-a.1334707"].map(|born| bead(born, 1, "cy").1);
+    let (bobs, second) = bead("bd-a.1", 357_572, "bob");
+    let (anns, third) = bead("bd-a.13", 357_572, "ann");
+    let files = the_only_merge(&[state(&older.each_ref()), state(&[&second]), state(&[&third])]);
+    let names = support::decode(&files).names().clone();
+    assert_eq!(names.id_of(&anns).as_str(), "bd-a.13347073");
+    assert_eq!(names.id_of(&bobs).as_str().len(), "bd-a.1".len() + 8);
+}
+
 #[test]
 fn a_loser_with_children_and_edges() {
     let (winner, birth) = bead("bd-a", 10, "ann");
