@@ -16,6 +16,11 @@ impl Actor {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Sorts before all others; no real one is empty.
+    pub(crate) fn least() -> Self {
+        Self("".into())
+    }
 }
 
 impl std::str::FromStr for Actor {

@@ -132,6 +132,14 @@ macro_rules! define_bead {
                 Some(bead)
             }
 
+            /// The greatest stamp in the patch.
+            pub fn latest_stamp(&self) -> crate::Stamp {
+                let registers = self.marks().map(|(_, mark)| mark.at());
+                let notes = self.notes.iter().map(|note| note.at);
+                let deletion = self.deletion.iter().map(|deletion| deletion.mark.at());
+                registers.chain(notes).chain(deletion).max().unwrap_or(crate::Stamp::ZERO)
+            }
+
             pub(crate) fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
                 let singles = [$((Field::$name, self.$field.as_ref().map(|register| &register.mark)),)*];
                 let groups = [

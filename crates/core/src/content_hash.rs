@@ -1,5 +1,4 @@
-//! `content_hash` (§8.5.1): a fingerprint of a bead's public content, the same on every replica. `docs/FORMAT.md` has
-//! the rules and vectors that never change again.
+//! `content_hash` (§8.5.1): one hash for one public content, on every replica and in every implementation.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -7,18 +6,12 @@ use sha2::{Digest, Sha256};
 use crate::canonical::{hex, to_canonical};
 use crate::timestamp::{rfc3339, rfc3339_option};
 use crate::{
-    Actor, Bead, BeadId, BeadType, Labels, Lineage, Mark, NoteId, Priority, Stamp, Status, Text, Timestamp,
-    Title,
+    Actor, Bead, BeadId, BeadType, Labels, Lineage, Priority, Stamp, Status, Text, Timestamp, Title,
 };
 
-/// The hash of what the public schema shows of a bead under the id it has now.
-pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
-    hex(&Sha256::digest(to_canonical(&Content::of(id, lineage, bead))))
-}
-
-/// The hashed fields, in byte order of their names. All of them are always there, null where there is nothing.
+/// Exactly the listed fields, all present, in byte order of their names.
 #[derive(Serialize)]
-struct Content<'a> {
+struct Hashed<'a> {
     acceptance_criteria: Option<&'a str>,
     assignee: Option<&'a Actor>,
     #[serde(with = "rfc3339_option")]
@@ -32,62 +25,63 @@ struct Content<'a> {
     created_at: Timestamp,
     created_by: &'a Actor,
     created_on_branch: Option<&'a str>,
-    description: &'a Text,
+    description: &'a str,
     design: Option<&'a str>,
     external_ref: Option<&'a str>,
     id: &'a BeadId,
     labels: &'a Labels,
-    notes: Vec<NoteContent<'a>>,
+    notes: Vec<HashedNote<'a>>,
     priority: Priority,
     source_repo: Option<&'a str>,
     status: Status,
     title: &'a Title,
-    #[serde(rename = "type")]
-    kind: BeadType,
+    r#type: BeadType,
 }
 
-/// Of a note only what §4.2.2 lists: its slot is a matter of one kind of client.
 #[derive(Serialize)]
-struct NoteContent<'a> {
+struct HashedNote<'a> {
     at: Stamp,
     author: &'a Actor,
     content: &'a Text,
-    id: &'a NoteId,
+    id: &'a str,
 }
 
-impl<'a> Content<'a> {
-    fn of(id: &'a BeadId, lineage: &'a Lineage, bead: &'a Bead) -> Self {
-        let status = &bead.status.value;
-        let closed = (status.status == Status::Closed).then_some(&bead.status.mark);
-        // The map is keyed by id, so its order is the order of the hash.
-        let notes = bead.notes.values().map(|note| NoteContent {
-            at: note.at,
-            author: &note.author,
-            content: &note.content,
-            id: &note.id,
-        });
-        Self {
-            acceptance_criteria: bead.acceptance_criteria.value.non_empty(),
-            assignee: bead.claim.assignee.as_ref(),
-            assignee_expires: bead.claim.expires,
-            closed_at: closed.map(|mark| mark.at().into()),
-            closed_by: closed.map(Mark::by),
-            closed_on_branch: status.closed_on_branch.non_empty(),
-            closed_reason: status.closed_reason.non_empty(),
-            created_at: lineage.at().into(),
-            created_by: lineage.by(),
-            created_on_branch: bead.created_on_branch.non_empty(),
-            description: &bead.description.value,
-            design: bead.design.value.non_empty(),
-            external_ref: bead.external_ref.value.non_empty(),
-            id,
-            labels: &bead.labels.value,
-            notes: notes.collect(),
-            priority: bead.priority.value,
-            source_repo: bead.source_repo.value.non_empty(),
-            status: status.status,
-            title: &bead.title.value,
-            kind: bead.kind.value,
-        }
-    }
+/// Lower-case hexadecimal SHA-256 of a bead's public content.
+pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
+    let status = &bead.status.value;
+    let closing = (status.status == Status::Closed).then_some(&bead.status.mark);
+    let hashed = Hashed {
+        acceptance_criteria: bead.acceptance_criteria.value.non_empty(),
+        assignee: bead.claim.assignee.as_ref(),
+        assignee_expires: bead.claim.expires,
+        closed_at: closing.map(|mark| mark.at().into()),
+        closed_by: closing.map(crate::Mark::by),
+        closed_on_branch: status.closed_on_branch.non_empty(),
+        closed_reason: status.closed_reason.non_empty(),
+        created_at: lineage.at().into(),
+        created_by: lineage.by(),
+        created_on_branch: bead.created_on_branch.non_empty(),
+        description: bead.description.value.as_str(),
+        design: bead.design.value.non_empty(),
+        external_ref: bead.external_ref.value.non_empty(),
+        id,
+        labels: &bead.labels.value,
+        // The map is keyed by note id, which is the order §8.5.1 asks for.
+        notes: bead
+            .notes
+            .values()
+            .map(|note| HashedNote {
+                at: note.at,
+                author: &note.author,
+                content: &note.content,
+                id: &note.id,
+            })
+            .collect(),
+        priority: bead.priority.value,
+        source_repo: bead.source_repo.value.non_empty(),
+        status: status.status,
+        title: &bead.title.value,
+        r#type: bead.kind.value,
+    };
+    hex(&Sha256::digest(to_canonical(&hashed)))
 }

@@ -18,6 +18,11 @@ impl BeadId {
         &self.0
     }
 
+    /// Sorts before all others; no real one is empty.
+    pub(crate) fn least() -> Self {
+        Self("".into())
+    }
+
     /// Whether a bead may be born with this id; only a collision makes longer ones.
     pub fn fits_a_birth(&self) -> bool {
         self.0.len() <= MAX_ID_BYTES

@@ -9,11 +9,11 @@ use crate::{Actor, BeadId, Mark, Stamp};
 
 /// The id a bead was born with, when, and by whom. Two beads that collide on an id still have two lineages,
 /// so in memory and in the journal everything is keyed by lineage.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "(BeadId, Stamp, Actor)", into = "(BeadId, Stamp, Actor)")]
 pub struct Lineage(Arc<Birth>);
 
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, Hash)]
 struct Birth {
     id: BeadId,
     at: Stamp,
@@ -23,6 +23,13 @@ struct Birth {
 impl Lineage {
     pub fn new(id: BeadId, at: Stamp, by: Actor) -> Self {
         Self(Arc::new(Birth { id, at, by }))
+    }
+
+    /// Not after any other: where a search for all neighbours of a bead begins.
+    pub(crate) fn earliest() -> Self {
+        static EARLIEST: std::sync::LazyLock<Lineage> =
+            std::sync::LazyLock::new(|| Lineage::new(BeadId::least(), Stamp::ZERO, Actor::least()));
+        EARLIEST.clone()
     }
 
     pub fn birth_id(&self) -> &BeadId {

@@ -39,7 +39,10 @@ impl Names {
     }
 
     /// Holders whose id starts with `prefix`, in byte order.
-    pub fn starting_with<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a BeadId, &'a Lineage)> {
+    pub fn starting_with<'s, 'p>(
+        &'s self,
+        prefix: &'p str,
+    ) -> impl Iterator<Item = (&'s BeadId, &'s Lineage)> + use<'s, 'p> {
         self.holder.range::<str, _>(from(prefix)).take_while(move |(id, _)| id.as_str().starts_with(prefix))
     }
 

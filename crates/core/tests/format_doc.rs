@@ -6,12 +6,13 @@ mod support;
 use std::collections::BTreeMap;
 
 use beads_core::canonical::{hex, to_canonical};
-use beads_core::{Error, Field, Snapshot, Stamp, Timestamp, content_hash, limits};
+use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
+use beads_core::{Error, Field, Snapshot, Stamp, State, Timestamp, content_hash, limits};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use support::example::example;
-use support::files::unsealed;
+use support::files::{file_mut, unsealed};
 use support::{assert_same, ids};
 
 const DOC: &str = include_str!("../../../docs/FORMAT.md");
@@ -31,13 +32,11 @@ fn blocks() -> BTreeMap<&'static str, &'static str> {
 
 fn documented_files() -> Snapshot {
     let blocks = blocks();
-    let file = |name: &str| blocks[format!("jsonl {name}").as_str()].as_bytes().to_vec();
-    Snapshot {
-        state: file("state.jsonl"),
-        tombstones: file("tombstones.jsonl"),
-        deps: file("deps.jsonl"),
-        meta: file("meta.json"),
+    let mut files = State::default().encode();
+    for name in [STATE, TOMBSTONES, DEPS, META] {
+        *file_mut(&mut files, name) = blocks[format!("jsonl {name}").as_str()].as_bytes().to_vec();
     }
+    files
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn the_example_is_a_real_snapshot() {
 #[test]
 fn the_minimal_line_decodes() {
     let line = blocks()["jsonl a small bead"].as_bytes().to_vec();
-    let files = Snapshot { state: line, ..beads_core::State::default().encode() };
+    let files = Snapshot { state: line, ..State::default().encode() };
     assert_eq!(unsealed(files).decode().unwrap().state.beads().len(), 1);
 }
 

@@ -48,7 +48,8 @@ pub fn join(a: &Snapshot, b: &Snapshot) -> Snapshot {
 }
 
 pub fn show(files: &Snapshot) -> String {
-    files.files().map(|(name, bytes)| format!("-- {name}\n{}", String::from_utf8_lossy(bytes))).concat()
+    let shown = |(name, bytes): &(&str, &[u8])| format!("-- {name}\n{}", String::from_utf8_lossy(bytes));
+    files.files().iter().map(shown).collect()
 }
 
 /// Fails with both sets of files in full.

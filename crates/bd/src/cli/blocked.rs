@@ -1,0 +1,21 @@
+use super::filter::FilterArgs;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+
+/// List beads that wait for others, and for which
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd blocked --json")]
+pub struct Args {
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let filter = self.filter.filter();
+        if filter.sort != Default::default() {
+            return Err(Failure::usage("blocked has one order: by priority, then oldest first"));
+        }
+        Ok(Call::query(Query::Blocked(filter)))
+    }
+}

@@ -1,0 +1,20 @@
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::{Cli, answered};
+use crate::request::Reply;
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd completions bash > ~/.local/share/bash-completion/completions/bd")]
+pub struct Args {
+    shell: Shell,
+}
+
+impl Args {
+    pub fn run(self) -> Reply {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "bd", &mut script);
+        answered(String::from_utf8_lossy(&script).into_owned())
+    }
+}

@@ -1,0 +1,38 @@
+use clap::Subcommand;
+
+use crate::request::Call;
+
+/// Read and change settings
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd config set claim.lease 4h")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// The value of a setting
+    #[command(after_help = "Example:\n  bd config get issue_prefix")]
+    Get { key: String },
+    /// Change a setting
+    #[command(after_help = "Example:\n  bd config set issue_prefix app")]
+    Set { key: String, value: String },
+    /// Back to the default
+    #[command(after_help = "Example:\n  bd config unset claim.lease")]
+    Unset { key: String },
+    /// Every setting and its value
+    #[command(after_help = "Example:\n  bd config list")]
+    List,
+}
+
+impl Args {
+    pub fn call(self) -> Call {
+        match self.verb {
+            Verb::Get { key } => Call::ConfigGet { key },
+            Verb::Set { key, value } => Call::ConfigSet { key, value },
+            Verb::Unset { key } => Call::ConfigUnset { key },
+            Verb::List => Call::ConfigList,
+        }
+    }
+}

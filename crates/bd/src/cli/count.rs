@@ -1,0 +1,42 @@
+use beads_core::query::{CountBy, Filter};
+
+use super::filter::FilterArgs;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+
+/// Count beads
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd count --by-status --label backend")]
+#[group(id = "by", multiple = false)]
+pub struct Args {
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[arg(long, group = "by")]
+    by_status: bool,
+    #[arg(long, group = "by")]
+    by_type: bool,
+    #[arg(long, group = "by")]
+    by_priority: bool,
+    #[arg(long, group = "by")]
+    by_assignee: bool,
+    #[arg(long, group = "by")]
+    by_label: bool,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let by = [
+            (self.by_status, CountBy::Status),
+            (self.by_type, CountBy::Type),
+            (self.by_priority, CountBy::Priority),
+            (self.by_assignee, CountBy::Assignee),
+            (self.by_label, CountBy::Label),
+        ];
+        let by = by.into_iter().find(|(asked, _)| *asked).map(|(_, by)| by);
+        let filter = self.filter.filter();
+        if filter.limit.is_some() || filter.sort != Default::default() {
+            return Err(Failure::usage("a count has neither order nor limit"));
+        }
+        Ok(Call::query(Query::Count { filter: Filter { limit: None, ..filter }, by }))
+    }
+}

@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+
+use beads_core::op::{Create, Dep};
+use beads_core::{Actor, BeadId, BeadType, Label, Line, Op, Priority, Title};
+
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate};
+
+/// Make a new bead
+///
+/// Long text may come from standard input (-) or from a file (@/absolute/path).
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -"
+)]
+pub struct Args {
+    /// What is to be done, on one line
+    #[arg(required_unless_present = "title_flag")]
+    title: Option<Title>,
+    #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
+    title_flag: Option<Title>,
+    /// An id of your own instead of a minted one
+    #[arg(long)]
+    id: Option<BeadId>,
+    /// bug, feature, task, epic or chore
+    #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "task")]
+    kind: BeadType,
+    /// 0 (urgent) to 4 (some day)
+    #[arg(long, short = 'p', default_value = "2", value_name = "0-4", allow_negative_numbers = true)]
+    priority: Priority,
+    /// The whole story
+    #[arg(long, short = 'd')]
+    description: Option<String>,
+    /// Take the description from a file, - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "description")]
+    body_file: Option<PathBuf>,
+    /// How it is to be done
+    #[arg(long)]
+    design: Option<String>,
+    /// When it counts as done
+    #[arg(long, value_name = "TEXT", visible_alias = "acceptance-criteria")]
+    acceptance: Option<String>,
+    /// A first note
+    #[arg(long)]
+    notes: Option<String>,
+    /// Who should do it
+    #[arg(long, short = 'a', value_name = "NAME")]
+    assignee: Option<Actor>,
+    /// Labels, separated by commas
+    #[arg(long, short = 'l', value_name = "LABEL,…", value_delimiter = ',', visible_alias = "label")]
+    labels: Vec<Label>,
+    /// The bead this one is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// What it waits for: ids, or kind:id, separated by commas
+    #[arg(long, value_name = "[KIND:]ID,…", value_delimiter = ',')]
+    deps: Vec<Dep>,
+    /// A pointer into another tracker
+    #[arg(long, value_name = "REF")]
+    external_ref: Option<Line>,
+    /// Show what would be made, and make nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let title = self.title.or(self.title_flag).ok_or_else(|| Failure::usage("a title is needed"))?;
+        let create = Create {
+            id: self.id,
+            kind: self.kind,
+            priority: self.priority,
+            description: input::body(self.description.as_ref(), self.body_file.as_ref())?.unwrap_or_default(),
+            design: input::optional(self.design.as_ref())?.unwrap_or_default(),
+            acceptance_criteria: input::optional(self.acceptance.as_ref())?.unwrap_or_default(),
+            notes: input::optional(self.notes.as_ref())?.unwrap_or_default(),
+            assignee: self.assignee,
+            labels: self.labels,
+            parent: self.parent,
+            deps: self.deps,
+            external_ref: self.external_ref.unwrap_or_default(),
+            ..Create::titled(title)
+        };
+        Ok(Call::Mutate(Mutate {
+            ops: vec![Op::Create(Box::new(create))],
+            many: false,
+            dry_run: self.dry_run,
+        }))
+    }
+}

@@ -1,0 +1,93 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use beads_store::StoreLock;
+use clap::Subcommand;
+
+use super::answered;
+use super::globals::Globals;
+use crate::client;
+use crate::daemon::{self, DaemonStatus, RunOptions, SocketPath};
+use crate::failure::Failure;
+use crate::place::{Kind, Place};
+use crate::render::{self, Answer};
+use crate::request::{Call, Reply};
+
+/// How long a daemon may take to save and leave.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Look at, stop or run the process that holds the store
+///
+/// Nobody has to: the first command starts it, and it leaves when it is not needed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd daemon status --json")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Tell whether one is running
+    #[command(after_help = "Example:\n  bd daemon status --json")]
+    Status,
+    /// Let it save and leave
+    #[command(after_help = "Example:\n  bd daemon stop")]
+    Stop,
+    /// Be the daemon, in the foreground
+    #[command(after_help = "Example:\n  bd daemon run")]
+    Run {
+        /// Leave the terminal's session and report to the starter
+        #[arg(long, hide = true)]
+        detach: bool,
+        /// The git directory of the store
+        #[arg(long, hide = true)]
+        store: Option<PathBuf>,
+        /// The store is a private one
+        #[arg(long, hide = true)]
+        private: bool,
+    },
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        match self.verb {
+            Verb::Status => {
+                let place = globals.place()?;
+                let request = globals.request(&place, Call::DaemonStatus)?;
+                let output = request.output.clone();
+                let absent = || render::reply(Ok(Answer::Daemon(not_running(&place))), &output, 0);
+                Ok(client::ask_running(&place, &request).unwrap_or_else(absent))
+            }
+            Verb::Stop => {
+                let place = globals.place()?;
+                let request = globals.request(&place, Call::DaemonStop)?;
+                if client::ask_running(&place, &request).is_some() {
+                    // It has left when it lets go of the store.
+                    drop(StoreLock::take(&place.lock_path(), PATIENCE)?);
+                }
+                Ok(render::reply(Ok(Answer::Daemon(not_running(&place))), &request.output, 0))
+            }
+            Verb::Run { detach, store, private } => {
+                let kind = if private { Kind::Private } else { Kind::Repository };
+                let place = match store {
+                    Some(git_dir) => Place { git_dir, kind, branch: String::new() },
+                    None => globals.place()?,
+                };
+                daemon::run(&RunOptions { place, detach })?;
+                Ok(answered(String::new()))
+            }
+        }
+    }
+}
+
+fn not_running(place: &Place) -> DaemonStatus {
+    DaemonStatus {
+        running: false,
+        pid: None,
+        socket: SocketPath::of(place).path().display().to_string(),
+        version: None,
+        uptime: None,
+        connections: None,
+    }
+}

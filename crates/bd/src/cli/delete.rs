@@ -1,0 +1,38 @@
+use beads_core::Op;
+use beads_core::op::Delete;
+
+use super::guard::GuardArgs;
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate};
+
+/// Remove beads from sight
+///
+/// What they held stays in the store, and `bd restore` brings it back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd delete bd-a1 --reason duplicate")]
+pub struct Args {
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Why
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    reason: Option<String>,
+    /// Show what would be deleted, and delete nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+        let guard = self.guard.guard();
+        let op = |id| Op::Delete(Delete { id, guard: guard.clone(), reason: reason.clone() });
+        Ok(Call::Mutate(Mutate {
+            ops: self.ids.into_iter().map(op).collect(),
+            many: true,
+            dry_run: self.dry_run,
+        }))
+    }
+}

@@ -1,0 +1,65 @@
+//! Long text: from an argument, from standard input (`-`), or from a file (`@/absolute/path`).
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use beads_core::limits::MAX_LINE_BYTES;
+
+use crate::failure::Failure;
+
+/// Reads an argument that may name a source instead of being the text itself.
+pub fn text<T>(argument: &str) -> Result<T, Failure>
+where
+    T: FromStr<Err = beads_core::Error>,
+{
+    let read = if argument == "-" {
+        read_bounded("standard input", std::io::stdin().lock())?
+    } else if let Some(path) = argument.strip_prefix('@').filter(|path| path.starts_with('/')) {
+        file(Path::new(path))?
+    } else {
+        return Ok(argument.parse()?);
+    };
+    Ok(read.parse()?)
+}
+
+/// The same for an argument that may be absent.
+pub fn optional<T>(argument: Option<&String>) -> Result<Option<T>, Failure>
+where
+    T: FromStr<Err = beads_core::Error>,
+{
+    argument.map(|argument| text(argument)).transpose()
+}
+
+/// The description: from its own argument, or from `--body-file`.
+pub fn body<T>(argument: Option<&String>, body_file: Option<&PathBuf>) -> Result<Option<T>, Failure>
+where
+    T: FromStr<Err = beads_core::Error>,
+{
+    match body_file {
+        Some(path) if path.as_os_str() == "-" => text("-").map(Some),
+        Some(path) => Ok(Some(file(path)?.parse()?)),
+        None => optional(argument),
+    }
+}
+
+fn file(path: &Path) -> Result<String, Failure> {
+    let file = std::fs::File::open(path).map_err(|error| Failure::io("read", path, &error))?;
+    read_bounded(&path.display().to_string(), file)
+}
+
+/// A bead's line is bounded, so there is no point in reading more than would fit.
+fn read_bounded(name: &str, source: impl Read) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    source
+        .take(MAX_LINE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::new("io_error", format!("cannot read {name}: {error}")))?;
+    if bytes.len() > MAX_LINE_BYTES {
+        return Err(Failure::new(
+            "too_large",
+            format!("{name} has more than the {MAX_LINE_BYTES} bytes a bead may have"),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::invalid(format!("{name} is not valid UTF-8")))
+}

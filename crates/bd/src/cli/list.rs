@@ -1,0 +1,31 @@
+use beads_core::query::Filter;
+
+use super::filter::FilterArgs;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+
+/// List beads, all of them unless filtered
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  bd list --status open --label backend --limit 20\n  bd list --updated-after 2d --sort updated"
+)]
+pub struct Args {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Direct children of this bead
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// Closed beads too, which is what happens anyway
+    #[arg(long)]
+    all: bool,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let filter = Filter { parent: self.parent, ..self.filter.filter() };
+        if self.all && !filter.status.is_empty() {
+            return Err(Failure::usage("--all and --status contradict each other"));
+        }
+        Ok(Call::query(Query::List(filter)))
+    }
+}

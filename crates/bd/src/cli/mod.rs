@@ -1,0 +1,238 @@
+//! The command line. A verb is a file: its arguments, whose comments are its help, and one function that turns them
+//! into a call.
+
+mod blocked;
+mod children;
+mod claim;
+mod close;
+mod completions;
+mod config;
+mod count;
+mod create;
+mod daemon;
+mod delete;
+mod deleted;
+mod demo;
+mod dep;
+mod epic;
+mod filter;
+mod globals;
+mod guard;
+mod init;
+mod input;
+mod label;
+mod list;
+mod note;
+mod place;
+mod ready;
+mod reopen;
+mod repair;
+mod restore;
+mod search;
+mod show;
+mod stale;
+mod status;
+mod sync;
+mod unclaim;
+mod update;
+mod validate;
+mod version;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::client;
+use crate::failure::{Failure, exit};
+use crate::render;
+use crate::request::{Call, Format, Reply};
+use globals::Globals;
+
+/// A local-first, distributed work-item store for swarms of coding agents.
+///
+/// Beads are created, claimed, blocked and closed here; they live in the git repository around you, on their own
+/// branch, and never touch your work tree.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bd",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Init(init::Args),
+    #[command(visible_alias = "new")]
+    Create(create::Args),
+    Update(update::Args),
+    Show(show::Args),
+    List(list::Args),
+    Search(search::Args),
+    Ready(ready::Args),
+    Blocked(blocked::Args),
+    Claim(claim::Args),
+    Unclaim(unclaim::Args),
+    Close(close::Args),
+    Reopen(reopen::Args),
+    Delete(delete::Args),
+    Restore(restore::Args),
+    Deleted(deleted::Args),
+    #[command(visible_aliases = ["comments", "comment"])]
+    Note(note::Args),
+    Label(label::Args),
+    Dep(dep::Args),
+    Children(children::Args),
+    Epic(epic::Args),
+    Count(count::Args),
+    Stale(stale::Args),
+    #[command(visible_alias = "stats")]
+    Status(status::Args),
+    Where(place::Args),
+    Config(config::Args),
+    Sync(sync::Args),
+    Validate(validate::Args),
+    Repair(repair::Args),
+    Daemon(daemon::Args),
+    Version(version::Args),
+    Completions(completions::Args),
+    Demo(demo::Args),
+}
+
+impl Verb {
+    /// Verbs about beads become a call on the store; the others act on their own.
+    fn act(self, globals: &Globals) -> Result<Action, Failure> {
+        let call = match self {
+            Self::Init(args) => args.call(),
+            Self::Create(args) => args.call()?,
+            Self::Update(args) => args.call()?,
+            Self::Show(args) => args.call(),
+            Self::List(args) => args.call()?,
+            Self::Search(args) => args.call()?,
+            Self::Ready(args) => args.call()?,
+            Self::Blocked(args) => args.call()?,
+            Self::Claim(args) => args.call()?,
+            Self::Unclaim(args) => args.call()?,
+            Self::Close(args) => args.call()?,
+            Self::Reopen(args) => args.call()?,
+            Self::Delete(args) => args.call()?,
+            Self::Restore(args) => args.call()?,
+            Self::Deleted(args) => args.call(),
+            Self::Note(args) => args.call()?,
+            Self::Label(args) => args.call()?,
+            Self::Dep(args) => args.call(),
+            Self::Children(args) => args.call(),
+            Self::Epic(args) => args.call(),
+            Self::Count(args) => args.call()?,
+            Self::Stale(args) => args.call()?,
+            Self::Status(args) => args.call(),
+            Self::Config(args) => args.call(),
+            Self::Sync(args) => args.call(),
+            Self::Validate(args) => args.call(),
+            Self::Repair(args) => args.call(),
+            Self::Where(args) => return args.run(globals).map(Action::Done),
+            Self::Daemon(args) => return args.run(globals).map(Action::Done),
+            Self::Version(args) => return Ok(Action::Done(args.run(globals))),
+            Self::Completions(args) => return Ok(Action::Done(args.run())),
+            Self::Demo(args) => return args.run().map(Action::Done),
+        };
+        Ok(Action::Call(call))
+    }
+}
+
+enum Action {
+    Call(Call),
+    Done(Reply),
+}
+
+/// Runs a command line and prints its answer.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let reply = match Cli::command()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+    {
+        Ok(cli) => execute(cli),
+        Err(error) => usage_error(&error, &arguments),
+    };
+    print(&reply)
+}
+
+fn execute(cli: Cli) -> Reply {
+    let globals = cli.globals;
+    let format = globals.format();
+    let answer = || -> Result<Reply, Failure> {
+        match cli.verb.act(&globals)? {
+            Action::Done(reply) => Ok(reply),
+            Action::Call(call) => {
+                let place = globals.place()?;
+                let request = globals.request(&place, call)?;
+                Ok(client::ask(&place, request, &globals.access()))
+            }
+        }
+    };
+    answer().unwrap_or_else(|failure| render::failure_reply(failure, format))
+}
+
+/// Help and version are answers; everything else clap says is a usage error, as JSON if that was asked for.
+fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
+    let text = error.render();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return answered(text.to_string());
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Reply { stderr: text.to_string(), exit: exit::USAGE, ..answered(String::new()) };
+    }
+    let wants_json = arguments.iter().any(|argument| {
+        argument.to_str().is_some_and(|text| text == "--json" || text.starts_with("--json="))
+    });
+    let code = if error.kind() == ErrorKind::ValueValidation { "invalid_value" } else { "usage" };
+    let text = text.to_string();
+    // The first paragraph says what is wrong; usage and tips follow it.
+    let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").replace('\n', " ");
+    let failure = Failure::new(code, message.split_whitespace().collect::<Vec<_>>().join(" "));
+    render::failure_reply(failure, if wants_json { Format::Json } else { Format::Text })
+}
+
+/// Text on standard output and success.
+fn answered(stdout: String) -> Reply {
+    Reply { position: 0, exit: exit::OK, stdout, stderr: String::new(), result: None, error: None }
+}
+
+/// One write for each stream. A reader that has gone away is not an error: `bd list | head` is fine.
+fn print(reply: &Reply) -> ExitCode {
+    let _ = std::io::stdout().write_all(reply.stdout.as_bytes()).and_then(|()| std::io::stdout().flush());
+    let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
+    if let Some(failure) = &reply.error {
+        // A reply that was never rendered for us, such as `busy` from a full daemon.
+        let _ = std::io::stderr().write_all(failure.line().as_bytes());
+    }
+    ExitCode::from(reply.exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_every_verb_has_an_example() {
+        let mut command = Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        for verb in command.get_subcommands() {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("bd "), "{} has no example in its help", verb.get_name());
+            assert!(verb.get_about().is_some(), "{} says nothing about itself", verb.get_name());
+        }
+    }
+}

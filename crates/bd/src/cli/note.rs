@@ -1,0 +1,67 @@
+use beads_core::Op;
+use beads_core::op::NoteAdd;
+use clap::Subcommand;
+
+use super::guard::GuardArgs;
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate, Query};
+
+/// Read and append to the log of a bead
+///
+/// `bd note ID` lists; `bd note ID TEXT` appends.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  bd note add bd-a1 \"reproduced on main\"\n  bd note list bd-a1"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Append a note
+    #[command(after_help = "Example:\n  bd note add bd-a1 \"reproduced on main\"")]
+    Add(Add),
+    /// Read the log
+    #[command(after_help = "Example:\n  bd note list bd-a1")]
+    List {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The text; - for standard input, @/absolute/path for a file
+    #[arg(value_name = "TEXT", required = true)]
+    text: Vec<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        match (self.verb, self.id) {
+            (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
+            (Some(Verb::Add(add)), _) => append(add.id, &add.text, add.guard.guard()),
+            (None, Some(id)) if self.text.is_empty() => Ok(Call::query(Query::Notes { id })),
+            (None, Some(id)) => append(id, &self.text, Default::default()),
+            (None, None) => Err(Failure::usage("an id is needed")),
+        }
+    }
+}
+
+fn append(id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
+    let content = input::text(&text.join(" "))?;
+    let op = Op::NoteAdd(NoteAdd { id, guard, content });
+    Ok(Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: false }))
+}

@@ -1,0 +1,32 @@
+use beads_core::op::Reopen;
+use beads_core::{Op, Status};
+
+use super::guard::GuardArgs;
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate};
+
+/// Take a closing back
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd reopen bd-a1 --reason \"it came back\"")]
+pub struct Args {
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// open or in_progress
+    #[arg(long, short = 's', default_value = "open")]
+    status: Status,
+    /// Why; kept as a note
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    reason: Option<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+        let (status, guard) = (Some(self.status), self.guard.guard());
+        let op = |id| Op::Reopen(Reopen { id, guard: guard.clone(), status, reason: reason.clone() });
+        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+    }
+}

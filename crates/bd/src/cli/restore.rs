@@ -1,0 +1,25 @@
+use beads_core::Op;
+use beads_core::op::Restore;
+
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate};
+
+/// Bring deleted beads back, with everything they had
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd restore bd-a1")]
+pub struct Args {
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Why; kept as a note
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+        let op = |id| Op::Restore(Restore { id, reason: reason.clone() });
+        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+    }
+}

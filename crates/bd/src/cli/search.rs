@@ -1,0 +1,29 @@
+use beads_core::query::Filter;
+
+use super::filter::FilterArgs;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+
+/// Find beads by a text in id, title, description or notes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd search \"login loop\" --status open")]
+pub struct Args {
+    /// The text, in any case
+    #[arg(required = true)]
+    text: Vec<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Direct children of this bead
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let text = self.text.join(" ");
+        if text.trim().is_empty() {
+            return Err(Failure::invalid("an empty text matches everything; bd list does that"));
+        }
+        Ok(Call::query(Query::List(Filter { parent: self.parent, text: Some(text), ..self.filter.filter() })))
+    }
+}

@@ -1,0 +1,122 @@
+use std::path::PathBuf;
+
+use beads_core::op::{Change, Update};
+use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
+
+use super::guard::GuardArgs;
+use super::input;
+use crate::failure::Failure;
+use crate::request::{Call, Mutate};
+
+/// Change fields of one or more beads
+///
+/// What is not named stays as it is. An empty text clears a field.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  bd update bd-a1 -p 0 --add-label urgent\n  bd update bd-a1 bd-b2 --status in_progress\n  bd update bd-a1 --claim"
+)]
+pub struct Args {
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
+    /// What is to be done, on one line
+    #[arg(long)]
+    title: Option<Title>,
+    /// The whole story
+    #[arg(long, short = 'd')]
+    description: Option<String>,
+    /// Take the description from a file, - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "description")]
+    body_file: Option<PathBuf>,
+    /// open, in_progress or closed
+    #[arg(long, short = 's')]
+    status: Option<Status>,
+    /// 0 (urgent) to 4 (some day)
+    #[arg(long, short = 'p', value_name = "0-4", allow_negative_numbers = true)]
+    priority: Option<Priority>,
+    /// bug, feature, task, epic or chore
+    #[arg(long = "type", short = 't', value_name = "TYPE")]
+    kind: Option<BeadType>,
+    /// Who should do it; empty for nobody
+    #[arg(long, short = 'a', value_name = "NAME")]
+    assignee: Option<String>,
+    /// Take it: assignee, lease and status in one step
+    #[arg(long, conflicts_with_all = ["assignee", "status"])]
+    claim: bool,
+    /// Labels to add, separated by commas
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    add_label: Vec<Label>,
+    /// Labels to take away
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
+    remove_label: Vec<Label>,
+    /// All labels anew; empty for none
+    #[arg(long, value_name = "LABEL,…", num_args = 1)]
+    set_labels: Option<String>,
+    /// How it is to be done
+    #[arg(long)]
+    design: Option<String>,
+    /// When it counts as done
+    #[arg(long, value_name = "TEXT", visible_alias = "acceptance-criteria")]
+    acceptance: Option<String>,
+    /// Append a note; earlier ones stay
+    #[arg(long)]
+    notes: Option<String>,
+    /// A pointer into another tracker
+    #[arg(long, value_name = "REF")]
+    external_ref: Option<Line>,
+    /// Move it under this bead
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// Take it out from under its parent
+    #[arg(long, conflicts_with = "parent")]
+    no_parent: bool,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let parent = match (&self.parent, self.no_parent) {
+            (Some(parent), _) if parent.is_empty() => Some(Change::Clear),
+            (Some(parent), _) => Some(Change::Set(parent.clone())),
+            (None, true) => Some(Change::Clear),
+            (None, false) => None,
+        };
+        let update = Update {
+            id: String::new(),
+            guard: self.guard.guard(),
+            title: self.title.clone(),
+            description: input::body(self.description.as_ref(), self.body_file.as_ref())?,
+            priority: self.priority,
+            kind: self.kind,
+            status: self.status,
+            assignee: self.assignee()?,
+            claim: self.claim,
+            set_labels: self.set_labels.as_deref().map(labels).transpose()?,
+            add_labels: self.add_label,
+            remove_labels: self.remove_label,
+            design: input::optional(self.design.as_ref())?,
+            acceptance_criteria: input::optional(self.acceptance.as_ref())?,
+            notes: input::optional(self.notes.as_ref())?,
+            external_ref: self.external_ref,
+            parent,
+            ..Update::default()
+        };
+        if update == (Update { guard: update.guard.clone(), ..Update::default() }) {
+            return Err(Failure::usage("nothing to change: name at least one field"));
+        }
+        let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));
+        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+    }
+
+    fn assignee(&self) -> Result<Option<Change<Actor>>, Failure> {
+        Ok(match self.assignee.as_deref() {
+            None => None,
+            Some("") => Some(Change::Clear),
+            Some(name) => Some(Change::Set(name.parse()?)),
+        })
+    }
+}
+
+fn labels(list: &str) -> Result<Vec<Label>, Failure> {
+    list.split(',').filter(|label| !label.trim().is_empty()).map(|label| Ok(label.parse()?)).collect()
+}

@@ -1,0 +1,25 @@
+use serde_json::json;
+
+use super::answered;
+use super::globals::Globals;
+use crate::daemon::VERSION;
+use crate::render;
+use crate::request::{Format, Reply};
+
+/// Tell which version this is
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd version --json")]
+pub struct Args {}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Reply {
+        answered(match globals.format() {
+            Format::Json => render::json(&json!({
+                "version": VERSION,
+                "implementation": "beads-rs",
+                "format_version": beads_core::snapshot::FORMAT_VERSION,
+            })),
+            _ => format!("bd {VERSION}\n"),
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use beads_core::canonical::hex;
+use beads_store::StoreLock;
+
+use crate::daemon::{self, SocketPath};
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::render;
+use crate::request::{Call, Reply, Request};
+use crate::service::Service;
+
+/// How long a command looks for a daemon that keeps slipping away before it does the work itself.
+const DAEMON_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Without a daemon a command saves to the ref itself when that was last done long ago.
+const MAX_UNSAVED_RECORDS: u64 = 1_000;
+
+/// How to reach the store.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Do not start a daemon. One that is running still answers, because it holds the store.
+    pub no_daemon: bool,
+    pub lock_timeout: Duration,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { no_daemon: false, lock_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// Asks, and always comes back with a reply.
+pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
+    let format = request.output.format;
+    if !place.exists() && !request.call.creates_the_store() {
+        let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
+        return render::failure_reply(
+            Failure::new("no_store", format!("not in a git repository, and {directory} has no store")),
+            format,
+        );
+    }
+    if matches!(request.call, Call::Mutate(_)) && request.request_id.is_none() {
+        request.request_id = random_id();
+    }
+    let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request) };
+    let answered = match answered {
+        Ok(Some(reply)) => Ok(reply),
+        Ok(None) => in_process(place, &request, access),
+        Err(failure) => Err(failure),
+    };
+    answered.unwrap_or_else(|failure| on_failure(&request, failure))
+}
+
+/// A store that cannot be opened is the one case in which `validate` has most to say.
+fn on_failure(request: &Request, failure: Failure) -> Reply {
+    if matches!(request.call, Call::Validate)
+        && matches!(failure.code.as_str(), "corrupt_store" | "newer_format")
+    {
+        return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
+    }
+    render::failure_reply(failure, request.output.format)
+}
+
+/// Asks a daemon that is already running; `None` when there is none.
+pub fn ask_running(place: &Place, request: &Request) -> Option<Reply> {
+    match exchange(&SocketPath::of(place), request) {
+        Exchange::Reply(reply) => Some(*reply),
+        Exchange::Nobody | Exchange::Lost => None,
+    }
+}
+
+/// `None` when daemons do not work here and the command should do the work itself.
+fn through_daemon(place: &Place, request: &Request) -> Result<Option<Reply>, Failure> {
+    let socket = SocketPath::of(place);
+    let deadline = Instant::now() + DAEMON_PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match exchange(&socket, request) {
+            Exchange::Reply(reply)
+                if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
+            Exchange::Reply(reply) => return Ok(Some(*reply)),
+            Exchange::Nobody => match daemon::start(place) {
+                Ok(()) => {}
+                Err(failure)
+                    if failure.code == "daemon_unreachable" || failure.code == "unsafe_runtime_directory" =>
+                {
+                    return Ok(None);
+                }
+                Err(failure) => return Err(failure),
+            },
+            // It died or left while we were asking. The request has an id, so asking again is safe.
+            Exchange::Lost => {}
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+enum Exchange {
+    Reply(Box<Reply>),
+    Nobody,
+    Lost,
+}
+
+fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
+    // A directory that others can write to could hold anybody's socket.
+    if socket.check().is_err() {
+        return Exchange::Nobody;
+    }
+    let Ok(stream) = UnixStream::connect(socket.path()) else { return Exchange::Nobody };
+    let Ok(mut frame) = serde_json::to_vec(request) else { return Exchange::Lost };
+    frame.push(b'\n');
+    let mut line = Vec::new();
+    let mut talk = || -> std::io::Result<usize> {
+        (&stream).write_all(&frame)?;
+        BufReader::new(&stream).read_until(b'\n', &mut line)
+    };
+    match talk() {
+        Ok(_) if line.ends_with(b"\n") => match serde_json::from_slice(&line) {
+            Ok(reply) => Exchange::Reply(Box::new(reply)),
+            Err(_) => Exchange::Lost,
+        },
+        _ => Exchange::Lost,
+    }
+}
+
+/// Does the work here, under the lock. While a daemon holds the lock, it is asked instead.
+fn in_process(place: &Place, request: &Request, access: &Access) -> Result<Reply, Failure> {
+    let deadline = Instant::now() + access.lock_timeout;
+    let mut pause = Duration::from_micros(200);
+    let lock = loop {
+        if let Some(lock) = StoreLock::try_take(&place.lock_path())? {
+            break lock;
+        }
+        if let Some(reply) = ask_running(place, request) {
+            return Ok(reply);
+        }
+        if Instant::now() >= deadline {
+            let waited_ms = u64::try_from(access.lock_timeout.as_millis()).unwrap_or(u64::MAX);
+            return Err(beads_store::Error::Busy { path: place.lock_path(), waited_ms }.into());
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    };
+    let mut service = Service::open(place, lock)?;
+    let reply = service.answer(request);
+    service.commit()?;
+    save_if_due(&mut service);
+    Ok(reply)
+}
+
+/// The mutation is safe in the journal already, so a failure to save is left to `bd status` and the next command.
+fn save_if_due(service: &mut Service) {
+    let max_delay = service.config().duration("sync.max_delay");
+    let now_ms = service.replica().now_ms();
+    let unsaved = service.replica().unsaved();
+    let waited = unsaved.oldest_ms.map(|oldest| Duration::from_millis(now_ms.saturating_sub(oldest)));
+    if unsaved.records > MAX_UNSAVED_RECORDS || waited.is_some_and(|waited| waited > max_delay) {
+        let _ = service.checkpoint();
+    }
+}
+
+fn random_id() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok().map(|()| hex(&bytes))
+}

@@ -1,0 +1,128 @@
+//! Settings of one replica. Every key has an effect; a key that nobody knows is refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+/// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
+pub const PREFIX_KEY: &str = "issue_prefix";
+
+/// A key, its default, and what it does.
+#[derive(Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub about: &'static str,
+}
+
+pub const KEYS: &[Key] = &[
+    Key { name: "claim.lease", default: "2h", about: "how long a claim lasts" },
+    Key {
+        name: "daemon.idle",
+        default: "30m",
+        about: "how long the daemon stays without being asked anything",
+    },
+    Key {
+        name: "sync.quiet",
+        default: "500ms",
+        about: "how long to wait for more changes before saving to the ref",
+    },
+    Key { name: "sync.max_delay", default: "5s", about: "the longest a change waits to be saved to the ref" },
+];
+
+/// The settings of a store, as strings that were valid when they were set.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    values: BTreeMap<String, String>,
+}
+
+impl Config {
+    pub fn load(store_dir: &Path) -> Result<Self, Failure> {
+        let path = path(store_dir);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        };
+        let values: BTreeMap<String, String> = serde_json::from_slice(&bytes)
+            .map_err(|error| Failure::new("corrupt_config", format!("{}: {error}", path.display())))?;
+        let mut config = Self::default();
+        for (key, value) in values {
+            config.set(&key, &value).map_err(|failure| {
+                Failure::new("corrupt_config", format!("{}: {}", path.display(), failure.message))
+            })?;
+        }
+        Ok(config)
+    }
+
+    /// Replaces the file in one step.
+    pub fn save(&self, store_dir: &Path) -> Result<(), Failure> {
+        let path = path(store_dir);
+        let temporary = path.with_extension("tmp");
+        let write = || -> std::io::Result<()> {
+            fs::create_dir_all(store_dir)?;
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(&serde_json::to_vec_pretty(&self.values)?)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)?;
+            beads_store::sync_directory(store_dir)
+        };
+        write().map_err(|error| Failure::io("write", &path, &error))
+    }
+
+    pub fn get(&self, key: &str) -> Result<&str, Failure> {
+        let known = known(key)?;
+        Ok(self.values.get(known.name).map_or(known.default, String::as_str))
+    }
+
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let known = known(key)?;
+        parse_duration(value)
+            .map_err(|failure| Failure::invalid(format!("{}: {}", known.name, failure.message)))?;
+        self.values.insert(known.name.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    pub fn unset(&mut self, key: &str) -> Result<(), Failure> {
+        self.values.remove(known(key)?.name);
+        Ok(())
+    }
+
+    /// Every key with its value.
+    pub fn all(&self) -> BTreeMap<String, String> {
+        let value = |key: &Key| self.values.get(key.name).cloned().unwrap_or_else(|| key.default.to_owned());
+        KEYS.iter().map(|key| (key.name.to_owned(), value(key))).collect()
+    }
+
+    pub fn duration(&self, key: &'static str) -> Duration {
+        let text = self.get(key).expect("the key is in the table");
+        parse_duration(text).expect("values are checked when they are set")
+    }
+}
+
+fn path(store_dir: &Path) -> PathBuf {
+    store_dir.join("config.json")
+}
+
+fn known(key: &str) -> Result<&'static Key, Failure> {
+    KEYS.iter()
+        .find(|known| known.name == key)
+        .ok_or_else(|| Failure::new("unknown_key", format!("there is no setting {key:?}")))
+}
+
+/// `90s`, `15m`, `2h`, `1d12h`, or plain seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, Failure> {
+    let bad = || Failure::invalid(format!("{text:?} is not a duration such as 90s, 15m or 2h"));
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
+    let span: jiff::Span = text.parse().map_err(|_| bad())?;
+    let reference = jiff::SpanRelativeTo::days_are_24_hours();
+    let length = span.to_duration(reference).map_err(|_| bad())?;
+    Duration::try_from(length).map_err(|_| bad())
+}

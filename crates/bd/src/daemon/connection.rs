@@ -1,0 +1,128 @@
+//! One task per client: a line in, a line out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::OwnedReadHalf;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES};
+use crate::failure::Failure;
+use crate::render;
+use crate::request::{Format, Reply, Request};
+
+/// A request on its way to the engine.
+#[derive(Debug)]
+pub struct Job {
+    pub request: Request,
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// How many clients are connected.
+pub type Connections = Arc<AtomicUsize>;
+
+/// Takes connections of this user and serves each in a task of its own.
+pub async fn accept(listener: UnixListener, jobs: mpsc::Sender<Job>, connections: Connections) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (jobs, connections) = (jobs.clone(), connections.clone());
+                tokio::spawn(async move {
+                    let open = connections.fetch_add(1, Ordering::Relaxed);
+                    // The client sees the end of the stream; there is nobody to report to.
+                    let _ = converse(stream, jobs, open).await;
+                    connections.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            // Out of file descriptors, perhaps: the clients that are connected will free some.
+            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+        }
+    }
+}
+
+async fn converse(stream: UnixStream, jobs: mpsc::Sender<Job>, open: usize) -> std::io::Result<()> {
+    let ours = rustix::process::getuid().as_raw();
+    if stream.peer_cred()?.uid() != ours {
+        return Ok(());
+    }
+    let (read, mut write) = stream.into_split();
+    let mut reader = BufReader::new(read);
+    loop {
+        let reply = match frame(&mut reader).await? {
+            Frame::End => return Ok(()),
+            Frame::Line(_) if open >= MAX_CONNECTIONS => busy("too many connections"),
+            Frame::Line(line) => ask(&line, &jobs).await,
+            Frame::TooLong => {
+                let failure =
+                    Failure::new("too_large", format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
+                send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
+                return Ok(());
+            }
+            Frame::TooSlow => {
+                let failure = Failure::new("timeout", "the rest of the frame did not come in time");
+                send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
+                return Ok(());
+            }
+        };
+        let Some(reply) = reply else { return Ok(()) };
+        send(&mut write, &reply).await?;
+    }
+}
+
+/// `None` when the daemon is leaving: the client sees the end and asks the next one.
+async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>) -> Option<Reply> {
+    let request: Request = match serde_json::from_slice(line) {
+        Ok(request) => request,
+        Err(error) => {
+            let failure = Failure::new("invalid_request", format!("not a request: {error}"));
+            return Some(render::failure_reply(failure, Format::Value));
+        }
+    };
+    let format = request.output.format;
+    let (reply, answer) = oneshot::channel();
+    match jobs.try_send(Job { request, reply }) {
+        Ok(()) => answer.await.ok(),
+        Err(mpsc::error::TrySendError::Full(_)) => {
+            Some(render::failure_reply(Failure::new("busy", "too many requests are waiting"), format))
+        }
+        Err(mpsc::error::TrySendError::Closed(_)) => None,
+    }
+}
+
+fn busy(reason: &str) -> Option<Reply> {
+    Some(render::failure_reply(Failure::new("busy", reason), Format::Value))
+}
+
+async fn send(write: &mut tokio::net::unix::OwnedWriteHalf, reply: &Reply) -> std::io::Result<()> {
+    let mut bytes = serde_json::to_vec(reply)?;
+    bytes.push(b'\n');
+    write.write_all(&bytes).await
+}
+
+enum Frame {
+    Line(Vec<u8>),
+    End,
+    TooLong,
+    TooSlow,
+}
+
+/// Waits for a frame as long as it takes to begin, and then only so long for it to end.
+async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> std::io::Result<Frame> {
+    if reader.fill_buf().await?.is_empty() {
+        return Ok(Frame::End);
+    }
+    let mut line = Vec::new();
+    let mut bounded = reader.take(MAX_FRAME_BYTES as u64 + 1);
+    let Ok(read) = tokio::time::timeout(FRAME_TIMEOUT, bounded.read_until(b'\n', &mut line)).await else {
+        return Ok(Frame::TooSlow);
+    };
+    read?;
+    Ok(match line.pop() {
+        Some(b'\n') => Frame::Line(line),
+        _ if line.len() >= MAX_FRAME_BYTES => Frame::TooLong,
+        // The client went away in the middle of a line: nothing was asked.
+        _ => Frame::End,
+    })
+}

@@ -1,0 +1,60 @@
+//! The daemon: one process per store that holds the lock and answers everybody on the machine (DESIGN §7).
+
+mod connection;
+mod engine;
+mod run;
+mod socket;
+mod start;
+
+pub use run::{RunOptions, run};
+pub use socket::SocketPath;
+pub use start::start;
+
+use serde::{Deserialize, Serialize};
+
+/// Requests and replies may be this long; past it the connection is refused.
+pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
+/// Open connections; one more is told `busy`.
+pub const MAX_CONNECTIONS: usize = 2_048;
+/// Requests waiting for their turn; one more is told `busy`.
+pub const MAX_QUEUE: usize = 8_192;
+/// Requests that share one sync of the journal.
+pub const MAX_BATCH: usize = 1_024;
+/// How long a client may take to send a frame once it has begun.
+pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// The version clients and daemons compare.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What `bd daemon status --json` prints.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DaemonStatus {
+    pub running: bool,
+    pub pid: Option<u32>,
+    pub socket: String,
+    pub version: Option<String>,
+    /// Seconds since the daemon opened the store.
+    pub uptime: Option<u64>,
+    pub connections: Option<usize>,
+}
+
+/// Whether `theirs` is a later version than ours. Versions that cannot be read count as equal.
+fn is_newer(theirs: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u64> {
+        version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+    };
+    numbers(theirs) > numbers(VERSION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_version_replaces_a_daemon() {
+        assert!(is_newer("999.0.0"));
+        assert!(!is_newer(VERSION));
+        assert!(!is_newer("0.0.1"));
+        assert!(!is_newer("nonsense"));
+    }
+}

@@ -1,0 +1,106 @@
+//! `bd daemon run`: open the store, listen, serve, save, leave.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use beads_store::StoreLock;
+use tokio::net::UnixListener;
+use tokio::sync::mpsc;
+
+use super::engine::Engine;
+use super::start::{LOST_THE_RACE, READY};
+use super::{MAX_QUEUE, SocketPath, connection};
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::service::Service;
+
+/// How long a new daemon waits for one that is leaving.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub struct RunOptions {
+    pub place: Place,
+    /// Leave the terminal's session and tell the starter when ready.
+    pub detach: bool,
+}
+
+/// Serves until told to stop, until nobody has asked for long, or until the disk fails.
+pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    if options.detach {
+        // Fails only for a process that leads a session already, which is what we want to be.
+        let _ = rustix::process::setsid();
+        let _ = std::env::set_current_dir("/");
+    }
+    let opened = open(options);
+    let announcement = match &opened {
+        Ok(Some(_)) => READY.to_owned(),
+        Ok(None) => LOST_THE_RACE.to_owned(),
+        Err(failure) => serde_json::to_string(failure).unwrap_or_default(),
+    };
+    if options.detach {
+        announce(&announcement);
+    }
+    match opened? {
+        Some(opened) => serve(opened),
+        None => Ok(()),
+    }
+}
+
+struct Opened {
+    service: Service,
+    listener: std::os::unix::net::UnixListener,
+    socket: SocketPath,
+}
+
+/// `None` when another daemon has the store and keeps it.
+fn open(options: &RunOptions) -> Result<Option<Opened>, Failure> {
+    let place = &options.place;
+    let socket = SocketPath::of(place);
+    let lock = match StoreLock::try_take(&place.lock_path())? {
+        Some(lock) => lock,
+        // A daemon that listens stays; one that does not is leaving, or is a command that is soon done.
+        None if std::os::unix::net::UnixStream::connect(socket.path()).is_ok() => return Ok(None),
+        None => match StoreLock::take(&place.lock_path(), PATIENCE) {
+            Ok(lock) => lock,
+            Err(beads_store::Error::Busy { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let service = Service::open(place, lock)?;
+    socket.prepare()?;
+    // We hold the lock, so whatever lies there is left over from a daemon that is gone.
+    let _ = std::fs::remove_file(socket.path());
+    let listener = std::os::unix::net::UnixListener::bind(socket.path())
+        .map_err(|error| Failure::io("listen on", socket.path(), &error))?;
+    std::fs::set_permissions(socket.path(), std::fs::Permissions::from_mode(0o600))
+        .map_err(|error| Failure::io("protect", socket.path(), &error))?;
+    Ok(Some(Opened { service, listener, socket }))
+}
+
+/// One line to the starter, and then the pipe is closed so that it can go on.
+fn announce(line: &str) {
+    let mut stdout = std::io::stdout();
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+    }
+}
+
+fn serve(opened: Opened) -> Result<(), Failure> {
+    let Opened { service, listener, socket } = opened;
+    let failed = |error: std::io::Error| Failure::new("io_error", format!("cannot serve: {error}"));
+    listener.set_nonblocking(true).map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        let listener = UnixListener::from_std(listener).map_err(failed)?;
+        let (jobs, queue) = mpsc::channel(MAX_QUEUE);
+        let mut engine = Engine::new(service, queue, socket.clone());
+        let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections()));
+        let served = engine.run().await;
+        // New clients now find nobody and start the next daemon, which waits for our lock.
+        accepting.abort();
+        let _ = std::fs::remove_file(socket.path());
+        engine.leave(served).await
+    })
+}

@@ -1,0 +1,82 @@
+//! The socket's place: a directory that nobody else can enter, checked before it is trusted (§13.3).
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use beads_core::canonical::hex;
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+use crate::place::Place;
+
+/// Where a store's daemon listens.
+#[derive(Debug, Clone)]
+pub struct SocketPath {
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl SocketPath {
+    /// Named after the store, in the user's runtime directory: a path inside a deep repository would be too long for
+    /// a socket address.
+    pub fn of(place: &Place) -> Self {
+        let directory = runtime_directory();
+        let store = place.git_dir.canonicalize().unwrap_or_else(|_| place.git_dir.clone());
+        let name = hex(&Sha256::digest(store.as_os_str().as_encoded_bytes()));
+        let path = directory.join(format!("{}.sock", &name[..16]));
+        Self { directory, path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the directory if need be, and makes sure that it is ours alone.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        let made = fs::DirBuilder::new().mode(0o700).recursive(false).create(&self.directory);
+        match made {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Failure::io("make", &self.directory, &error)),
+        }
+        self.check()
+    }
+
+    /// Refuses a directory that somebody else made, can write to, or put a link in place of.
+    pub fn check(&self) -> Result<(), Failure> {
+        let metadata = fs::symlink_metadata(&self.directory)
+            .map_err(|error| Failure::io("look at", &self.directory, &error))?;
+        let unsafe_because = if !metadata.is_dir() {
+            Some("is not a directory")
+        } else if metadata.uid() != rustix::process::getuid().as_raw() {
+            Some("belongs to another user")
+        } else if metadata.permissions().mode() & 0o077 != 0 {
+            Some("is open to other users")
+        } else {
+            None
+        };
+        match unsafe_because {
+            None => Ok(()),
+            Some(reason) => {
+                let message = format!("the runtime directory {} {reason}", self.directory.display());
+                Err(Failure::new("unsafe_runtime_directory", message))
+            }
+        }
+    }
+}
+
+fn runtime_directory() -> PathBuf {
+    if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR") {
+        return directory.into();
+    }
+    let ours = |parent: &Path| parent.is_absolute() && parent.is_dir();
+    if let Some(parent) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|parent| ours(parent))
+    {
+        return parent.join("beads");
+    }
+    // macOS gives each user a temporary directory of its own; elsewhere the name keeps users apart and `check` the rest.
+    let parent = if cfg!(target_os = "macos") { std::env::temp_dir() } else { PathBuf::from("/tmp") };
+    parent.join(format!("beads-{}", rustix::process::getuid().as_raw()))
+}

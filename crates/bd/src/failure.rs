@@ -1,0 +1,125 @@
+//! Every way a command can fail, as its caller sees it: a code for programs, a sentence for people, an exit code for
+//! shells, and what to do next.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Exit codes, the same behind every door (DESIGN §2).
+pub mod exit {
+    pub const OK: u8 = 0;
+    pub const DOMAIN: u8 = 1;
+    pub const USAGE: u8 = 2;
+    pub const NETWORK: u8 = 22;
+    pub const MISSING_HELPER: u8 = 127;
+}
+
+/// One row of the table below: code, exit, and a way out.
+struct Row(&'static str, u8, &'static str);
+
+/// The table of errors. Codes that are not in it are domain errors without a hint.
+const TABLE: &[Row] = &[
+    Row("usage", exit::USAGE, "see --help"),
+    Row("invalid_value", exit::USAGE, ""),
+    Row("not_found", exit::DOMAIN, "bd list shows all beads"),
+    Row("deleted", exit::DOMAIN, "bd restore brings it back"),
+    Row("ambiguous_id", exit::DOMAIN, "type more of it"),
+    Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
+    Row("conflict", exit::DOMAIN, "read it again and decide anew"),
+    Row("already_claimed", exit::DOMAIN, "bd ready shows what is free"),
+    Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
+    Row("closed", exit::DOMAIN, ""),
+    Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
+    Row("corrupt_store", exit::DOMAIN, "bd validate shows all findings"),
+    Row("newer_format", exit::DOMAIN, ""),
+    Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
+    Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),
+    Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),
+    Row("daemon_unreachable", exit::DOMAIN, "bd --no-daemon works without it"),
+    Row("unknown_key", exit::USAGE, "bd config list shows all keys"),
+];
+
+/// A failed command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub code: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+}
+
+impl Failure {
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into(), details: Value::Null }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new("usage", message)
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new("invalid_value", message)
+    }
+
+    pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::new("io_error", format!("cannot {action} {}: {error}", path.display()))
+    }
+
+    pub fn with(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    pub fn exit(&self) -> u8 {
+        row(&self.code).map_or(exit::DOMAIN, |row| row.1)
+    }
+
+    pub fn hint(&self) -> Option<&'static str> {
+        row(&self.code).map(|row| row.2).filter(|hint| !hint.is_empty())
+    }
+
+    /// `Error: …` on one line, with the way out.
+    pub fn line(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("Error: {} ({hint})\n", self.message),
+            None => format!("Error: {}\n", self.message),
+        }
+    }
+
+    /// What `--json` prints on stdout.
+    pub fn json(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint()}})
+    }
+}
+
+fn row(code: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.0 == code)
+}
+
+impl From<beads_core::Error> for Failure {
+    fn from(error: beads_core::Error) -> Self {
+        use beads_core::Error as E;
+        let details = match &error {
+            E::Ambiguous { candidates, .. } => json!({"candidates": candidates}),
+            E::HashMismatch { id, current } => json!({"id": id, "content_hash": current}),
+            E::AlreadyClaimed { id, holder, expires } => {
+                json!({"id": id, "holder": holder, "expires": expires.map(|time| time.to_string())})
+            }
+            E::NotHolder { id, holder } => json!({"id": id, "holder": holder}),
+            E::StaleClaim { id, current } => json!({"id": id, "fence": current}),
+            E::Cycle(ids) => json!({"cycle": ids}),
+            E::Corrupt { file, line, .. } => json!({"file": file, "line": line}),
+            E::Invalid { field, .. } => json!({"field": field}),
+            _ => Value::Null,
+        };
+        Self::new(error.code(), error.to_string()).with(details)
+    }
+}
+
+impl From<beads_store::Error> for Failure {
+    fn from(error: beads_store::Error) -> Self {
+        match error {
+            beads_store::Error::Core(error) => error.into(),
+            other => Self::new(other.code(), other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The binaries `bd` and `bb`. A command line becomes a [`request::Request`]; whoever holds the store's lock, the
+//! daemon or the command itself, answers it through one [`service::Service`]; the reply is printed as it comes.
+
+pub mod cli;
+pub mod client;
+pub mod config;
+pub mod daemon;
+pub mod failure;
+pub mod place;
+pub mod render;
+pub mod request;
+pub mod service;

@@ -1,0 +1,157 @@
+//! Where the store is (DESIGN §7). Found by looking at a handful of paths, without the git library: this runs in
+//! every command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The bare repository of a private store, inside its `.beads` directory.
+const PRIVATE_REPOSITORY: &str = "store.git";
+
+/// A store that exists, or would be made by the first write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The git directory that holds the sync ref: the common directory of a repository, or the private one.
+    pub git_dir: PathBuf,
+    pub kind: Kind,
+    /// The branch that is checked out where the caller stands.
+    pub branch: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Inside a git repository, shared by all its worktrees.
+    Repository,
+    /// A `.beads` directory of its own.
+    Private,
+}
+
+/// What the command line and the environment say about the store's place.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// `--db` or `BEADS_DB`: the path of a database file inside a `.beads` directory.
+    pub db: Option<PathBuf>,
+    /// `BEADS_DIR`: a `.beads` directory.
+    pub dir: Option<PathBuf>,
+    /// Where to start looking.
+    pub start: PathBuf,
+}
+
+impl Place {
+    pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
+        let start = absolute(&wanted.start)?;
+        let repository = find_git(&start);
+        let branch = repository.as_ref().map(|git| branch_of(&git.git_dir)).unwrap_or_default();
+        if let Some(db) = &wanted.db {
+            let db = absolute_in(&start, db);
+            let directory =
+                if db.is_dir() { db.clone() } else { db.parent().map(Path::to_owned).unwrap_or(db) };
+            return Ok(Self::private(&directory, branch));
+        }
+        if let Some(directory) = &wanted.dir {
+            return Ok(Self::private(&absolute_in(&start, directory), branch));
+        }
+        let root = repository.as_ref().and_then(|git| git.work_tree.clone());
+        for directory in start.ancestors() {
+            if directory.join(".beads").join(PRIVATE_REPOSITORY).join("HEAD").is_file() {
+                return Ok(Self::private(&directory.join(".beads"), branch));
+            }
+            if Some(directory) == root.as_deref() || repository.is_some() && root.is_none() {
+                break;
+            }
+        }
+        Ok(match repository {
+            Some(git) => Self { git_dir: git.common_dir, kind: Kind::Repository, branch },
+            None => Self::private(&start.join(".beads"), branch),
+        })
+    }
+
+    fn private(directory: &Path, branch: String) -> Self {
+        Self { git_dir: directory.join(PRIVATE_REPOSITORY), kind: Kind::Private, branch }
+    }
+
+    /// The directory of everything local: journal, lock, settings, log.
+    pub fn store_dir(&self) -> PathBuf {
+        self.git_dir.join("beads")
+    }
+
+    pub fn lock_path(&self) -> PathBuf {
+        self.store_dir().join("lock")
+    }
+
+    /// Whether there is anything to read yet. A repository always is; a private store is made by its first write.
+    pub fn exists(&self) -> bool {
+        self.kind == Kind::Repository || self.git_dir.join("HEAD").is_file()
+    }
+
+    /// The name people know the store by: the directory it belongs to.
+    pub fn name(&self) -> String {
+        let inner = ["store.git", ".beads", ".git"];
+        let named = self
+            .git_dir
+            .ancestors()
+            .filter_map(Path::file_name)
+            .find(|name| !inner.iter().any(|i| name == i));
+        named.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+struct Git {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    work_tree: Option<PathBuf>,
+}
+
+/// The repository around a directory: a `.git` directory, a `.git` file that points elsewhere, or a bare repository.
+fn find_git(start: &Path) -> Option<Git> {
+    for directory in start.ancestors() {
+        let dot_git = directory.join(".git");
+        let git_dir = if is_git_dir(&dot_git) {
+            Some((dot_git, Some(directory.to_owned())))
+        } else if let Some(target) = read_pointer(&dot_git, "gitdir: ") {
+            Some((absolute_in(directory, &target), Some(directory.to_owned())))
+        } else {
+            is_git_dir(directory).then(|| (directory.to_owned(), None))
+        };
+        if let Some((git_dir, work_tree)) = git_dir {
+            let common_dir = read_pointer(&git_dir.join("commondir"), "")
+                .map(|target| absolute_in(&git_dir, &target))
+                .and_then(|path| path.canonicalize().ok())
+                .unwrap_or_else(|| git_dir.clone());
+            return Some(Git {
+                common_dir: common_dir.canonicalize().unwrap_or(common_dir),
+                git_dir,
+                work_tree,
+            });
+        }
+    }
+    None
+}
+
+fn is_git_dir(path: &Path) -> bool {
+    path.join("HEAD").exists()
+        && (path.join("commondir").exists() || path.join("objects").is_dir() && path.join("refs").is_dir())
+}
+
+fn read_pointer(path: &Path, prefix: &str) -> Option<PathBuf> {
+    if !path.is_file() {
+        return None;
+    }
+    let text = fs::read_to_string(path).ok()?;
+    Some(PathBuf::from(text.strip_prefix(prefix)?.trim_end()))
+}
+
+fn branch_of(git_dir: &Path) -> String {
+    let head = fs::read_to_string(git_dir.join("HEAD")).unwrap_or_default();
+    let branch = head.trim_end().strip_prefix("ref: refs/heads/").unwrap_or_default();
+    branch.to_owned()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    path.canonicalize().map_err(|error| Failure::io("find", path, &error))
+}
+
+fn absolute_in(base: &Path, path: &Path) -> PathBuf {
+    base.join(path)
+}

@@ -1,0 +1,209 @@
+//! The answers, and their JSON.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use beads_core::query::{Finding, Group, LabelCount, Summary, TreeRow};
+use beads_core::{
+    Actor, BeadId, BeadType, BeadView, EdgeKind, Labels, Note, Prefix, Priority, Slot, Stamp, Status, Text,
+    Timestamp, Title,
+};
+use serde::Serialize;
+
+use crate::daemon::DaemonStatus;
+
+/// What a service answers. Serialises to what `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    One(Box<Done>),
+    Many(Vec<Done>),
+    Details(Vec<BeadView>),
+    Beads(Vec<BeadView>),
+    Linked(Vec<LinkedBead>),
+    Notes(Vec<NoteAnswer>),
+    Labels(Vec<LabelCount>),
+    LabelsOf(Labels),
+    Tree(Vec<TreeNode>),
+    Cycles(Vec<CycleAnswer>),
+    Epics(Vec<EpicAnswer>),
+    Count(#[serde(serialize_with = "count")] usize),
+    CountBy(#[serde(serialize_with = "groups")] Vec<Group>),
+    Status(Box<StatusAnswer>),
+    Findings(Vec<Finding>),
+    Repair(RepairAnswer),
+    Daemon(DaemonStatus),
+    Initialised { prefix: Prefix, git_dir: PathBuf },
+    Synced { moved: bool },
+    Setting { key: String, value: String },
+    Settings(BTreeMap<String, String>),
+}
+
+/// One mutation that went through: the bead as it is now, or the edge.
+#[derive(Debug)]
+pub struct Done {
+    pub verb: &'static str,
+    pub bead: Option<BeadView>,
+    pub edge: Option<EdgeAnswer>,
+    pub renewed: bool,
+    pub dry_run: bool,
+}
+
+impl Serialize for Done {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Claimed<'a> {
+            #[serde(flatten)]
+            bead: &'a BeadView,
+            fence: Option<String>,
+            renewed: bool,
+        }
+        match (&self.edge, &self.bead) {
+            (Some(edge), _) => edge.serialize(serializer),
+            (None, Some(bead)) if self.verb == "claimed" => {
+                let fence = bead.assignee_at.map(|stamp| stamp.to_string());
+                Claimed { bead, fence, renewed: self.renewed }.serialize(serializer)
+            }
+            (None, Some(bead)) if self.verb == "noted" => match bead.notes.last() {
+                Some(note) => NoteAnswer::new(&bead.id, note).serialize(serializer),
+                None => bead.serialize(serializer),
+            },
+            (None, Some(bead)) => bead.serialize(serializer),
+            (None, None) => serializer.serialize_none(),
+        }
+    }
+}
+
+/// Contract 1's answer to `dep add` and `dep remove`.
+#[derive(Debug, Serialize)]
+pub struct EdgeAnswer {
+    pub status: &'static str,
+    pub issue_id: BeadId,
+    pub depends_on_id: BeadId,
+    #[serde(rename = "type")]
+    pub dependency_type: &'static str,
+    pub kind: EdgeKind,
+}
+
+/// A neighbour in the graph, whole.
+#[derive(Debug, Serialize)]
+pub struct LinkedBead {
+    #[serde(flatten)]
+    pub bead: BeadView,
+    pub dependency_type: &'static str,
+    pub kind: EdgeKind,
+}
+
+/// A note with the bead it belongs to. `text` and `created_at` are what clients of the Go `bd` read.
+#[derive(Debug, Serialize)]
+pub struct NoteAnswer {
+    pub id: String,
+    pub issue_id: BeadId,
+    pub author: Actor,
+    pub content: Text,
+    pub text: Text,
+    pub at: Stamp,
+    pub created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Slot>,
+}
+
+impl NoteAnswer {
+    pub fn new(bead: &BeadId, note: &Note) -> Self {
+        Self {
+            id: note.id.to_string(),
+            issue_id: bead.clone(),
+            author: note.author.clone(),
+            content: note.content.clone(),
+            text: note.content.clone(),
+            at: note.at,
+            created_at: Timestamp::from(note.at).to_string(),
+            slot: note.slot,
+        }
+    }
+}
+
+/// A row of `dep tree`.
+#[derive(Debug, Serialize)]
+pub struct TreeNode {
+    pub id: BeadId,
+    pub title: Title,
+    pub status: Status,
+    pub priority: Priority,
+    pub issue_type: BeadType,
+    pub depth: usize,
+    pub dependency_type: Option<&'static str>,
+    #[serde(skip)]
+    pub last: bool,
+    pub truncated: bool,
+}
+
+impl TreeNode {
+    pub fn new(view: &BeadView, row: &TreeRow) -> Self {
+        Self {
+            id: view.id.clone(),
+            title: view.title.clone(),
+            status: view.status,
+            priority: view.priority,
+            issue_type: view.kind,
+            depth: row.depth,
+            dependency_type: row.kind.map(EdgeKind::client_name),
+            last: row.last,
+            truncated: row.cut,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct CycleAnswer {
+    pub kind: EdgeKind,
+    pub ids: Vec<BeadId>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct EpicAnswer {
+    pub epic: BeadView,
+    pub total_children: usize,
+    pub closed_children: usize,
+    pub eligible_for_close: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct StatusAnswer {
+    pub summary: Summary,
+    pub prefix: String,
+    #[serde(rename = "ref")]
+    pub reference: &'static str,
+    pub commit: Option<String>,
+    /// Mutations that are durable in the journal but not yet on the ref.
+    pub unsaved: u64,
+    pub oldest_unsaved_ms: Option<u64>,
+    pub position: u64,
+    pub git_dir: PathBuf,
+}
+
+/// What `repair` did, or would do.
+#[derive(Debug, Serialize)]
+pub struct RepairAnswer {
+    pub applied: bool,
+    pub actions: Vec<String>,
+    /// The reference that keeps the damaged commit.
+    pub backup: Option<String>,
+}
+
+fn count<S: serde::Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Counted {
+        count: usize,
+    }
+    Counted { count: *count }.serialize(serializer)
+}
+
+fn groups<S: serde::Serializer>(groups: &[Group], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Counted<'a> {
+        total: usize,
+        groups: &'a [Group],
+    }
+    Counted { total: groups.iter().map(|group| group.count).sum(), groups }.serialize(serializer)
+}

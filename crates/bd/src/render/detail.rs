@@ -1,0 +1,100 @@
+//! A whole bead for a person to read.
+
+use std::fmt::Write;
+
+use beads_core::{BeadView, LinkView, Timestamp};
+
+use super::answer::NoteAnswer;
+use super::style::{Style, escape, escape_lines};
+
+pub fn bead(out: &mut String, view: &BeadView, style: Style) {
+    let _ = writeln!(out, "{}  {}", style.id(view.id.as_str()), style.bold(&escape(view.title.as_str())));
+    let _ = write!(
+        out,
+        "{}  {}  {}",
+        style.priority(view.priority),
+        style.status(view.status).trim_end(),
+        view.kind
+    );
+    if let Some(assignee) = &view.assignee {
+        let _ = write!(out, "  @{}", escape(assignee.as_str()));
+        if let Some(expires) = view.assignee_expires {
+            let _ = write!(out, " until {expires}");
+        }
+    }
+    for label in &view.labels {
+        let _ = write!(out, "  #{}", escape(label.as_str()));
+    }
+    out.push('\n');
+    times(out, view, style);
+    section(out, "Description", view.description.non_empty(), style);
+    section(out, "Design", view.design.get(), style);
+    section(out, "Acceptance criteria", view.acceptance_criteria.get(), style);
+    section(out, "Closed because", view.closed_reason.get(), style);
+    links(out, "Depends on", &view.dependencies, style);
+    links(out, "Needed by", &view.dependents, style);
+    if !view.notes.is_empty() {
+        let _ = writeln!(out, "\n{}", style.bold("Notes"));
+        for note in &view.notes {
+            let when = Timestamp::from(note.at).to_string();
+            entry(out, note.author.as_str(), &when, note.content.as_str(), style);
+        }
+    }
+}
+
+fn times(out: &mut String, view: &BeadView, style: Style) {
+    let by = |actor: &beads_core::Actor| escape(actor.as_str()).into_owned();
+    let mut lines = vec![
+        format!("created {} by {}", view.created_at, by(&view.created_by)),
+        format!("updated {} by {}", view.updated_at, by(&view.updated_by)),
+    ];
+    if let (Some(at), Some(closer)) = (view.closed_at, &view.closed_by) {
+        lines.push(format!("closed {at} by {}", by(closer)));
+    }
+    lines.extend(view.due_at.map(|due| format!("due {due}")));
+    lines.extend(view.defer_until.map(|until| format!("deferred until {until}")));
+    lines.extend(
+        view.estimated_minutes.map(|estimate| format!("estimated at {} minutes", estimate.minutes())),
+    );
+    lines.extend(view.external_ref.get().map(|reference| format!("see {}", escape(reference))));
+    lines.extend(view.parent.as_ref().map(|parent| format!("part of {parent}")));
+    for line in lines {
+        let _ = writeln!(out, "{}", style.faint(&line));
+    }
+}
+
+fn section(out: &mut String, heading: &str, text: Option<&str>, style: Style) {
+    if let Some(text) = text {
+        let _ = writeln!(out, "\n{}\n{}", style.bold(heading), escape_lines(text.trim_end()));
+    }
+}
+
+fn links(out: &mut String, heading: &str, links: &[LinkView], style: Style) {
+    if links.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", style.bold(heading));
+    for link in links {
+        let _ = writeln!(
+            out,
+            "  {}  {}  {}  {}",
+            style.id(link.id.as_str()),
+            style.status(link.status),
+            escape(link.title.as_str()),
+            style.faint(&format!("({})", link.dependency_type)),
+        );
+    }
+}
+
+pub fn notes(out: &mut String, notes: &[NoteAnswer], style: Style) {
+    for note in notes {
+        entry(out, note.author.as_str(), &note.created_at, note.content.as_str(), style);
+    }
+}
+
+fn entry(out: &mut String, author: &str, when: &str, content: &str, style: Style) {
+    let _ = writeln!(out, "{}", style.faint(&format!("{when} {}", escape(author))));
+    for line in escape_lines(content.trim_end()).lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+}

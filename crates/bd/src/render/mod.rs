@@ -1,0 +1,97 @@
+//! Answers and how they look: as values, as `--json`, and as text for people.
+
+mod answer;
+mod detail;
+mod rows;
+mod style;
+mod text;
+
+pub use answer::{
+    Answer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer, StatusAnswer,
+    TreeNode,
+};
+pub use style::Style;
+
+use beads_core::query::Severity;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::failure::{Failure, exit};
+use crate::request::{Format, Output, Reply};
+
+/// Renders a result once, in the form its caller asked for.
+pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
+    let mut reply = Reply {
+        position,
+        exit: exit::OK,
+        stdout: String::new(),
+        stderr: String::new(),
+        result: None,
+        error: None,
+    };
+    match result {
+        Ok(answer) => {
+            reply.exit = exit_of(&answer);
+            match output.format {
+                Format::Value => reply.result = Some(raw(&answer)),
+                Format::Json => reply.stdout = json(&answer),
+                Format::Text => reply.stdout = text::render(&answer, output),
+            }
+        }
+        Err(failure) => fail(&mut reply, failure, output.format),
+    }
+    reply
+}
+
+/// A reply to a request that could not even be put to a service.
+pub fn failure_reply(failure: Failure, format: Format) -> Reply {
+    let mut reply = Reply {
+        position: 0,
+        exit: exit::OK,
+        stdout: String::new(),
+        stderr: String::new(),
+        result: None,
+        error: None,
+    };
+    fail(&mut reply, failure, format);
+    reply
+}
+
+fn fail(reply: &mut Reply, failure: Failure, format: Format) {
+    reply.exit = failure.exit();
+    match format {
+        Format::Value => reply.error = Some(failure),
+        Format::Json => {
+            reply.stdout = json(&failure.json());
+            reply.stderr = escape_line(&failure.line());
+        }
+        Format::Text => reply.stderr = escape_line(&failure.line()),
+    }
+}
+
+/// Messages quote what people typed; a terminal must not obey it.
+fn escape_line(line: &str) -> String {
+    let mut escaped = style::escape(line.trim_end_matches('\n')).into_owned();
+    escaped.push('\n');
+    escaped
+}
+
+/// `validate` fails when it finds errors, and only then.
+fn exit_of(answer: &Answer) -> u8 {
+    match answer {
+        Answer::Findings(findings) if findings.iter().any(|finding| finding.severity == Severity::Error) => {
+            exit::DOMAIN
+        }
+        _ => exit::OK,
+    }
+}
+
+fn raw(answer: &Answer) -> Box<RawValue> {
+    to_raw_value(answer).expect("answers serialise to JSON")
+}
+
+/// Pretty, as people and their tools read it.
+pub fn json(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("answers serialise to JSON");
+    text.push('\n');
+    text
+}

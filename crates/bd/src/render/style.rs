@@ -1,0 +1,139 @@
+//! Colour, width and safety of text on a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use beads_core::{Priority, Status};
+use owo_colors::{AnsiColors, OwoColorize};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::request::Output;
+
+/// How text is dressed for one reader.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    color: bool,
+    width: Option<usize>,
+}
+
+impl Style {
+    pub fn new(output: &Output) -> Self {
+        Self { color: output.color, width: output.width }
+    }
+
+    pub fn is_piped(self) -> bool {
+        self.width.is_none()
+    }
+
+    pub fn status(self, status: Status) -> String {
+        let color = match status {
+            Status::Open => AnsiColors::Green,
+            Status::InProgress => AnsiColors::Yellow,
+            Status::Closed => AnsiColors::BrightBlack,
+        };
+        self.paint(&format!("{status:<11}"), color)
+    }
+
+    pub fn priority(self, priority: Priority) -> String {
+        let color = match priority.get() {
+            0 => AnsiColors::Red,
+            1 => AnsiColors::Yellow,
+            _ => AnsiColors::Default,
+        };
+        self.paint(&priority.to_string(), color)
+    }
+
+    pub fn id(self, id: &str) -> String {
+        self.paint(id, AnsiColors::Cyan)
+    }
+
+    pub fn faint(self, text: &str) -> String {
+        self.paint(text, AnsiColors::BrightBlack)
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        if self.color { text.bold().to_string() } else { text.to_owned() }
+    }
+
+    fn paint(self, text: &str, color: AnsiColors) -> String {
+        if self.color && color != AnsiColors::Default {
+            text.color(color).to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Cuts a text so that `used` columns and it fit on one line of a terminal. Piped text is never cut.
+    pub fn fit(self, text: &str, used: usize) -> String {
+        let Some(room) = self.width.map(|width| width.saturating_sub(used).max(8)) else {
+            return text.to_owned();
+        };
+        if text.width() <= room {
+            return text.to_owned();
+        }
+        let mut columns = 0;
+        let mut cut = String::new();
+        for c in text.chars() {
+            columns += c.width().unwrap_or(0);
+            if columns >= room {
+                break;
+            }
+            cut.push(c);
+        }
+        cut + "…"
+    }
+}
+
+/// Text from a bead, safe to print: control bytes, bidirectional overrides and other invisible characters are shown
+/// instead of obeyed. Line breaks and tabs stay only where the caller prints several lines.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    escape_except(text, &[])
+}
+
+/// The same for text that runs over several lines.
+pub fn escape_lines(text: &str) -> Cow<'_, str> {
+    escape_except(text, &['\n', '\t'])
+}
+
+fn escape_except<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    let harmful = |c: char| !kept.contains(&c) && (c.is_control() || is_invisible(c));
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if harmful(c) {
+            let _ = write!(escaped, "{}", c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Characters that change how others are read without being seen.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_would_obey_gets_through() {
+        assert_eq!(escape("plain ä 漢"), "plain ä 漢");
+        assert_eq!(escape("a\x1b[31mred"), "a\\u{1b}[31mred");
+        assert_eq!(escape("\u{202e}evil\u{9b}x"), "\\u{202e}evil\\u{9b}x");
+        assert_eq!(escape("two\nlines"), "two\\u{a}lines");
+        assert_eq!(escape_lines("two\nlines\r"), "two\nlines\\u{d}");
+    }
+
+    #[test]
+    fn long_titles_are_cut_on_terminals_only() {
+        let narrow = Style { color: false, width: Some(20) };
+        assert_eq!(narrow.fit("a title that is too long", 4), "a title that is…");
+        let piped = Style { color: false, width: None };
+        assert_eq!(piped.fit("a title that is too long", 4), "a title that is too long");
+    }
+}

@@ -1,0 +1,165 @@
+//! Answers as text: aligned and coloured on a terminal, nothing but the answer when piped.
+
+use std::fmt::Write;
+
+use beads_core::query::{Finding, Severity};
+
+use super::answer::{Answer, Done, RepairAnswer, StatusAnswer};
+use super::style::{Style, escape};
+use super::{detail, rows};
+use crate::request::Output;
+
+pub fn render(answer: &Answer, output: &Output) -> String {
+    let style = Style::new(output);
+    let mut out = String::new();
+    match answer {
+        Answer::One(one) => done(&mut out, one, output, style),
+        Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
+        Answer::Details(views) => {
+            for (index, view) in views.iter().enumerate() {
+                if index > 0 {
+                    out.push('\n');
+                }
+                detail::bead(&mut out, view, style);
+            }
+        }
+        Answer::Beads(views) => rows::beads(&mut out, views, style),
+        Answer::Linked(linked) => rows::linked(&mut out, linked, style),
+        Answer::Notes(notes) => detail::notes(&mut out, notes, style),
+        Answer::Labels(labels) => {
+            for label in labels {
+                let _ = writeln!(out, "{:>6}  {}", label.count, escape(label.label.as_str()));
+            }
+        }
+        Answer::LabelsOf(labels) => {
+            for label in labels {
+                let _ = writeln!(out, "{}", escape(label.as_str()));
+            }
+        }
+        Answer::Tree(nodes) => rows::tree(&mut out, nodes, style),
+        Answer::Cycles(cycles) => {
+            for cycle in cycles {
+                let ids: Vec<_> = cycle.ids.iter().map(beads_core::BeadId::as_str).collect();
+                let _ = writeln!(out, "{}: {}", cycle.kind, ids.join(" -> "));
+            }
+        }
+        Answer::Epics(epics) => rows::epics(&mut out, epics, style),
+        Answer::Count(count) => {
+            let _ = writeln!(out, "{count}");
+        }
+        Answer::CountBy(groups) => {
+            for group in groups {
+                let _ = writeln!(out, "{:>6}  {}", group.count, escape(&group.group));
+            }
+        }
+        Answer::Status(status) => self::status(&mut out, status),
+        Answer::Findings(findings) => self::findings(&mut out, findings, style),
+        Answer::Repair(repair) => self::repair(&mut out, repair),
+        Answer::Daemon(daemon) => match daemon.pid {
+            Some(pid) => {
+                let _ = writeln!(out, "running as process {pid}, listening on {}", daemon.socket);
+            }
+            None => out.push_str("not running\n"),
+        },
+        Answer::Initialised { prefix, git_dir } => {
+            if !output.quiet {
+                let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
+            }
+        }
+        // Contract 1: `sync` is silent when piped.
+        Answer::Synced { moved } => {
+            if !style.is_piped() && !output.quiet {
+                out.push_str(if *moved { "Saved to the ref\n" } else { "Nothing new\n" });
+            }
+        }
+        Answer::Setting { key, value } => {
+            let _ = if output.verbose { writeln!(out, "{key} = {value}") } else { writeln!(out, "{value}") };
+        }
+        Answer::Settings(settings) => {
+            for (key, value) in settings {
+                let _ = writeln!(out, "{key} = {value}");
+            }
+        }
+    }
+    out
+}
+
+fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
+    // Contract 1: `close` is silent when piped.
+    if output.quiet || (one.verb == "closed" && style.is_piped()) {
+        return;
+    }
+    let would = if one.dry_run { "would have " } else { "" };
+    if let Some(edge) = &one.edge {
+        let _ = writeln!(
+            out,
+            "{would}{} {} -> {} ({})",
+            one.verb, edge.issue_id, edge.depends_on_id, edge.dependency_type
+        );
+    } else if let Some(bead) = &one.bead {
+        let verb = if one.renewed { "renewed" } else { one.verb };
+        let title = style.fit(&escape(bead.title.as_str()), bead.id.as_str().len() + verb.len() + 4);
+        let _ = write!(out, "{would}{verb} {}: {title}", style.id(bead.id.as_str()));
+        if one.verb == "claimed"
+            && let Some(expires) = bead.assignee_expires
+        {
+            let _ = write!(out, " (until {expires})");
+        }
+        out.push('\n');
+    }
+}
+
+fn status(out: &mut String, status: &StatusAnswer) {
+    let summary = &status.summary;
+    let rows = [
+        ("open", summary.open_issues),
+        ("in progress", summary.in_progress_issues),
+        ("closed", summary.closed_issues),
+        ("total", summary.total_issues),
+        ("ready", summary.ready_issues),
+        ("blocked", summary.blocked_issues),
+        ("deferred", summary.deferred_issues),
+        ("deleted", summary.deleted_issues),
+    ];
+    for (name, count) in rows {
+        let _ = writeln!(out, "{name:<12} {count:>6}");
+    }
+    let _ = writeln!(out, "{:<12} {:>6}", "unsaved", status.unsaved);
+    if let Some(age) = status.oldest_unsaved_ms {
+        let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
+    }
+    let commit = status.commit.as_deref().map_or("(no commit yet)", |commit| &commit[..commit.len().min(12)]);
+    let _ = writeln!(out, "{} at {commit} in {}", status.reference, status.git_dir.display());
+}
+
+fn findings(out: &mut String, findings: &[Finding], style: Style) {
+    for finding in findings {
+        let severity = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "info",
+        };
+        let place = match (finding.file, finding.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            (Some(file), None) => format!("{file}: "),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "{severity}: {place}{}", escape(&finding.message));
+    }
+    if findings.is_empty() && !style.is_piped() {
+        out.push_str("The store is sound\n");
+    }
+}
+
+fn repair(out: &mut String, repair: &RepairAnswer) {
+    if repair.actions.is_empty() {
+        out.push_str("Nothing to repair\n");
+        return;
+    }
+    for action in &repair.actions {
+        let _ = writeln!(out, "{} {}", if repair.applied { "did:" } else { "would:" }, escape(action));
+    }
+    if let Some(backup) = &repair.backup {
+        let _ = writeln!(out, "The damaged commit is kept as {backup}");
+    }
+}

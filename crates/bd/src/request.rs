@@ -1,0 +1,141 @@
+//! What a client asks of whoever holds the store, as it travels over the socket (docs/PROTOCOL.md).
+
+use beads_core::query::{CountBy, Direction, Filter, ReadyFilter};
+use beads_core::{Actor, EdgeKind, Line, Op};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::failure::Failure;
+
+/// One line on the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The version of the program that asks; a newer one replaces an older daemon.
+    pub client: String,
+    pub actor: Actor,
+    #[serde(default, skip_serializing_if = "Line::is_empty")]
+    pub branch: Line,
+    /// Makes a mutation safe to repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    pub call: Call,
+    #[serde(default)]
+    pub output: Output,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    Mutate(Mutate),
+    Query(Box<Query>),
+    Init {
+        prefix: Option<String>,
+    },
+    Sync,
+    Validate,
+    Repair {
+        apply: bool,
+    },
+    ConfigGet {
+        key: String,
+    },
+    ConfigSet {
+        key: String,
+        value: String,
+    },
+    ConfigUnset {
+        key: String,
+    },
+    ConfigList,
+    /// Close every epic whose children are all closed.
+    CloseEligibleEpics {
+        dry_run: bool,
+    },
+    DaemonStatus,
+    /// Save, then exit.
+    DaemonStop,
+}
+
+impl Call {
+    pub fn query(query: Query) -> Self {
+        Self::Query(Box::new(query))
+    }
+
+    /// Whether a private store that is not there yet should be made for this.
+    pub fn creates_the_store(&self) -> bool {
+        matches!(self, Self::Mutate(_) | Self::Init { .. } | Self::ConfigSet { .. })
+    }
+}
+
+/// Mutations, each on its own: one that fails does not stop the others.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutate {
+    pub ops: Vec<Op>,
+    /// Answer with an array even for one operation.
+    #[serde(default)]
+    pub many: bool,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Query {
+    Show { ids: Vec<String> },
+    List(Filter),
+    Ready(ReadyFilter),
+    Blocked(Filter),
+    Deleted,
+    Notes { id: String },
+    Labels,
+    LabelsOf { id: String },
+    DepList { id: String, direction: Direction, kind: Option<EdgeKind> },
+    DepTree { id: String, direction: Direction, depth: Option<usize> },
+    Cycles,
+    Epics,
+    Count { filter: Filter, by: Option<CountBy> },
+    Status,
+}
+
+/// How the answer should look.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Output {
+    pub format: Format,
+    pub color: bool,
+    /// Columns of the terminal; absent when the output is piped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+    pub quiet: bool,
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// The answer as a value, for programs that speak the protocol themselves.
+    #[default]
+    Value,
+    /// Rendered for people.
+    Text,
+    /// Rendered as `--json` prints it.
+    Json,
+}
+
+/// One line back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Reply {
+    /// The place in the order of all mutations that this answer reflects.
+    pub position: u64,
+    pub exit: u8,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}

@@ -1,0 +1,166 @@
+//! Answers requests on an open store. The daemon and a command without daemon run exactly this.
+
+mod mutate;
+mod query;
+mod repair;
+mod status;
+mod validate;
+
+pub use validate::findings_of;
+
+use std::time::Duration;
+
+use beads_core::{BeadView, Lineage};
+use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+
+use crate::config::{Config, PREFIX_KEY};
+use crate::failure::Failure;
+use crate::place::{Kind, Place};
+use crate::render::{self, Answer};
+use crate::request::{Call, Reply, Request};
+
+/// Receipts of requests without an id of their own only have to outlive a restart of the daemon.
+const RETRY_WINDOW: Duration = Duration::from_secs(10 * 60);
+
+/// An open store. Whoever has one holds the lock.
+#[derive(Debug)]
+pub struct Service {
+    place: Place,
+    replica: Replica<RealDisk, RealWorld>,
+    repository: GitRepository,
+    config: Config,
+    _lock: StoreLock,
+}
+
+impl Service {
+    /// Opens the store under a lock that is already held. Nothing is changed on disk.
+    pub fn open(place: &Place, lock: StoreLock) -> Result<Self, Failure> {
+        let repository = match place.kind {
+            Kind::Repository => GitRepository::open(&place.git_dir)?,
+            Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
+        };
+        let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let config = Config::load(&place.store_dir())?;
+        Ok(Self { place: place.clone(), replica, repository, config, _lock: lock })
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub fn replica(&mut self) -> &mut Replica<RealDisk, RealWorld> {
+        &mut self.replica
+    }
+
+    /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
+    pub fn answer(&mut self, request: &Request) -> Reply {
+        let result = self.call(request);
+        render::reply(result, &request.output, self.replica.position())
+    }
+
+    /// Makes everything answered so far durable.
+    pub fn commit(&mut self) -> Result<(), Failure> {
+        Ok(self.replica.commit()?)
+    }
+
+    /// Saves to the ref, in this thread. Returns whether the ref moved.
+    pub fn checkpoint(&mut self) -> Result<bool, Failure> {
+        Ok(self.replica.checkpoint(&self.repository)?)
+    }
+
+    fn call(&mut self, request: &Request) -> Result<Answer, Failure> {
+        match &request.call {
+            Call::Mutate(mutate) => self.mutate(request, mutate),
+            Call::Query(query) => self.query(query),
+            Call::Init { prefix } => self.init(request, prefix.as_deref()),
+            Call::Sync => self.checkpoint().map(|moved| Answer::Synced { moved }),
+            Call::Validate => Ok(self.validate()),
+            Call::Repair { apply } => self.repair(request, *apply),
+            Call::ConfigGet { key } => self.config_get(key),
+            Call::ConfigSet { key, value } => self.config_set(request, key, value),
+            Call::ConfigUnset { key } => self.config_unset(key),
+            Call::ConfigList => Ok(self.config_list()),
+            Call::CloseEligibleEpics { dry_run } => self.close_eligible_epics(request, *dry_run),
+            Call::DaemonStatus | Call::DaemonStop => {
+                Err(Failure::new("daemon_unreachable", "no daemon is running for this store"))
+            }
+        }
+    }
+
+    fn caller(&self, request: &Request, index: usize) -> Caller {
+        let keep_ms = millis(RETRY_WINDOW);
+        Caller {
+            actor: request.actor.clone(),
+            branch: request.branch.clone(),
+            lease_ms: millis(self.config.duration("claim.lease")),
+            request: request.request_id.as_ref().map(|id| (format!("{id}/{index}"), keep_ms)),
+        }
+    }
+
+    fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
+        let gone = || Failure::new("not_found", format!("{lineage:?} is not here"));
+        self.replica.catalog().view(lineage).ok_or_else(gone)
+    }
+
+    fn init(&mut self, request: &Request, prefix: Option<&str>) -> Result<Answer, Failure> {
+        if let Some(prefix) = prefix {
+            self.set_prefix(request, prefix)?;
+        }
+        self.checkpoint()?;
+        let prefix = self.replica.catalog().state().prefix().prefix.clone();
+        Ok(Answer::Initialised { prefix, git_dir: self.place.git_dir.clone() })
+    }
+
+    fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
+        let op = beads_core::Op::SetPrefix(beads_core::op::SetPrefix { prefix: prefix.parse()? });
+        let caller = self.caller(request, 0);
+        self.replica.apply(&op, &caller)?;
+        Ok(())
+    }
+
+    fn config_get(&self, key: &str) -> Result<Answer, Failure> {
+        let value = if key == PREFIX_KEY {
+            self.replica.catalog().state().prefix().prefix.to_string()
+        } else {
+            self.config.get(key)?.to_owned()
+        };
+        Ok(Answer::Setting { key: key.to_owned(), value })
+    }
+
+    fn config_set(&mut self, request: &Request, key: &str, value: &str) -> Result<Answer, Failure> {
+        if key == PREFIX_KEY {
+            self.set_prefix(request, value)?;
+        } else {
+            let mut config = self.config.clone();
+            config.set(key, value)?;
+            config.save(&self.place.store_dir())?;
+            self.config = config;
+        }
+        self.config_get(key)
+    }
+
+    fn config_unset(&mut self, key: &str) -> Result<Answer, Failure> {
+        if key == PREFIX_KEY {
+            return Err(Failure::invalid("issue_prefix always has a value; set another one"));
+        }
+        let mut config = self.config.clone();
+        config.unset(key)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        self.config_get(key)
+    }
+
+    fn config_list(&self) -> Answer {
+        let mut all = self.config.all();
+        all.insert(PREFIX_KEY.into(), self.replica.catalog().state().prefix().prefix.to_string());
+        Answer::Settings(all)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,118 @@
+use beads_core::op::Close;
+use beads_core::{Applied, Op};
+use serde_json::json;
+
+use super::Service;
+use crate::failure::Failure;
+use crate::render::{Answer, Done, EdgeAnswer};
+use crate::request::{Mutate, Request};
+
+impl Service {
+    pub(super) fn mutate(&mut self, request: &Request, mutate: &Mutate) -> Result<Answer, Failure> {
+        let mut done = Vec::new();
+        let mut failed = Vec::new();
+        for (index, op) in mutate.ops.iter().enumerate() {
+            match self.one(request, op, index, mutate.dry_run) {
+                Ok(answer) => done.push(answer),
+                Err(failure) => failed.push((subject(op), failure)),
+            }
+        }
+        match failed.len() {
+            0 if mutate.many => Ok(Answer::Many(done)),
+            0 => done
+                .pop()
+                .map(|one| Answer::One(Box::new(one)))
+                .ok_or_else(|| Failure::usage("nothing to do")),
+            1 if mutate.ops.len() == 1 => Err(failed.remove(0).1),
+            _ => Err(partial(&done, &failed)),
+        }
+    }
+
+    fn one(&mut self, request: &Request, op: &Op, index: usize, dry_run: bool) -> Result<Done, Failure> {
+        let caller = self.caller(request, index);
+        if dry_run {
+            let applied = self.replica.rehearse(op, &caller)?;
+            let mut catalog = self.replica.catalog().clone();
+            catalog.take(&applied.delta)?;
+            return done(&catalog, op, &applied, true);
+        }
+        let applied = self.replica.apply(op, &caller)?;
+        done(self.replica.catalog(), op, &applied, false)
+    }
+
+    pub(super) fn close_eligible_epics(
+        &mut self,
+        request: &Request,
+        dry_run: bool,
+    ) -> Result<Answer, Failure> {
+        let catalog = self.replica.catalog();
+        let eligible = catalog.epics().into_iter().filter(|epic| epic.eligible_for_close);
+        let reason: beads_core::Text = "all children closed".parse()?;
+        let close = |id: String| Op::Close(Close { id, reason: reason.clone(), ..Close::default() });
+        let ops = eligible.map(|epic| close(catalog.id_of(&epic.lineage).to_string())).collect();
+        self.mutate(request, &Mutate { ops, many: true, dry_run })
+    }
+}
+
+/// What to show for an operation, read from the catalog as it is right after it.
+fn done(catalog: &beads_core::Catalog, op: &Op, applied: &Applied, dry_run: bool) -> Result<Done, Failure> {
+    let bead = applied.bead.as_ref().and_then(|lineage| catalog.view(lineage));
+    let edge = applied.edge.as_ref().and_then(|key| {
+        let (from, to) = (key.from.lineage()?, key.to.lineage()?);
+        Some(EdgeAnswer {
+            status: if matches!(op, Op::DepRemove(_)) { "removed" } else { "added" },
+            issue_id: catalog.id_of(from).clone(),
+            depends_on_id: catalog.id_of(to).clone(),
+            dependency_type: key.kind.client_name(),
+            kind: key.kind,
+        })
+    });
+    Ok(Done { verb: verb(op), bead, edge, renewed: applied.renewed, dry_run })
+}
+
+fn verb(op: &Op) -> &'static str {
+    match op {
+        Op::Create(_) => "created",
+        Op::Update(_) => "updated",
+        Op::Claim(_) => "claimed",
+        Op::Unclaim(_) => "unclaimed",
+        Op::Close(_) => "closed",
+        Op::Reopen(_) => "reopened",
+        Op::Delete(_) => "deleted",
+        Op::Restore(_) => "restored",
+        Op::NoteAdd(_) => "noted",
+        Op::DepAdd(_) => "added",
+        Op::DepRemove(_) => "removed",
+        Op::SetPrefix(_) => "set",
+    }
+}
+
+/// What an operation was asked about, in the caller's words.
+fn subject(op: &Op) -> String {
+    match op {
+        Op::Create(op) => op.title.to_string(),
+        Op::Update(op) => op.id.clone(),
+        Op::Claim(op) => op.id.clone(),
+        Op::Unclaim(op) => op.id.clone(),
+        Op::Close(op) => op.id.clone(),
+        Op::Reopen(op) => op.id.clone(),
+        Op::Delete(op) => op.id.clone(),
+        Op::Restore(op) => op.id.clone(),
+        Op::NoteAdd(op) => op.id.clone(),
+        Op::DepAdd(op) => op.from.clone(),
+        Op::DepRemove(op) => op.from.clone(),
+        Op::SetPrefix(op) => op.prefix.to_string(),
+    }
+}
+
+/// Some went through, some did not: say which.
+fn partial(done: &[Done], failed: &[(String, Failure)]) -> Failure {
+    let each: Vec<_> = failed.iter().map(|(id, failure)| format!("{id}: {}", failure.message)).collect();
+    let all = done.len() + failed.len();
+    let failures: Vec<_> = failed
+        .iter()
+        .map(|(id, failure)| json!({"id": id, "code": failure.code, "message": failure.message}))
+        .collect();
+    Failure::new("partial_failure", format!("{} of {all} failed: {}", failed.len(), each.join("; ")))
+        .with(json!({"succeeded": done, "failed": failures}))
+}

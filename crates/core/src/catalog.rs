@@ -1,0 +1,269 @@
+//! A state with the indexes that questions need: who waits for whom, what is ready, what is where. Indexes are kept
+//! up as deltas arrive; a mutation costs in proportion to what it touches, never to the size of the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::{
+    Bead, BeadId, BeadType, Delta, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Priority, Result, State,
+    Status, Touched,
+};
+
+/// Beads in the order in which work is handed out. Epics whose children are still open come last.
+pub type QueueKey = (bool, Priority, Lineage);
+
+/// The state and everything derived from it.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    state: State,
+    outgoing: BTreeSet<(Lineage, EdgeKind, Lineage)>,
+    incoming: BTreeSet<(Lineage, EdgeKind, Lineage)>,
+    places: BTreeMap<Lineage, Place>,
+    live: BTreeSet<(Priority, Lineage)>,
+    open_and_unblocked: BTreeSet<QueueKey>,
+    started_and_unblocked: BTreeSet<QueueKey>,
+}
+
+/// Where a live bead stands in the sets above, so that it can be found again when it moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    priority: Priority,
+    waits_for_children: bool,
+    status: Status,
+    blocked: bool,
+}
+
+impl From<State> for Catalog {
+    fn from(state: State) -> Self {
+        let mut catalog = Self { state, ..Self::default() };
+        let touched = Touched {
+            beads: catalog.state.beads().keys().cloned().collect(),
+            edges: catalog.state.edges().keys().cloned().collect(),
+        };
+        catalog.refresh(&touched);
+        catalog
+    }
+}
+
+impl Catalog {
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Takes in what an operation did.
+    pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
+        let touched = self.state.take(delta)?;
+        self.refresh(&touched);
+        Ok(touched)
+    }
+
+    /// Takes in what another replica knows.
+    pub fn join(&mut self, other: &State) -> Touched {
+        let touched = self.state.join(other);
+        self.refresh(&touched);
+        touched
+    }
+
+    pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
+        self.state.bead(lineage)
+    }
+
+    pub fn live_bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
+        self.bead(lineage).filter(|bead| bead.deletion.is_none())
+    }
+
+    pub fn id_of<'a>(&'a self, lineage: &'a Lineage) -> &'a BeadId {
+        self.state.names().id_of(lineage)
+    }
+
+    /// All live beads, by priority and then oldest first.
+    pub fn live(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
+        self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
+    }
+
+    pub fn live_count(&self) -> usize {
+        self.live.len()
+    }
+
+    pub fn deleted(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
+        self.state.beads().iter().filter(|(_, bead)| bead.deletion.is_some())
+    }
+
+    /// Open beads that wait for nothing, in queue order.
+    pub fn open_and_unblocked(&self) -> impl Iterator<Item = &QueueKey> {
+        self.open_and_unblocked.iter()
+    }
+
+    /// Beads in progress that wait for nothing, in queue order: ready once their lease has run out.
+    pub fn started_and_unblocked(&self) -> impl Iterator<Item = &QueueKey> {
+        self.started_and_unblocked.iter()
+    }
+
+    /// The far ends of present edges that start at a bead.
+    pub fn targets<'a>(&'a self, from: &'a Lineage, kind: EdgeKind) -> impl Iterator<Item = &'a Lineage> {
+        neighbours(&self.outgoing, from, kind)
+    }
+
+    /// The near ends of present edges that lead to a bead.
+    pub fn sources<'a>(&'a self, to: &'a Lineage, kind: EdgeKind) -> impl Iterator<Item = &'a Lineage> {
+        neighbours(&self.incoming, to, kind)
+    }
+
+    /// Live, unfinished beads that `lineage` waits for. A blocker that was deleted does not block.
+    pub fn open_blockers<'a>(&'a self, lineage: &'a Lineage) -> impl Iterator<Item = &'a Lineage> {
+        self.targets(lineage, EdgeKind::Blocks).filter(|blocker| self.is_unfinished(blocker))
+    }
+
+    pub fn open_children<'a>(&'a self, lineage: &'a Lineage) -> impl Iterator<Item = &'a Lineage> {
+        self.sources(lineage, EdgeKind::Parent).filter(|child| self.is_unfinished(child))
+    }
+
+    /// The live parent. A merge may leave a bead with two; then the edge that was added last counts.
+    pub fn parent<'a>(&'a self, lineage: &'a Lineage) -> Option<&'a Lineage> {
+        self.targets(lineage, EdgeKind::Parent).filter(|parent| self.live_bead(parent).is_some()).max_by_key(
+            |parent| self.state.edge(&EdgeKey::new(lineage, parent, EdgeKind::Parent)).map(|e| &e.changed),
+        )
+    }
+
+    /// Whether edges of one kind lead from `start` to `goal`; if so, the way.
+    pub fn path(&self, start: &Lineage, goal: &Lineage, kind: EdgeKind) -> Option<Vec<Lineage>> {
+        let mut came_from: BTreeMap<Lineage, Lineage> = BTreeMap::new();
+        let mut frontier = vec![start.clone()];
+        while let Some(here) = frontier.pop() {
+            if here == *goal {
+                let mut way = vec![here];
+                while let Some(previous) = way.last().and_then(|last| came_from.get(last)) {
+                    way.push(previous.clone());
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for next in self.targets(&here, kind).filter(|next| self.live_bead(next).is_some()) {
+                if next != start && !came_from.contains_key(next) {
+                    came_from.insert(next.clone(), here.clone());
+                    frontier.push(next.clone());
+                }
+            }
+        }
+        None
+    }
+
+    /// The live bead that a user means by `name`: its id, an unambiguous beginning of it, or either without the
+    /// store's prefix.
+    pub fn resolve(&self, name: &str) -> Result<&Lineage> {
+        let lineage = self.resolve_any(name)?;
+        match self.bead(lineage).and_then(|bead| bead.deletion.as_ref()) {
+            None => Ok(lineage),
+            Some(deletion) => Err(Error::Deleted {
+                asked: self.id_of(lineage).to_string(),
+                reason: deletion.reason.non_empty().map(str::to_owned),
+            }),
+        }
+    }
+
+    /// Like [`resolve`](Self::resolve), but finds deleted beads too, by their whole id.
+    pub fn resolve_any(&self, name: &str) -> Result<&Lineage> {
+        let names = self.state.names();
+        let prefixed = format!("{}-{name}", self.state.prefix().prefix);
+        if let Some(lineage) = names.holder(name).or_else(|| names.holder(&prefixed)) {
+            return Ok(lineage);
+        }
+        if name.is_empty() {
+            return Err(Error::NotFound(name.to_owned()));
+        }
+        for beginning in [name, &prefixed] {
+            let mut found =
+                names.starting_with(beginning).filter(|(_, lineage)| self.live_bead(lineage).is_some());
+            if let Some((first, lineage)) = found.next() {
+                let others: Vec<_> = found.take(4).map(|(id, _)| id.clone()).collect();
+                if others.is_empty() {
+                    return Ok(lineage);
+                }
+                let candidates = [first.clone()].into_iter().chain(others).collect();
+                return Err(Error::Ambiguous { asked: name.to_owned(), candidates });
+            }
+        }
+        Err(Error::NotFound(name.to_owned()))
+    }
+
+    fn is_unfinished(&self, lineage: &Lineage) -> bool {
+        self.live_bead(lineage).is_some_and(|bead| bead.status.value.status != Status::Closed)
+    }
+
+    fn refresh(&mut self, touched: &Touched) {
+        for key in &touched.edges {
+            self.refresh_edge(key);
+        }
+        let mut moved = touched.beads.clone();
+        for lineage in &touched.beads {
+            moved.extend(self.sources(lineage, EdgeKind::Blocks).cloned());
+            moved.extend(self.targets(lineage, EdgeKind::Parent).cloned());
+        }
+        for key in &touched.edges {
+            moved.extend([&key.from, &key.to].into_iter().filter_map(Endpoint::lineage).cloned());
+        }
+        for lineage in &moved {
+            self.place(lineage);
+        }
+    }
+
+    fn refresh_edge(&mut self, key: &EdgeKey) {
+        let (Endpoint::Bead(from), Endpoint::Bead(to)) = (&key.from, &key.to) else { return };
+        let forth = (from.clone(), key.kind, to.clone());
+        let back = (to.clone(), key.kind, from.clone());
+        if self.state.edge(key).is_some_and(|edge| !edge.deleted) {
+            self.outgoing.insert(forth);
+            self.incoming.insert(back);
+        } else {
+            self.outgoing.remove(&forth);
+            self.incoming.remove(&back);
+        }
+    }
+
+    fn place(&mut self, lineage: &Lineage) {
+        let place = self.live_bead(lineage).map(|bead| Place {
+            priority: bead.priority.value,
+            waits_for_children: bead.kind.value == BeadType::Epic
+                && self.open_children(lineage).next().is_some(),
+            status: bead.status.value.status,
+            blocked: self.open_blockers(lineage).next().is_some(),
+        });
+        if self.places.get(lineage) == place.as_ref() {
+            return;
+        }
+        if let Some(old) = self.places.remove(lineage) {
+            self.live.remove(&(old.priority, lineage.clone()));
+            if let Some(queue) = self.queue_for(&old) {
+                queue.remove(&(old.waits_for_children, old.priority, lineage.clone()));
+            }
+        }
+        if let Some(new) = place {
+            self.live.insert((new.priority, lineage.clone()));
+            if let Some(queue) = self.queue_for(&new) {
+                queue.insert((new.waits_for_children, new.priority, lineage.clone()));
+            }
+            self.places.insert(lineage.clone(), new);
+        }
+    }
+
+    fn queue_for(&mut self, place: &Place) -> Option<&mut BTreeSet<QueueKey>> {
+        match place.status {
+            _ if place.blocked => None,
+            Status::Open => Some(&mut self.open_and_unblocked),
+            Status::InProgress => Some(&mut self.started_and_unblocked),
+            Status::Closed => None,
+        }
+    }
+}
+
+fn neighbours<'a>(
+    edges: &'a BTreeSet<(Lineage, EdgeKind, Lineage)>,
+    end: &'a Lineage,
+    kind: EdgeKind,
+) -> impl Iterator<Item = &'a Lineage> {
+    let start = (end.clone(), kind, Lineage::earliest());
+    edges
+        .range(start..)
+        .take_while(move |(from, found, _)| from == end && *found == kind)
+        .map(|(_, _, to)| to)
+}

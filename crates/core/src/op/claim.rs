@@ -1,0 +1,82 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{
+    Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Register, Result, Status, StatusGroup,
+};
+
+/// Takes a bead for the caller (§4.2.3). A holder who claims again renews its lease and keeps its fence.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimBead {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// How long the claim lasts; the store's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+impl ClaimBead {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        check_free(catalog, lineage, bead, context)?;
+        let mark = context.mark(bead.stamps())?;
+        let (status, claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
+        let patch = Patch {
+            status: status.map(|group| Register::new(mark.clone(), group)),
+            claim: Some(claim),
+            ..Patch::default()
+        };
+        Ok(Applied { renewed, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
+    }
+}
+
+/// Refuses a bead that is finished or in somebody else's hands.
+pub(super) fn check_free(
+    catalog: &Catalog,
+    lineage: &Lineage,
+    bead: &Bead,
+    context: &Context<'_>,
+) -> Result<()> {
+    let id = || catalog.id_of(lineage).clone();
+    if bead.status.value.status == Status::Closed {
+        return Err(Error::Closed(id()));
+    }
+    match bead.claim.holder(context.now_ms) {
+        Some(holder) if *holder != context.actor => {
+            Err(Error::AlreadyClaimed { id: id(), holder: holder.clone(), expires: bead.claim.expires })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The claim after the caller took the bead, and whether it is the old one renewed.
+pub(super) fn claimed(
+    bead: &Bead,
+    mark: &Mark,
+    lease_ms: Option<u64>,
+    context: &Context<'_>,
+) -> Result<(Option<StatusGroup>, Claim, bool)> {
+    let expires = Some(context.lease_end(lease_ms)?);
+    let started = bead.status.value.status == Status::InProgress;
+    let renewed = started && bead.claim.holder(context.now_ms) == Some(&context.actor);
+    let claim = if renewed {
+        bead.claim.renewed(mark.clone(), expires)
+    } else {
+        Claim::new(mark.clone(), Some(context.actor.clone()), expires)
+    };
+    Ok(((!started).then(|| Status::InProgress.into()), claim, renewed))
+}
+
+/// Any mutation by the holder of a running lease keeps the lease running, and never shortens it.
+pub(super) fn renewal(bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Option<Claim>> {
+    let Some(old) = bead.claim.expires.filter(|_| bead.claim.holder(context.now_ms) == Some(&context.actor))
+    else {
+        return Ok(None);
+    };
+    let new = context.lease_end(None)?;
+    Ok((bead.status.value.status == Status::InProgress && new > old)
+        .then(|| bead.claim.renewed(mark.clone(), Some(new))))
+}

@@ -1,0 +1,34 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text};
+
+/// Finishes a bead. Closing a closed bead changes nothing, unless it brings another reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Close {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+}
+
+impl Close {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        let old = &bead.status.value;
+        if old.status == Status::Closed && (self.reason.is_empty() || self.reason == old.closed_reason) {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        let mark = context.mark(bead.stamps())?;
+        let group = StatusGroup {
+            status: Status::Closed,
+            closed_reason: self.reason.clone(),
+            closed_on_branch: context.branch.clone(),
+        };
+        let patch = Patch { status: Some(Register::new(mark, group)), ..Patch::default() };
+        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+    }
+}

@@ -1,0 +1,227 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Applied;
+use crate::{
+    Actor, BeadId, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
+    Labels, Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp,
+    Title,
+};
+
+/// Makes a new bead, with its parent and dependencies, in one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    pub title: Title,
+    /// Any valid id that was never used here; minted when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<BeadId>,
+    #[serde(default, rename = "type")]
+    pub kind: BeadType,
+    #[serde(default)]
+    pub priority: Priority,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub description: Text,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub design: Text,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub acceptance_criteria: Text,
+    /// The first note of the log.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub notes: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Actor>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
+    /// The bead this one is a part of; its id becomes the beginning of the new id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deps: Vec<Dep>,
+    #[serde(default, skip_serializing_if = "Line::is_empty")]
+    pub external_ref: Line,
+    #[serde(default, skip_serializing_if = "Line::is_empty")]
+    pub source_repo: Line,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_minutes: Option<Estimate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defer_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+}
+
+/// A dependency of the new bead: `id`, or `kind:id`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Dep {
+    pub kind: EdgeKind,
+    pub id: String,
+}
+
+impl std::str::FromStr for Dep {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once(':') {
+            Some((kind, id)) => Ok(Self { kind: kind.trim().parse()?, id: id.trim().to_owned() }),
+            None => Ok(Self { kind: EdgeKind::Blocks, id: text.trim().to_owned() }),
+        }
+    }
+}
+
+impl TryFrom<String> for Dep {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Dep> for String {
+    fn from(dep: Dep) -> Self {
+        format!("{}:{}", dep.kind, dep.id)
+    }
+}
+
+impl Create {
+    /// A bead with nothing but a title; the rest is set field by field.
+    pub fn titled(title: Title) -> Self {
+        Self {
+            title,
+            id: None,
+            kind: BeadType::default(),
+            priority: Priority::default(),
+            description: Text::default(),
+            design: Text::default(),
+            acceptance_criteria: Text::default(),
+            notes: Text::default(),
+            assignee: None,
+            labels: Vec::new(),
+            parent: None,
+            deps: Vec::new(),
+            external_ref: Line::default(),
+            source_repo: Line::default(),
+            estimated_minutes: None,
+            due_at: None,
+            defer_until: None,
+            metadata: Metadata::default(),
+        }
+    }
+
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let parent = self.parent.as_deref().map(|name| catalog.resolve(name)).transpose()?;
+        let mut ends = Vec::new();
+        for dep in &self.deps {
+            ends.push((catalog.resolve(&dep.id)?.clone(), dep.kind));
+        }
+        ends.extend(parent.map(|parent| (parent.clone(), EdgeKind::Parent)));
+        let id = self.choose_id(catalog, parent, context)?;
+        let mark = context.mark([])?;
+        let lineage = Lineage::new(id, mark.at(), mark.by().clone());
+        let edges: BTreeMap<_, _> = ends
+            .iter()
+            .map(|(end, kind)| (EdgeKey::new(&lineage, end, *kind), Edge::added(mark.clone())))
+            .collect();
+        let patch = self.birth(&lineage, context)?;
+        let beads = BTreeMap::from([(lineage.clone(), patch)]);
+        Ok(Applied::bead(&lineage, Delta { beads, edges, prefix: None }))
+    }
+
+    fn birth(&self, lineage: &Lineage, context: &Context<'_>) -> Result<Patch> {
+        fn at<T: Clone + PartialEq>(lineage: &Lineage, value: &T) -> Option<Register<T>> {
+            Some(Register::new(lineage.mark(), value.clone()))
+        }
+        let mark = lineage.mark();
+        let labels: Labels = self.labels.clone().try_into()?;
+        let note = |text: &Text| Arc::new(Note::new(lineage, &mark, text.clone(), Some(Slot::Notes)));
+        Ok(Patch {
+            title: at(lineage, &self.title),
+            description: at(lineage, &self.description),
+            priority: at(lineage, &self.priority),
+            kind: at(lineage, &self.kind),
+            labels: at(lineage, &labels),
+            design: at(lineage, &self.design),
+            acceptance_criteria: at(lineage, &self.acceptance_criteria),
+            external_ref: at(lineage, &self.external_ref),
+            source_repo: at(lineage, &self.source_repo),
+            estimated_minutes: at(lineage, &self.estimated_minutes),
+            due_at: at(lineage, &self.due_at),
+            defer_until: at(lineage, &self.defer_until),
+            metadata: at(lineage, &self.metadata),
+            status: at(lineage, &Status::Open.into()),
+            claim: Some(Claim::new(mark.clone(), self.assignee.clone(), None)),
+            notes: if self.notes.is_empty() { Vec::new() } else { vec![note(&self.notes)] },
+            deletion: None,
+            created_on_branch: context.branch.clone(),
+        })
+    }
+
+    fn choose_id(
+        &self,
+        catalog: &Catalog,
+        parent: Option<&Lineage>,
+        context: &mut Context<'_>,
+    ) -> Result<BeadId> {
+        let names = catalog.state().names();
+        if let Some(id) = &self.id {
+            if !id.fits_a_birth() {
+                return Err(Error::invalid("id", format!("{id} is longer than 128 characters")));
+            }
+            if names.is_known(id) {
+                return Err(Error::IdTaken(id.clone()));
+            }
+            return Ok(id.clone());
+        }
+        if let Some(parent) = parent {
+            return next_child(catalog, catalog.id_of(parent));
+        }
+        let prefix = &catalog.state().prefix().prefix;
+        let length = minted_length(catalog.state().beads().len());
+        // Other random values, never a longer one because of a single clash (§4.1.2).
+        loop {
+            let id: BeadId = format!("{prefix}-{}", base36((context.random)(), length)).parse()?;
+            if !names.is_known(&id) {
+                return Ok(id);
+            }
+        }
+    }
+}
+
+fn next_child(catalog: &Catalog, parent: &BeadId) -> Result<BeadId> {
+    let names = catalog.state().names();
+    let mut number = names.next_child_number(parent);
+    loop {
+        let id: BeadId = format!("{parent}.{number}").parse()?;
+        if !id.fits_a_birth() {
+            return Err(Error::invalid("parent", format!("the id of a child of {parent} would be too long")));
+        }
+        if !names.is_known(&id) {
+            return Ok(id);
+        }
+        number += 1;
+    }
+}
+
+/// Long enough that replicas which mint at the same time seldom collide, short enough to type.
+fn minted_length(beads: usize) -> u32 {
+    match beads {
+        0..1_000 => 4,
+        1_000..20_000 => 5,
+        20_000..500_000 => 6,
+        _ => 7,
+    }
+}
+
+fn base36(random: u64, length: u32) -> String {
+    let mut rest = random % 36_u64.pow(length);
+    let mut digits = vec![b'0'; length as usize];
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789abcdefghijklmnopqrstuvwxyz"[(rest % 36) as usize];
+        rest /= 36;
+    }
+    digits.into_iter().map(char::from).collect()
+}

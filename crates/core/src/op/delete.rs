@@ -1,0 +1,26 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{Catalog, Context, Deletion, Delta, Error, Patch, Result, Text};
+
+/// Removes a bead from sight. Its content stays in its tombstone, and `restore` brings it back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delete {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+}
+
+impl Delete {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        let mark = context.mark(bead.stamps())?;
+        let patch =
+            Patch { deletion: Some(Deletion { mark, reason: self.reason.clone() }), ..Patch::default() };
+        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+    }
+}

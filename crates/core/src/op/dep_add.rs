@@ -1,0 +1,46 @@
+use serde::{Deserialize, Serialize};
+
+use super::Applied;
+use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Lineage, Result};
+
+/// `from` waits for `to` (or is its child, relates to it, was found while working on it).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepAdd {
+    pub from: String,
+    pub to: String,
+    pub kind: EdgeKind,
+}
+
+impl DepAdd {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let (from, to) = (catalog.resolve(&self.from)?, catalog.resolve(&self.to)?);
+        check_edge(catalog, from, to, self.kind)?;
+        let key = EdgeKey::new(from, to, self.kind);
+        let old = catalog.state().edge(&key);
+        let delta = if old.is_some_and(|edge| !edge.deleted) {
+            Delta::default()
+        } else {
+            let mark = context.mark(old.map(|edge| edge.changed.at()))?;
+            Delta::of_edge(key.clone(), Edge::added(mark))
+        };
+        Ok(Applied { edge: Some(key), ..Applied::bead(from, delta) })
+    }
+}
+
+/// Refuses an edge to itself and one that would close a cycle.
+pub(super) fn check_edge(catalog: &Catalog, from: &Lineage, to: &Lineage, kind: EdgeKind) -> Result<()> {
+    if from == to {
+        return Err(Error::SelfEdge(catalog.id_of(from).clone()));
+    }
+    if !kind.is_acyclic() {
+        return Ok(());
+    }
+    match catalog.path(to, from, kind) {
+        None => Ok(()),
+        Some(way) => {
+            let ids = [from].into_iter().chain(&way).map(|lineage| catalog.id_of(lineage).clone());
+            Err(Error::Cycle(ids.collect()))
+        }
+    }
+}

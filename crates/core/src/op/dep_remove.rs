@@ -1,0 +1,28 @@
+use serde::{Deserialize, Serialize};
+
+use super::Applied;
+use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Result};
+
+/// Takes an edge away. The edge stays in the files as deleted, so that it does not come back from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepRemove {
+    pub from: String,
+    pub to: String,
+    pub kind: EdgeKind,
+}
+
+impl DepRemove {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        // An edge to or from a deleted bead can be cleared away too.
+        let (from, to) = (catalog.resolve_any(&self.from)?, catalog.resolve_any(&self.to)?);
+        let key = EdgeKey::new(from, to, self.kind);
+        let Some(old) = catalog.state().edge(&key).filter(|edge| !edge.deleted) else {
+            let (from, to) = (catalog.id_of(from).clone(), catalog.id_of(to).clone());
+            return Err(Error::NoSuchEdge { from, to, kind: self.kind.as_str() });
+        };
+        let mark = context.mark([old.changed.at()])?;
+        let edge = Edge { created: old.created.clone(), changed: mark, deleted: true };
+        Ok(Applied { edge: Some(key.clone()), ..Applied::bead(from, Delta::of_edge(key, edge)) })
+    }
+}

@@ -1,0 +1,93 @@
+//! The vocabulary of mutations. One operation is one file: its arguments, and how it turns a catalog into a delta.
+//! The same types travel over the socket, in batches and through the JSON tools.
+
+mod change;
+mod claim;
+mod close;
+mod create;
+mod delete;
+mod dep_add;
+mod dep_remove;
+mod guard;
+mod note_add;
+mod reopen;
+mod restore;
+mod set_prefix;
+mod unclaim;
+mod update;
+
+pub use change::Change;
+pub use claim::ClaimBead;
+pub use close::Close;
+pub use create::{Create, Dep};
+pub use delete::Delete;
+pub use dep_add::DepAdd;
+pub use dep_remove::DepRemove;
+pub use guard::{Fence, Guard};
+pub use note_add::NoteAdd;
+pub use reopen::Reopen;
+pub use restore::Restore;
+pub use set_prefix::SetPrefix;
+pub use unclaim::Unclaim;
+pub use update::Update;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Catalog, Context, Delta, EdgeKey, Lineage, Result};
+
+/// A mutation, as asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Op {
+    Create(Box<Create>),
+    Update(Box<Update>),
+    Claim(ClaimBead),
+    Unclaim(Unclaim),
+    Close(Close),
+    Reopen(Reopen),
+    Delete(Delete),
+    Restore(Restore),
+    NoteAdd(NoteAdd),
+    DepAdd(DepAdd),
+    DepRemove(DepRemove),
+    SetPrefix(SetPrefix),
+}
+
+/// What an operation decided: the delta to keep, and what to show for it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Applied {
+    pub delta: Delta,
+    /// The bead that the operation was about.
+    pub bead: Option<Lineage>,
+    pub edge: Option<EdgeKey>,
+    /// A holder claimed again: the lease is longer, the fence the same.
+    pub renewed: bool,
+}
+
+impl Applied {
+    fn bead(lineage: &Lineage, delta: Delta) -> Self {
+        Self { delta, bead: Some(lineage.clone()), ..Self::default() }
+    }
+}
+
+impl Op {
+    /// Checks the operation against the catalog and says what it changes. Nothing is changed here.
+    pub fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let applied = match self {
+            Self::Create(op) => op.apply(catalog, context),
+            Self::Update(op) => op.apply(catalog, context),
+            Self::Claim(op) => op.apply(catalog, context),
+            Self::Unclaim(op) => op.apply(catalog, context),
+            Self::Close(op) => op.apply(catalog, context),
+            Self::Reopen(op) => op.apply(catalog, context),
+            Self::Delete(op) => op.apply(catalog, context),
+            Self::Restore(op) => op.apply(catalog, context),
+            Self::NoteAdd(op) => op.apply(catalog, context),
+            Self::DepAdd(op) => op.apply(catalog, context),
+            Self::DepRemove(op) => op.apply(catalog, context),
+            Self::SetPrefix(op) => op.apply(catalog, context),
+        }?;
+        crate::size::check(catalog, &applied.delta)?;
+        Ok(applied)
+    }
+}

@@ -1,0 +1,45 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result, Status, Text};
+
+/// Takes a closing back. The claim under which the bead was closed is over, so anyone may take it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reopen {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// `open` unless said otherwise; `in_progress` keeps the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Why; kept as a note.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+}
+
+impl Reopen {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        let status = self.status.unwrap_or_default();
+        if status == Status::Closed {
+            return Err(Error::invalid("status", "reopen to open or in_progress"));
+        }
+        if bead.status.value.status != Status::Closed {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        let mark = context.mark(bead.stamps())?;
+        let note = |text: &Text| Arc::new(Note::new(lineage, &mark, text.clone(), None));
+        let claim_over = status == Status::Open && bead.claim.assignee.is_some();
+        let patch = Patch {
+            status: Some(Register::new(mark.clone(), status.into())),
+            claim: claim_over.then(|| Claim::new(mark.clone(), None, None)),
+            notes: if self.reason.is_empty() { Vec::new() } else { vec![note(&self.reason)] },
+            ..Patch::default()
+        };
+        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+    }
+}

@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Applied;
+use crate::{Catalog, Context, Delta, Error, Note, Patch, Result, Text};
+
+/// Brings a deleted bead back, with everything it had, by appending a note after the deletion.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restore {
+    pub id: String,
+    /// Why; "restored" when absent.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+}
+
+impl Restore {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve_any(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        if bead.deletion.is_none() {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        let mark = context.mark(bead.stamps())?;
+        let text = if self.reason.is_empty() { "restored".parse()? } else { self.reason.clone() };
+        let patch =
+            Patch { notes: vec![Arc::new(Note::new(lineage, &mark, text, None))], ..Patch::default() };
+        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+    }
+}

@@ -1,0 +1,46 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result, Status, Text};
+
+/// Gives a bead back. Only its holder may, unless the lease has run out or `force` is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unclaim {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// Why; kept as a note.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+}
+
+impl Unclaim {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        if let Some(holder) = bead.claim.holder(context.now_ms)
+            && *holder != context.actor
+            && !self.force
+        {
+            return Err(Error::NotHolder { id: catalog.id_of(lineage).clone(), holder: holder.clone() });
+        }
+        let started = bead.status.value.status == Status::InProgress;
+        if bead.claim.assignee.is_none() && !started {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        let mark = context.mark(bead.stamps())?;
+        let note = |text: &Text| Arc::new(Note::new(lineage, &mark, text.clone(), None));
+        let patch = Patch {
+            status: started.then(|| Register::new(mark.clone(), Status::Open.into())),
+            claim: Some(Claim::new(mark.clone(), None, None)),
+            notes: if self.reason.is_empty() { Vec::new() } else { vec![note(&self.reason)] },
+            ..Patch::default()
+        };
+        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+    }
+}

@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::present;
+use super::claim::{claimed, renewal};
+use super::{Applied, Change, Guard};
+use crate::{
+    Actor, Bead, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
+    Labels, Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status,
+    StatusGroup, Text, Timestamp, Title,
+};
+
+/// Changes fields of one bead. What is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Update {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Title>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<BeadType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub assignee: Option<Change<Actor>>,
+    /// Takes the bead for the caller: assignee, lease and status in one step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claim: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_labels: Option<Vec<Label>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_labels: Vec<Label>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_labels: Vec<Label>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acceptance_criteria: Option<Text>,
+    /// Appends to the log; it never replaces what is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_ref: Option<Line>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_repo: Option<Line>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub estimated_minutes: Option<Change<Estimate>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub due_at: Option<Change<Timestamp>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub defer_until: Option<Change<Timestamp>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// Moves the bead under another parent, or out from under any.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub parent: Option<Change<String>>,
+}
+
+impl Update {
+    pub fn of(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        if self.claim {
+            super::claim::check_free(catalog, lineage, bead, context)?;
+        }
+        let edges = self.parent_edges(catalog, lineage)?;
+        let overwritten: Vec<Stamp> = bead
+            .stamps()
+            .chain(edges.iter().filter_map(|(key, _)| Some(catalog.state().edge(key)?.changed.at())))
+            .collect();
+        let mark = context.mark(overwritten)?;
+        let mut patch = self.patch(lineage, bead, &mark, context)?;
+        if patch == Patch::default() && edges.is_empty() {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        if patch.claim.is_none() {
+            patch.claim = renewal(bead, &mark, context)?;
+        }
+        let mut delta = Delta::default();
+        if patch != Patch::default() {
+            delta.beads.insert(lineage.clone(), patch);
+        }
+        for (key, deleted) in edges {
+            let created =
+                catalog.state().edge(&key).filter(|_| deleted).map_or(&mark, |edge| &edge.created).clone();
+            delta.edges.insert(key, Edge { created, changed: mark.clone(), deleted });
+        }
+        Ok(Applied::bead(lineage, delta))
+    }
+
+    /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.
+    fn patch(&self, lineage: &Lineage, bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Patch> {
+        fn set<T: Clone + PartialEq>(mark: &Mark, old: &Register<T>, new: Option<T>) -> Option<Register<T>> {
+            new.filter(|new| *new != old.value).map(|new| Register::new(mark.clone(), new))
+        }
+        fn unless_cleared<T: Copy>(change: Option<&Change<T>>) -> Option<Option<T>> {
+            change.map(|change| change.value().copied())
+        }
+        let (status, claim) = self.status_and_claim(bead, mark, context)?;
+        let notes = self.notes.iter().filter(|text| !text.is_empty());
+        Ok(Patch {
+            title: set(mark, &bead.title, self.title.clone()),
+            description: set(mark, &bead.description, self.description.clone()),
+            priority: set(mark, &bead.priority, self.priority),
+            kind: set(mark, &bead.kind, self.kind),
+            labels: set(mark, &bead.labels, self.labels(bead)?),
+            design: set(mark, &bead.design, self.design.clone()),
+            acceptance_criteria: set(mark, &bead.acceptance_criteria, self.acceptance_criteria.clone()),
+            external_ref: set(mark, &bead.external_ref, self.external_ref.clone()),
+            source_repo: set(mark, &bead.source_repo, self.source_repo.clone()),
+            estimated_minutes: set(
+                mark,
+                &bead.estimated_minutes,
+                unless_cleared(self.estimated_minutes.as_ref()),
+            ),
+            due_at: set(mark, &bead.due_at, unless_cleared(self.due_at.as_ref())),
+            defer_until: set(mark, &bead.defer_until, unless_cleared(self.defer_until.as_ref())),
+            metadata: set(mark, &bead.metadata, self.metadata.clone()),
+            status: status.map(|group| Register::new(mark.clone(), group)),
+            claim,
+            notes: notes
+                .map(|text| Arc::new(Note::new(lineage, mark, text.clone(), Some(Slot::Notes))))
+                .collect(),
+            deletion: None,
+            created_on_branch: Line::default(),
+        })
+    }
+
+    fn labels(&self, bead: &Bead) -> Result<Option<Labels>> {
+        if self.set_labels.is_none() && self.add_labels.is_empty() && self.remove_labels.is_empty() {
+            return Ok(None);
+        }
+        let base = match &self.set_labels {
+            Some(labels) => labels.clone().try_into()?,
+            None => bead.labels.value.clone(),
+        };
+        Ok(Some(base.without(&self.remove_labels).with(&self.add_labels)?))
+    }
+
+    fn status_and_claim(
+        &self,
+        bead: &Bead,
+        mark: &Mark,
+        context: &Context<'_>,
+    ) -> Result<(Option<StatusGroup>, Option<Claim>)> {
+        if self.claim {
+            let (status, claim, _) = claimed(bead, mark, None, context)?;
+            return Ok((status, Some(claim)));
+        }
+        let old = bead.status.value.status;
+        let status = self.status.filter(|new| *new != old).map(|new| match new {
+            Status::Closed => StatusGroup { closed_on_branch: context.branch.clone(), ..new.into() },
+            Status::Open | Status::InProgress => new.into(),
+        });
+        let claim = match &self.assignee {
+            Some(change) if change.value() != bead.claim.assignee.as_ref() => {
+                Some(Claim::new(mark.clone(), change.value().cloned(), None))
+            }
+            _ => None,
+        };
+        Ok((status, claim))
+    }
+
+    /// The edges to touch, each with whether it goes.
+    fn parent_edges(&self, catalog: &Catalog, lineage: &Lineage) -> Result<Vec<(EdgeKey, bool)>> {
+        let Some(change) = &self.parent else { return Ok(Vec::new()) };
+        let new = change.value().map(|name| catalog.resolve(name)).transpose()?;
+        let old: Vec<_> = catalog.targets(lineage, EdgeKind::Parent).collect();
+        let mut edges: Vec<_> = old
+            .iter()
+            .filter(|parent| Some(**parent) != new)
+            .map(|parent| (EdgeKey::new(lineage, parent, EdgeKind::Parent), true))
+            .collect();
+        if let Some(new) = new
+            && !old.contains(&new)
+        {
+            super::dep_add::check_edge(catalog, lineage, new, EdgeKind::Parent)?;
+            edges.push((EdgeKey::new(lineage, new, EdgeKind::Parent), false));
+        }
+        Ok(edges)
+    }
+}

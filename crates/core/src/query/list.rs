@@ -1,0 +1,126 @@
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Filter;
+use crate::{Bead, Catalog, Error, Lineage, Result};
+
+/// The order of a list. Equal beads come oldest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sort {
+    pub by: SortKey,
+    pub reverse: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SortKey {
+    #[default]
+    Priority,
+    Created,
+    Updated,
+    Closed,
+    Id,
+    Title,
+    Status,
+    Type,
+    Assignee,
+}
+
+impl SortKey {
+    pub const ALL: [Self; 9] = [
+        Self::Priority,
+        Self::Created,
+        Self::Updated,
+        Self::Closed,
+        Self::Id,
+        Self::Title,
+        Self::Status,
+        Self::Type,
+        Self::Assignee,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Priority => "priority",
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Closed => "closed",
+            Self::Id => "id",
+            Self::Title => "title",
+            Self::Status => "status",
+            Self::Type => "type",
+            Self::Assignee => "assignee",
+        }
+    }
+}
+
+impl std::str::FromStr for SortKey {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|key| key.as_str() == text).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            Error::invalid("sort", format!("{text:?} is not one of {known}"))
+        })
+    }
+}
+
+impl Catalog {
+    /// Live beads that match, in the order asked for.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Lineage>> {
+        let prepared = filter.prepare(self)?;
+        let limit = filter.limit.unwrap_or(usize::MAX);
+        if let Some(among) = prepared.among() {
+            let found = among
+                .iter()
+                .filter_map(|lineage| Some((lineage, self.live_bead(lineage)?)))
+                .filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
+            return Ok(self.sorted(found, filter.sort, limit));
+        }
+        let found = self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
+        if filter.sort == Sort::default() {
+            // The catalog keeps this order, so the first few need not look at the rest.
+            return Ok(found.take(limit).map(|(lineage, _)| lineage.clone()).collect());
+        }
+        Ok(self.sorted(found, filter.sort, limit))
+    }
+
+    fn sorted<'a>(
+        &self,
+        found: impl Iterator<Item = (&'a Lineage, &'a Arc<Bead>)>,
+        sort: Sort,
+        limit: usize,
+    ) -> Vec<Lineage> {
+        let mut found: Vec<_> = found.collect();
+        let by = |a: &(&Lineage, &Arc<Bead>), b: &(&Lineage, &Arc<Bead>)| {
+            let order = match sort.by {
+                SortKey::Priority => a.1.priority.value.cmp(&b.1.priority.value),
+                SortKey::Created => a.0.cmp(b.0),
+                // Newest first is what people ask for when they sort by a time that moves.
+                SortKey::Updated => b.1.updated().cmp(&a.1.updated()),
+                SortKey::Closed => closed_ms(b.1).cmp(&closed_ms(a.1)),
+                SortKey::Id => self.id_of(a.0).cmp(self.id_of(b.0)),
+                SortKey::Title => a.1.title.value.cmp(&b.1.title.value),
+                SortKey::Status => a.1.status.value.status.cmp(&b.1.status.value.status),
+                SortKey::Type => a.1.kind.value.cmp(&b.1.kind.value),
+                SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
+            };
+            let order = if sort.reverse { order.reverse() } else { order };
+            order.then_with(|| a.0.cmp(b.0))
+        };
+        found.sort_by(by);
+        found.into_iter().take(limit).map(|(lineage, _)| lineage.clone()).collect()
+    }
+}
+
+fn closed_ms(bead: &Bead) -> Option<u64> {
+    (bead.status.value.status == crate::Status::Closed).then(|| bead.status.mark.at().ms())
+}
+
+/// Assigned beads by name, unassigned ones last.
+fn assigned(bead: &Bead) -> (Reverse<bool>, Option<&crate::Actor>) {
+    (Reverse(bead.claim.assignee.is_some()), bead.claim.assignee.as_ref())
+}

@@ -1,0 +1,89 @@
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Filter;
+use crate::{Catalog, EdgeKind, Lineage, QueueKey, Result};
+
+/// What `ready` is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadyFilter {
+    pub filter: Filter,
+    /// Only beads below this one, at any depth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
+}
+
+/// A bead that can be worked on now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    pub lineage: Lineage,
+    /// Set for an epic that waits for its children: it is listed, but it is not work to hand out.
+    pub open_children: Option<usize>,
+}
+
+impl Catalog {
+    /// §6.3: open and unblocked, plus in progress with an expired lease, minus those deferred into the future. By
+    /// priority, then oldest first; epics with open children last.
+    pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
+        let prepared = asked.filter.prepare(self)?;
+        let below =
+            asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
+        let expired = |key: &&QueueKey| self.bead(&key.2).is_some_and(|bead| bead.claim.expired(now_ms));
+        let queue = Merge {
+            left: self.open_and_unblocked().peekable(),
+            right: self.started_and_unblocked().filter(expired).peekable(),
+        };
+        Ok(queue
+            .filter(|(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
+            .filter(|(_, _, lineage)| {
+                self.bead(lineage).is_some_and(|bead| {
+                    bead.defer_until.value.is_none_or(|until| until.ms() <= now_ms)
+                        && prepared.matches(self, lineage, bead)
+                })
+            })
+            .take(asked.filter.limit.unwrap_or(usize::MAX))
+            .map(|(waits, _, lineage)| Ready {
+                lineage: lineage.clone(),
+                open_children: waits.then(|| self.open_children(lineage).count()),
+            })
+            .collect())
+    }
+
+    /// Everything below a bead, through any number of generations.
+    pub fn below(&self, root: &Lineage) -> BTreeSet<Lineage> {
+        let mut found = BTreeSet::new();
+        let mut frontier = vec![root.clone()];
+        while let Some(parent) = frontier.pop() {
+            for child in self.sources(&parent, EdgeKind::Parent) {
+                if child != root && found.insert(child.clone()) {
+                    frontier.push(child.clone());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Two sorted queues as one.
+struct Merge<L: Iterator, R: Iterator> {
+    left: std::iter::Peekable<L>,
+    right: std::iter::Peekable<R>,
+}
+
+impl<'a, L, R> Iterator for Merge<L, R>
+where
+    L: Iterator<Item = &'a QueueKey>,
+    R: Iterator<Item = &'a QueueKey>,
+{
+    type Item = &'a QueueKey;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.left.peek(), self.right.peek()) {
+            (Some(left), Some(right)) if right < left => self.right.next(),
+            (Some(_), _) => self.left.next(),
+            (None, _) => self.right.next(),
+        }
+    }
+}

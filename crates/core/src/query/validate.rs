@@ -1,0 +1,100 @@
+use serde::Serialize;
+
+use crate::limits::MAX_DRIFT_MS;
+use crate::snapshot::{DEPS, STATE};
+use crate::{Actor, BeadId, Catalog, EdgeKey, Endpoint, Timestamp};
+
+/// How bad a finding is. Only errors make `bd validate` fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Error,
+    Warning,
+    Info,
+}
+
+/// Something worth knowing about a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub severity: Severity,
+    /// A stable word for the kind of finding.
+    pub code: &'static str,
+    pub file: Option<&'static str>,
+    pub line: Option<usize>,
+    pub id: Option<BeadId>,
+    pub message: String,
+}
+
+impl Catalog {
+    /// What a snapshot that decodes can still have wrong with it (§10.1): edges into nowhere, edges to deleted beads,
+    /// cycles that a merge brought, clocks that run ahead.
+    pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (key, edge) in self.state().edges() {
+            if !edge.deleted {
+                findings.extend(self.edge_finding(key));
+            }
+        }
+        for (kind, cycle) in self.cycles() {
+            let ids: Vec<_> = cycle.iter().map(|lineage| self.id_of(lineage).as_str()).collect();
+            findings.push(Finding {
+                severity: Severity::Warning,
+                code: "cycle",
+                file: Some(DEPS),
+                line: None,
+                id: cycle.first().map(|lineage| self.id_of(lineage).clone()),
+                message: format!("a cycle of {kind} dependencies: {}", ids.join(", ")),
+            });
+        }
+        findings.extend(self.future_actors(now_ms).into_iter().map(|(actor, at)| Finding {
+            severity: Severity::Warning,
+            code: "future_stamp",
+            file: Some(STATE),
+            line: None,
+            id: None,
+            message: format!("{actor} wrote with a clock that is ahead: {at}"),
+        }));
+        findings
+    }
+
+    fn edge_finding(&self, key: &EdgeKey) -> Option<Finding> {
+        let ends = [&key.from, &key.to];
+        let name = |end: &Endpoint| match end {
+            Endpoint::Bead(lineage) => self.id_of(lineage).clone(),
+            Endpoint::Bare(id) => id.clone(),
+        };
+        let (from, to) = (name(&key.from), name(&key.to));
+        let (severity, code, end) = if let Some(end) = ends.iter().find(|end| end.lineage().is_none()) {
+            (Severity::Warning, "dangling_dependency", end)
+        } else {
+            let deleted =
+                |end: &&&Endpoint| end.lineage().is_some_and(|lineage| self.live_bead(lineage).is_none());
+            (Severity::Info, "orphaned_dependency", ends.iter().find(deleted)?)
+        };
+        let id = name(end);
+        let what = if code == "dangling_dependency" { "does not exist" } else { "was deleted" };
+        Some(Finding {
+            severity,
+            code,
+            file: Some(DEPS),
+            line: None,
+            message: format!("{from} -> {to} ({}): {id} {what}", key.kind),
+            id: Some(id),
+        })
+    }
+
+    /// Actors whose latest stamp is further ahead than clocks drift.
+    fn future_actors(&self, now_ms: u64) -> std::collections::BTreeMap<Actor, Timestamp> {
+        let mut ahead = std::collections::BTreeMap::new();
+        for (lineage, bead) in self.state().beads() {
+            for mark in [bead.updated(), lineage.mark()] {
+                if mark.at().ms() > now_ms.saturating_add(MAX_DRIFT_MS) {
+                    let at = Timestamp::from(mark.at());
+                    let latest = ahead.entry(mark.by().clone()).or_insert(at);
+                    *latest = (*latest).max(at);
+                }
+            }
+        }
+        ahead
+    }
+}

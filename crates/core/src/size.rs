@@ -1,0 +1,46 @@
+//! The bound on a bead's line, checked before a write is kept.
+
+use crate::limits::MAX_LINE_BYTES;
+use crate::line::bead_line;
+use crate::{Bead, Catalog, Delta, Error, Result};
+
+/// One byte of text takes at most this many bytes in JSON (`\u00xx`).
+const WORST_ESCAPE: usize = 6;
+/// Stamps, names and punctuation of a line, generously.
+const OVERHEAD: usize = 8 * 1024;
+
+/// Refuses a delta that would take a bead's line past the bound.
+pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
+    for (lineage, patch) in &delta.beads {
+        let bead = match catalog.bead(lineage) {
+            Some(bead) => {
+                let mut bead = bead.as_ref().clone();
+                bead.join(patch);
+                bead
+            }
+            None => match patch.clone().into_bead() {
+                Some(bead) => bead,
+                None => continue,
+            },
+        };
+        if text_bytes(&bead) * WORST_ESCAPE + OVERHEAD <= MAX_LINE_BYTES {
+            continue;
+        }
+        let id = catalog.id_of(lineage);
+        let bytes = bead_line(id, lineage, &bead).len();
+        if bytes > MAX_LINE_BYTES {
+            return Err(Error::TooLarge { id: id.clone(), bytes, limit: MAX_LINE_BYTES });
+        }
+    }
+    Ok(())
+}
+
+fn text_bytes(bead: &Bead) -> usize {
+    let texts = [&bead.description, &bead.design, &bead.acceptance_criteria];
+    let metadata = bead.metadata.value.as_map();
+    texts.iter().map(|register| register.value.as_str().len()).sum::<usize>()
+        + bead.status.value.closed_reason.as_str().len()
+        + bead.labels.value.iter().map(|label| label.as_str().len()).sum::<usize>()
+        + bead.notes.values().map(|note| note.content.as_str().len() + 200).sum::<usize>()
+        + if metadata.is_empty() { 0 } else { crate::canonical::to_canonical(metadata).len() }
+}

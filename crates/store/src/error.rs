@@ -1,0 +1,52 @@
+//! The one error of the store.
+
+use std::path::PathBuf;
+
+/// What can go wrong between memory, disk and the repository.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Core(#[from] beads_core::Error),
+
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+
+    #[error("the journal is damaged: {file} at byte {offset}: {reason}; nothing was changed")]
+    JournalDamaged { file: String, offset: usize, reason: String },
+
+    #[error(
+        "the journal could not be written ({0}); nothing more is written until the store is opened again"
+    )]
+    JournalFailed(String),
+
+    #[error("git: {0}")]
+    Git(#[from] git2::Error),
+
+    #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
+    RefDamaged { reference: &'static str, commit: String, reason: String },
+
+    #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
+    Busy { path: PathBuf, waited_ms: u64 },
+
+    #[error("there is no store here: {0}")]
+    NoStore(String),
+
+    #[error("the reference {0} kept moving while it was being written; nothing was lost, try again")]
+    RefMoved(&'static str),
+}
+
+impl Error {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Core(error) => error.code(),
+            Self::Io { .. } => "io_error",
+            Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
+            Self::JournalFailed(_) => "journal_failed",
+            Self::Git(_) => "git_error",
+            Self::Busy { .. } | Self::RefMoved(_) => "busy",
+            Self::NoStore(_) => "no_store",
+        }
+    }
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,219 @@
+//! The repository through libgit2. No `git` program is needed, and nothing but the sync ref is touched.
+
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use beads_core::Snapshot;
+use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
+use git2::{ErrorCode, ObjectType, Oid, Signature, Tree};
+
+use crate::disk::sync_directory;
+use crate::repository::{CommitId, REF, Repository};
+use crate::{Error, Result};
+
+/// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
+const FILE_MODE: i32 = 0o100_644;
+
+/// A repository on disk.
+pub struct GitRepository {
+    git: git2::Repository,
+}
+
+impl std::fmt::Debug for GitRepository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("GitRepository").field(&self.git.commondir()).finish()
+    }
+}
+
+impl GitRepository {
+    /// Opens the repository whose git directory is `path`, exactly there.
+    pub fn open(path: &Path) -> Result<Self> {
+        switch_fsync_on();
+        Ok(Self { git: git2::Repository::open(path)? })
+    }
+
+    /// Opens the bare repository of a private store, making it when it is not there.
+    pub fn open_or_init_bare(path: &Path) -> Result<Self> {
+        switch_fsync_on();
+        match git2::Repository::open_bare(path) {
+            Ok(git) => Ok(Self { git }),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                Ok(Self { git: git2::Repository::init_bare(path)? })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Finds the repository around a directory.
+    pub fn discover(start: &Path) -> Result<Option<Self>> {
+        switch_fsync_on();
+        match git2::Repository::discover(start) {
+            Ok(git) => Ok(Some(Self { git })),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        self.git.commondir()
+    }
+
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.git.workdir()
+    }
+
+    /// The name of the branch that is checked out here, if one is.
+    pub fn branch(&self) -> Option<String> {
+        let head = self.git.find_reference("HEAD").ok()?;
+        let target = head.symbolic_target().ok().flatten()?;
+        target.strip_prefix("refs/heads/").map(str::to_owned)
+    }
+
+    fn damaged(commit: &str, reason: impl Into<String>) -> Error {
+        Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
+    }
+
+    fn tree(&self, commit: &str) -> Result<Tree<'_>> {
+        let find = || self.git.find_commit(Oid::from_str(commit)?)?.tree();
+        find().map_err(|error| Self::damaged(commit, error.message()))
+    }
+
+    fn file(&self, commit: &str, tree: &Tree<'_>, name: &str) -> Result<Vec<u8>> {
+        let entry = tree.get_name(name).ok_or_else(|| Self::damaged(commit, format!("{name} is missing")))?;
+        if entry.kind() != Some(ObjectType::Blob) || entry.filemode() != FILE_MODE {
+            return Err(Self::damaged(commit, format!("{name} is not a regular file")));
+        }
+        let blob = self
+            .git
+            .find_blob(entry.id())
+            .map_err(|error| Self::damaged(commit, format!("{name}: {}", error.message())))?;
+        Ok(blob.content().to_vec())
+    }
+
+    fn write_tree(&self, snapshot: &Snapshot) -> Result<(Oid, Vec<Oid>)> {
+        let mut builder = self.git.treebuilder(None)?;
+        let mut written = Vec::new();
+        for (name, bytes) in snapshot.files() {
+            let blob = self.git.blob(bytes)?;
+            builder.insert(name, blob, FILE_MODE)?;
+            written.push(blob);
+        }
+        Ok((builder.write()?, written))
+    }
+
+    /// The library syncs the files it writes, but not every directory it makes on the way there.
+    fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
+        let root = self.git.commondir().join("objects");
+        let fan_out = |object: &Oid| root.join(&object.to_string()[..2]);
+        let mut directories: Vec<PathBuf> =
+            objects.iter().map(fan_out).filter(|directory| directory.is_dir()).collect();
+        directories.push(root);
+        directories.sort_unstable();
+        directories.dedup();
+        sync_all(&directories)
+    }
+}
+
+impl Repository for GitRepository {
+    fn tip(&self) -> Result<Option<CommitId>> {
+        match self.git.refname_to_id(REF) {
+            Ok(oid) => Ok(Some(oid.to_string())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(Self::damaged("?", error.message())),
+        }
+    }
+
+    fn snapshot(&self, commit: &str) -> Result<Snapshot> {
+        let tree = self.tree(commit)?;
+        let known = [STATE, TOMBSTONES, DEPS, META];
+        for entry in &tree {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            if !known.contains(&name.as_str()) {
+                return Err(Self::damaged(
+                    commit,
+                    format!("{name:?} is not part of the format; perhaps upgrade bd"),
+                ));
+            }
+        }
+        Ok(Snapshot {
+            state: self.file(commit, &tree, STATE)?,
+            tombstones: self.file(commit, &tree, TOMBSTONES)?,
+            deps: self.file(commit, &tree, DEPS)?,
+            meta: self.file(commit, &tree, META)?,
+        })
+    }
+
+    fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {
+        let (tree, mut written) = self.write_tree(snapshot)?;
+        let found: Vec<_> = parents
+            .iter()
+            .map(|parent| self.git.find_commit(Oid::from_str(parent)?))
+            .collect::<Result<_, git2::Error>>()?;
+        let parents: Vec<_> = found.iter().collect();
+        let who = Signature::now("beads", "beads@localhost")?;
+        let commit = self.git.commit(None, &who, &who, message, &self.git.find_tree(tree)?, &parents)?;
+        written.extend([tree, commit]);
+        self.sync_directories_of(&written)?;
+        Ok(commit.to_string())
+    }
+
+    fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
+        let tree = self.tree(commit)?;
+        let same = |name: &str, bytes: &[u8]| -> Result<bool, git2::Error> {
+            let hash = Oid::hash_object(ObjectType::Blob, bytes)?;
+            Ok(tree.get_name(name).is_some_and(|entry| entry.id() == hash && entry.filemode() == FILE_MODE))
+        };
+        let mut all = tree.len() == snapshot.files().len();
+        for (name, bytes) in snapshot.files() {
+            all = all && same(name, bytes)?;
+        }
+        Ok(all)
+    }
+
+    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        let to = Oid::from_str(to)?;
+        let moved = match from {
+            Some(from) => self.git.reference_matching(REF, to, true, Oid::from_str(from)?, "bd checkpoint"),
+            None => self.git.reference(REF, to, false, "bd checkpoint"),
+        };
+        match moved {
+            Ok(_) => {}
+            Err(error)
+                if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) =>
+            {
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let heads = self.git.commondir().join("refs/heads");
+        let directories = [heads.join("beads"), heads.clone(), self.git.commondir().join("refs")];
+        sync_all(&directories)?;
+        // Read back: what cannot be read again was not written.
+        Ok(self.git.refname_to_id(REF)? == to)
+    }
+}
+
+fn sync_all(directories: &[PathBuf]) -> Result<()> {
+    for path in directories {
+        sync_directory(path).map_err(|source| Error::Io { action: "sync", path: path.clone(), source })?;
+    }
+    Ok(())
+}
+
+/// libgit2 does not sync what it writes unless told to, for the whole process.
+fn switch_fsync_on() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // The library must be set up before its options can be.
+        libgit2_sys::init();
+        let on: std::ffi::c_int = 1;
+        // SAFETY: this option takes exactly one int. It writes a global flag of the library without a lock, which is
+        // sound because `Once` lets it run before any repository is opened through this module, and only once.
+        #[allow(unsafe_code)]
+        let result = unsafe {
+            libgit2_sys::git_libgit2_opts(libgit2_sys::GIT_OPT_ENABLE_FSYNC_GITDIR as std::ffi::c_int, on)
+        };
+        assert_eq!(result, 0, "libgit2 knows this option since 0.26");
+    });
+}

@@ -1,0 +1,63 @@
+//! What the journal keeps of one mutation.
+
+use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, Stamp};
+use serde::{Deserialize, Serialize};
+
+/// One acknowledged mutation: what it added to the state, and what its caller was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The place in the single order of all mutations of this replica, from 1.
+    pub position: u64,
+    pub at_ms: u64,
+    pub by: Actor,
+    pub delta: Delta,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Receipt>,
+}
+
+/// Remembers a request, so that its repetition gets the first answer instead of a second mutation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    pub id: String,
+    /// Until when the receipt is kept.
+    pub until_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bead: Option<Lineage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<EdgeKey>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub renewed: bool,
+}
+
+impl Receipt {
+    pub fn new(id: String, until_ms: u64, applied: &Applied) -> Self {
+        Self {
+            id,
+            until_ms,
+            bead: applied.bead.clone(),
+            edge: applied.edge.clone(),
+            renewed: applied.renewed,
+        }
+    }
+
+    /// The first answer again; the delta is in the state already.
+    pub fn applied(&self) -> Applied {
+        let (bead, edge, renewed) = (self.bead.clone(), self.edge.clone(), self.renewed);
+        Applied { delta: Delta::default(), bead, edge, renewed }
+    }
+}
+
+/// The first frame of each segment: what must outlive the segments before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub version: u32,
+    /// The position of the last record before this segment.
+    pub position: u64,
+    /// The last stamp minted here.
+    pub last: Stamp,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Receipt>,
+}

@@ -1,0 +1,302 @@
+//! A replica: the catalog in memory, the journal on disk, and the ref in the repository. One that exists is loaded;
+//! there is no half-loaded one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use beads_core::{Actor, Applied, Catalog, Clock, Context, Line, Op, Stamp};
+
+use crate::checkpoint::Checkpoint;
+use crate::disk::Disk;
+use crate::journal::{Journal, Recovered};
+use crate::repository::{CommitId, Repository};
+use crate::wall::World;
+use crate::{Error, Header, Receipt, Record, Result};
+
+/// How many receipts are kept at most; the oldest go first.
+const MAX_RECEIPTS: usize = 10_000;
+
+/// Who asks for a mutation, and how.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub actor: Actor,
+    /// The branch checked out where the caller stands.
+    pub branch: Line,
+    pub lease_ms: u64,
+    /// Makes the mutation safe to repeat, and says how long.
+    pub request: Option<(String, u64)>,
+}
+
+/// The engine of a store.
+#[derive(Debug)]
+pub struct Replica<D: Disk, W: World> {
+    catalog: Catalog,
+    clock: Clock,
+    journal: Journal<D>,
+    world: W,
+    position: u64,
+    /// Applied in memory, not yet in the journal.
+    unsynced: Vec<Record>,
+    receipts: BTreeMap<String, Receipt>,
+    receipt_order: VecDeque<String>,
+    /// The commit that holds everything but the journal.
+    base: Option<CommitId>,
+    unsaved: Unsaved,
+    /// The part of `unsaved` that a checkpoint under way is saving.
+    saving: Unsaved,
+}
+
+/// What the journal holds and the ref does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unsaved {
+    pub records: u64,
+    pub oldest_ms: Option<u64>,
+}
+
+impl<D: Disk, W: World> Replica<D, W> {
+    /// `decode(ref) ⊔ every record`. Either a whole replica or an error, and nothing on disk changes.
+    pub fn open(disk: D, repository: &impl Repository, mut world: W) -> Result<Self> {
+        let base = repository.tip()?;
+        let mut state = beads_core::State::default();
+        if let Some(tip) = &base {
+            state = repository.snapshot(tip)?.decode()?.state;
+        }
+        let mut catalog = Catalog::from(state);
+        let (journal, recovered) = Journal::recover(disk)?;
+        for record in &recovered.records {
+            catalog.take(&record.delta).map_err(|error| Error::JournalDamaged {
+                file: "journal".into(),
+                offset: 0,
+                reason: format!("record {}: {error}", record.position),
+            })?;
+        }
+        // A tag of its own for each opening: a copied directory then never mints the stamps of its original.
+        let tag = loop {
+            match (world.random() & 0xffff) as u16 {
+                0 => {} // imported stamps carry 0
+                tag => break tag,
+            }
+        };
+        let clock = recovered_clock(&recovered, tag);
+        let mut replica = Self {
+            catalog,
+            clock,
+            journal,
+            position: recovered.header.as_ref().map_or(0, |header| header.position),
+            world,
+            unsynced: Vec::new(),
+            receipts: BTreeMap::new(),
+            receipt_order: VecDeque::new(),
+            base,
+            unsaved: Unsaved::default(),
+            saving: Unsaved::default(),
+        };
+        replica.observe_stamps();
+        replica.take_history(recovered);
+        Ok(replica)
+    }
+
+    fn take_history(&mut self, recovered: Recovered) {
+        self.unsaved = Unsaved {
+            records: recovered.records.len() as u64,
+            oldest_ms: recovered.records.first().map(|record| record.at_ms),
+        };
+        if let Some(last) = recovered.records.last() {
+            self.position = last.position;
+        }
+        let carried = recovered.header.into_iter().flat_map(|header| header.receipts);
+        let fresh = recovered.records.into_iter().filter_map(|record| record.request);
+        for receipt in carried.chain(fresh) {
+            self.keep(receipt);
+        }
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The place of the last mutation in the order of all mutations here.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub fn unsaved(&self) -> Unsaved {
+        Unsaved {
+            records: self.unsaved.records + self.saving.records,
+            oldest_ms: self.saving.oldest_ms.or(self.unsaved.oldest_ms),
+        }
+    }
+
+    pub fn journal_bytes(&self) -> u64 {
+        self.journal.bytes()
+    }
+
+    /// The commit that holds everything up to the last checkpoint.
+    pub fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.world.now_ms()
+    }
+
+    /// Checks and applies a mutation in memory. It must not be acknowledged before [`commit`](Self::commit).
+    pub fn apply(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
+        if let Some((id, _)) = &caller.request
+            && let Some(receipt) = self.receipts.get(id)
+        {
+            return Ok(receipt.applied());
+        }
+        let now_ms = self.world.now_ms();
+        let applied = self.decide(op, caller, now_ms)?;
+        if applied.delta.is_empty() {
+            return Ok(applied);
+        }
+        self.catalog.take(&applied.delta)?;
+        self.position += 1;
+        let request =
+            caller.request.as_ref().map(|(id, keep_ms)| Receipt::new(id.clone(), now_ms + keep_ms, &applied));
+        if let Some(receipt) = request.clone() {
+            self.keep(receipt);
+        }
+        let (by, delta) = (caller.actor.clone(), applied.delta.clone());
+        self.unsynced.push(Record { position: self.position, at_ms: now_ms, by, delta, request });
+        Ok(applied)
+    }
+
+    /// What a mutation would do, after the very same checks, without doing it.
+    pub fn rehearse(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
+        let clock = self.clock.clone();
+        let decided = self.decide(op, caller, self.world.now_ms());
+        self.clock = clock;
+        decided
+    }
+
+    fn decide(&mut self, op: &Op, caller: &Caller, now_ms: u64) -> Result<Applied> {
+        let world = &mut self.world;
+        let mut context = Context {
+            actor: caller.actor.clone(),
+            now_ms,
+            clock: &mut self.clock,
+            random: &mut || world.random(),
+            branch: caller.branch.clone(),
+            lease_ms: caller.lease_ms,
+        };
+        Ok(op.apply(&self.catalog, &mut context)?)
+    }
+
+    /// Makes everything applied so far durable, with one sync. After an error this replica is of no more use: memory
+    /// is ahead of the disk, and only opening the store again tells what the disk kept.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        if !self.journal.is_started() {
+            let position = self.unsynced[0].position - 1;
+            self.journal.rotate(&self.header(position))?;
+        }
+        self.journal.append(&self.unsynced)?;
+        self.unsaved.records += self.unsynced.len() as u64;
+        self.unsaved.oldest_ms = self.unsaved.oldest_ms.or(Some(self.unsynced[0].at_ms));
+        self.unsynced.clear();
+        Ok(())
+    }
+
+    /// Sets a snapshot of everything durable aside for the ref and starts a new journal segment behind it.
+    pub fn begin_checkpoint(&mut self) -> Result<Checkpoint> {
+        self.commit()?;
+        if self.unsaved.records > 0 {
+            self.journal.rotate(&self.header(self.position))?;
+        }
+        self.saving = self.unsaved();
+        self.unsaved = Unsaved::default();
+        Ok(Checkpoint {
+            state: self.catalog.state().clone(),
+            base: self.base.clone(),
+            keep_segment: self.journal.current_segment(),
+        })
+    }
+
+    /// Takes note that a checkpoint was not saved: everything is still in the journal.
+    pub fn abandon_checkpoint(&mut self) {
+        self.unsaved = self.unsaved();
+        self.saving = Unsaved::default();
+    }
+
+    /// Takes note that the ref holds a checkpoint: its part of the journal can go. What the ref had beyond our own
+    /// state comes into memory only now, when it is durable.
+    pub fn finish_checkpoint(&mut self, saved: crate::checkpoint::Saved) -> Result<()> {
+        if let Some(theirs) = &saved.merged {
+            self.catalog.join(theirs);
+            self.observe_stamps();
+        }
+        self.base = Some(saved.commit);
+        self.saving = Unsaved::default();
+        self.journal.trim_before(saved.keep_segment)
+    }
+
+    /// Checkpoints now, in this thread. Returns whether the ref moved.
+    pub fn checkpoint(&mut self, repository: &impl Repository) -> Result<bool> {
+        let before = self.base.clone();
+        match self.begin_checkpoint()?.save(repository) {
+            Ok(saved) => self.finish_checkpoint(saved)?,
+            Err(error) => {
+                self.abandon_checkpoint();
+                return Err(error);
+            }
+        }
+        Ok(self.base != before)
+    }
+
+    fn header(&self, position: u64) -> Header {
+        let now_ms = self.world.now_ms();
+        let alive = self.receipt_order.iter().filter_map(|id| self.receipts.get(id));
+        Header {
+            version: 1,
+            position,
+            last: self.clock.last(),
+            receipts: alive.filter(|receipt| receipt.until_ms > now_ms).cloned().collect(),
+        }
+    }
+
+    fn keep(&mut self, receipt: Receipt) {
+        if self.receipts.contains_key(&receipt.id) {
+            return;
+        }
+        self.receipt_order.push_back(receipt.id.clone());
+        self.receipts.insert(receipt.id.clone(), receipt);
+        let now_ms = self.world.now_ms();
+        while let Some(oldest) = self.receipt_order.front() {
+            let expired = self.receipts.get(oldest).is_none_or(|receipt| receipt.until_ms <= now_ms);
+            if !expired && self.receipt_order.len() <= MAX_RECEIPTS {
+                break;
+            }
+            let oldest = self.receipt_order.pop_front().unwrap_or_default();
+            self.receipts.remove(&oldest);
+        }
+    }
+
+    fn observe_stamps(&mut self) {
+        let now_ms = self.world.now_ms();
+        for stamp in self.catalog.state().stamps() {
+            self.clock.observe(stamp, now_ms);
+        }
+    }
+}
+
+/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.
+fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
+    let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
+    let mut last = carried;
+    for record in &recovered.records {
+        for (lineage, patch) in &record.delta.beads {
+            last = last.max(lineage.at()).max(patch.latest_stamp());
+        }
+        for edge in record.delta.edges.values() {
+            last = last.max(edge.changed.at());
+        }
+        if let Some(mark) = record.delta.prefix.as_ref().and_then(|prefix| prefix.mark.as_ref()) {
+            last = last.max(mark.at());
+        }
+    }
+    Clock::new(last, tag)
+}

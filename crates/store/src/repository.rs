@@ -1,0 +1,29 @@
+//! What the replica asks of a git repository: snapshots under one reference, compared and swapped.
+
+use beads_core::Snapshot;
+
+use crate::Result;
+
+/// The sync ref (§5.1).
+pub const REF: &str = "refs/heads/beads/store";
+
+/// A commit, by its hexadecimal name.
+pub type CommitId = String;
+
+/// Objects and the sync ref. Written through the git library, or simulated.
+pub trait Repository: Send {
+    /// The commit the sync ref points at.
+    fn tip(&self) -> Result<Option<CommitId>>;
+
+    /// The files of a commit. Anything but exactly our files is an error.
+    fn snapshot(&self, commit: &str) -> Result<Snapshot>;
+
+    /// Writes a commit with these files. When this returns, the objects are on stable storage.
+    fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId>;
+
+    /// Whether a commit has exactly these files.
+    fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool>;
+
+    /// Moves the sync ref if it still points at `from`; durable when this returns `true`.
+    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool>;
+}
