@@ -155,7 +155,8 @@ impl Config {
     /// How long deletions are remembered: `BD_TOMBSTONE_TTL_MS`, else the setting, else for ever.
     pub fn tombstone_ttl(&self) -> Result<Option<Duration>, Failure> {
         if let Some(text) = std::env::var("BD_TOMBSTONE_TTL_MS").ok().filter(|text| !text.is_empty()) {
-            let bad = || Failure::invalid(format!("BD_TOMBSTONE_TTL_MS is {text:?}, not a number of milliseconds"));
+            let bad =
+                || Failure::invalid(format!("BD_TOMBSTONE_TTL_MS is {text:?}, not a number of milliseconds"));
             let ms: u64 = text.parse().map_err(|_| bad())?;
             return Ok(Some(Duration::from_millis(ms)));
         }

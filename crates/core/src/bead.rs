@@ -263,12 +263,15 @@ impl Bead {
     }
 }
 
+/// Two notes share an id only when one of them was forged. The later wins before the greater bytes do: a note is a
+/// sign of life, so its stamp may only grow, or the order of merges would decide over life and death.
 fn insert_note(notes: &mut BTreeMap<NoteId, Arc<Note>>, note: &Arc<Note>) {
+    let rank = |note: &Arc<Note>| (note.mark(), to_canonical(note));
     match notes.get_mut(&note.id) {
         None => {
             notes.insert(note.id.clone(), note.clone());
         }
-        Some(present) if to_canonical(note) > to_canonical(present) => *present = note.clone(),
+        Some(present) if present != note && rank(note) > rank(present) => *present = note.clone(),
         Some(_) => {}
     }
 }

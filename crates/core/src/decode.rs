@@ -1,5 +1,5 @@
 //! From the canonical files back to a state. Strict: a file that our encoder would not have written byte for byte
-//! is an error that names the file and the line.
+//! is an error that names the file and the line. One freedom: `_at` need not be the greatest mark of its line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
 use crate::limits::MAX_DECODED_LINE_BYTES;
-use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body, bead_line};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
 use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
 use crate::{
     Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, Stamp,
@@ -105,8 +105,10 @@ impl Beads {
     fn take_live(&mut self, number: usize, line: &[u8]) -> Result<()> {
         let mut body: Body = parse(STATE, number, line)?;
         let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
-        let (lineage, bead) = bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
-        if bead_line(&id, &lineage, &bead) != line {
+        let (lineage, bead, mut canonical) =
+            bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
+        canonical.id = Some(id.clone());
+        if to_canonical(&canonical) != line {
             return Err(corrupt(STATE, number, "not in canonical form"));
         }
         in_order(STATE, number, &mut self.last_live, &id)?;
@@ -117,12 +119,13 @@ impl Beads {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut tombstone: TombstoneLine = parse(TOMBSTONES, number, line)?;
         let id = tombstone.id.clone();
+        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if let Some(body) = tombstone.bead.take() {
             if body.id.is_some() {
                 return Err(bad("the id stands twice"));
             }
-            let (lineage, mut bead) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
-            tombstone.bead = Some(crate::line::bead_body(&id, &lineage, &bead));
+            let (lineage, mut bead, canonical) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
+            tombstone.bead = Some(canonical);
             bead.deletion = Some(Deletion {
                 mark: Mark::new(tombstone.deleted_at, tombstone.deleted_by.clone()),
                 reason: tombstone.reason.clone(),
@@ -139,7 +142,6 @@ impl Beads {
         if to_canonical(&tombstone) != line {
             return Err(bad("not in canonical form"));
         }
-        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if !tombstone.remapped.is_empty() {
             self.remapped.insert(id, (tombstone, number));
         }
@@ -178,7 +180,10 @@ impl Beads {
             let mut due: Vec<_> = pushed_off.iter().map(|lost| names.id_of(lost).clone()).collect();
             due.sort_unstable();
             let Some((found, number)) = self.remapped.get(id) else {
-                return Err(corrupt(TOMBSTONES, 0, format!("no record that {due:?} were pushed off {id}")));
+                // Without a line to blame, blame the first bead that the missing line speaks of.
+                let (_, file, number) = &self.ids[&due[0]];
+                let reason = format!("{TOMBSTONES} does not say that {due:?} were pushed off {id}");
+                return Err(corrupt(file, *number, reason));
             };
             if found.remapped != due {
                 return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));

@@ -20,23 +20,33 @@ pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Vec<u8> 
 
 /// What a bead's line and its tombstone have in common: everything but the id.
 pub(crate) fn bead_body(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
-    let mut body = Body::of_bead(bead);
+    bead_body_under(bead.top_mark(), id, lineage, bead)
+}
+
+/// The same under another bead-level mark than ours: §5.2.1 lets a writer choose it, so files from elsewhere may
+/// have a `_v` newer than their `_at`.
+pub(crate) fn bead_body_under(top: &Mark, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
+    let mut body = Body::of_bead(bead, top);
     body.created_at = Some(lineage.at());
     body.created_by = Some(lineage.by().clone());
     body.born = (lineage.birth_id() != id).then(|| lineage.birth_id().clone());
     body
 }
 
-/// Back from a line to the bead, given the id it stands under.
-pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
+/// Back from a line to the bead, given the id it stands under. The second body is how the line should have been
+/// written.
+pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead, Body), String> {
+    let top = body.top().ok_or("_at and _by are missing")?;
     let born = body.born.take().unwrap_or_else(|| id.clone());
     if !born.fits_a_birth() {
         return Err(format!("id {born} is too long"));
     }
     let at = body.created_at.take().ok_or("created_at is missing")?;
     let by = body.created_by.take().ok_or("created_by is missing")?;
-    let bead = body.into_patch()?.into_bead().ok_or("_at and _by are missing")?;
-    Ok((Lineage::new(born, at, by), bead))
+    let bead = body.into_patch()?.into_bead().ok_or("a register is missing")?;
+    let lineage = Lineage::new(born, at, by);
+    let canonical = bead_body_under(&top, id, &lineage, &bead);
+    Ok((lineage, bead, canonical))
 }
 
 /// A line of `tombstones.jsonl`: a deleted bead, an id that beads were pushed off, or both.

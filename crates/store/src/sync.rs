@@ -53,7 +53,9 @@ impl Checkpoint {
     /// Takes what the remote has before there is a local ref. Trouble with the remote shows again in the first round.
     fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
         let Ok(Some(theirs)) = remote.fetch() else { return };
-        let Ok(state) = repository.snapshot(&theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)) else { return };
+        let Ok(state) = repository.snapshot(&theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)) else {
+            return;
+        };
         self.state.join(&state);
         (self.merged, done.pulled) = (true, true);
     }

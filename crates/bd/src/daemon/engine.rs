@@ -255,7 +255,8 @@ impl Engine {
         let asked = !self.saver.next_waiting.is_empty();
         self.saver.waiting.append(&mut self.saver.next_waiting);
         self.saver.running = true;
-        let begun = self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
+        let begun =
+            self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
         let checkpoint = match begun {
             Ok(checkpoint) => checkpoint,
             Err(failure) => {

@@ -6,8 +6,8 @@ use beads_core::query::{Finding, Severity};
 
 use super::answer::{Answer, ConflictAnswer, Done, RepairAnswer, StatusAnswer, SyncAnswer};
 use super::style::Style;
-use crate::escape::escape;
 use super::{detail, rows};
+use crate::escape::escape;
 use crate::request::Output;
 
 pub fn render(answer: &Answer, output: &Output) -> String {
@@ -168,7 +168,11 @@ fn synced(out: &mut String, synced: &SyncAnswer, output: &Output, style: Style) 
 fn conflict(out: &mut String, one: &ConflictAnswer, style: Style) {
     let id = style.id(one.bead.as_str());
     if let Some(born) = &one.born {
-        let _ = writeln!(out, "{id}  was made as {born} by {}, which an older bead holds", escape(one.by.as_str()));
+        let _ = writeln!(
+            out,
+            "{id}  was made as {born} by {}, which an older bead holds",
+            escape(one.by.as_str())
+        );
         return;
     }
     let value = |value: &serde_json::Value| style.fit(&escape(&value.to_string()), 24);

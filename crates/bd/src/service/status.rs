@@ -31,7 +31,9 @@ impl Service {
         SyncStatus {
             remote: state.remote.clone(),
             unsynced,
-            oldest_unsynced_ms: waiting_since.filter(|_| unsynced > 0).map(|since| now_ms.saturating_sub(since)),
+            oldest_unsynced_ms: waiting_since
+                .filter(|_| unsynced > 0)
+                .map(|since| now_ms.saturating_sub(since)),
             last_success: state.last_success_ms.map(shown),
             last_error: state.last_error.as_ref().map(|error| SyncErrorStatus {
                 code: error.code.clone(),
@@ -40,7 +42,14 @@ impl Service {
                 age_ms: now_ms.saturating_sub(error.since_ms),
                 attempts: error.attempts,
             }),
-            conflicts: self.replica.catalog().state().conflicts().values().filter(|c| c.dismissed.is_none()).count(),
+            conflicts: self
+                .replica
+                .catalog()
+                .state()
+                .conflicts()
+                .values()
+                .filter(|c| c.dismissed.is_none())
+                .count(),
         }
     }
 }

@@ -3,7 +3,9 @@ use std::time::Duration;
 
 use beads_core::Op;
 use beads_core::op::CollectGarbage;
-use beads_store::{AnyRemote, Checkpoint, Exchange, GitRepository, Repository, Saved, Transport, default_remote};
+use beads_store::{
+    AnyRemote, Checkpoint, Exchange, GitRepository, Repository, Saved, Transport, default_remote,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Service;
@@ -59,7 +61,11 @@ impl SyncPlan {
                 Err(error) => SyncResultOf { remote: Some(name), exchange: Err(error.into()) },
                 Ok(remote) => {
                     let (saved, exchange) = checkpoint.sync(&repository, &remote, pause)?;
-                    return Ok(SyncResult { saved, remote: Some(name), exchange: exchange.map_err(Failure::from) });
+                    return Ok(SyncResult {
+                        saved,
+                        remote: Some(name),
+                        exchange: exchange.map_err(Failure::from),
+                    });
                 }
             },
         };
@@ -168,7 +174,8 @@ impl Service {
             Ok(_) => {}
             Err(failure) => {
                 let known = state.last_error.take();
-                let (since_ms, attempts) = known.map_or((now_ms, 0), |error| (error.since_ms, error.attempts));
+                let (since_ms, attempts) =
+                    known.map_or((now_ms, 0), |error| (error.since_ms, error.attempts));
                 let (code, message) = (failure.code.clone(), failure.message.clone());
                 state.last_error = Some(SyncError { code, message, since_ms, attempts: attempts + 1 });
             }
