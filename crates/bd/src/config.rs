@@ -135,7 +135,7 @@ impl Config {
 
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let known = known(key)?;
-        parse_duration(value)
+        (known.check)(value)
             .map_err(|failure| Failure::invalid(format!("{}: {}", known.name, failure.message)))?;
         self.values.insert(known.name.to_owned(), value.to_owned());
         Ok(())

@@ -34,7 +34,10 @@ pub enum Answer {
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
     Initialised { prefix: Prefix, git_dir: PathBuf },
-    Synced { moved: bool },
+    Synced(SyncAnswer),
+    Verified(VerifyAnswer),
+    Conflicts(Vec<ConflictAnswer>),
+    Conflict(Box<ConflictAnswer>),
     Setting { key: String, value: String },
     Settings(BTreeMap<String, String>),
 }

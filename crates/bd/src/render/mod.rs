@@ -7,8 +7,8 @@ mod style;
 mod text;
 
 pub use answer::{
-    Answer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer, StatusAnswer,
-    TreeNode,
+    Answer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer,
+    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, VerifyAnswer,
 };
 pub use style::Style;
 
