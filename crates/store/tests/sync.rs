@@ -8,7 +8,7 @@ use beads_core::op::{Close, Create, Delete, DepAdd, DepRemove, NoteAdd, Restore,
 use beads_core::{EdgeKind, Field, Op, Priority, State};
 use beads_store::{
     AnyRemote, Caller, Error, Exchange, GitProgram, GitRepository, MAX_ROUNDS, Pushed, REF, RealDisk,
-    RealWorld, Remote, Replica, Repository, Transport,
+    RealWorld, Remote, Replica, Repository, Transport, World,
 };
 use tempfile::TempDir;
 
@@ -109,6 +109,15 @@ fn retitle(id: &str, title: &str) -> Op {
     Op::Update(Box::new(Update { title: Some(title.parse().unwrap()), ..Update::of(id) }))
 }
 
+/// Lets the wall clock tick once, so that the next write is later than the last whatever the replicas' tags are.
+fn tick() {
+    let now = || RealWorld.now_ms();
+    let before = now();
+    while now() == before {
+        std::thread::yield_now();
+    }
+}
+
 /// Syncs all until nobody has anything new, and checks that all hold the same commit.
 fn settle(clones: &mut [Clone]) {
     for _ in 0..4 {
@@ -168,6 +177,7 @@ fn the_losing_title_is_kept_and_can_be_restored() {
         clones[0].run(&create("bd-a1", "one"));
         settle(&mut clones);
         clones[0].run(&retitle("bd-a1", "from ann"));
+        tick();
         clones[1].run(&retitle("bd-a1", "from ben"));
         settle(&mut clones);
         let conflicts: Vec<_> = clones[1].state().conflicts().iter().collect();
@@ -188,6 +198,7 @@ fn an_id_taken_on_both_sides_belongs_to_the_older_bead() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "older"));
+        tick();
         clones[1].run(&create("bd-a1", "younger"));
         clones[1].run(&create("bd-b1", "needs it"));
         let dep = DepAdd { from: "bd-b1".into(), to: "bd-a1".into(), kind: EdgeKind::Blocks };
@@ -243,7 +254,8 @@ fn a_rival_push_between_fetch_and_push_never_vanishes() {
         clones[1].run(&create("bd-b1", "rival"));
         clones[1].sync();
         clones[0].run(&create("bd-c1", "late"));
-        clones[0].replica.checkpoint(&GitRepository::open(&clones[0].git_dir).unwrap()).unwrap();
+        let repository = clones[0].repository();
+        clones[0].replica.checkpoint(&repository).unwrap();
         let tip = clones[0].tip().unwrap();
         assert_eq!(clones[0].remote().push(seen.as_deref(), &tip).unwrap(), Pushed::Lost);
         assert_eq!(clones[0].remote().push(None, &tip).unwrap(), Pushed::Lost);
@@ -364,10 +376,10 @@ fn converges(seed: u64, names: &[&str], transport: Transport, steps: usize) {
 
 #[test]
 fn two_and_five_replicas_converge_over_many_seeds() {
-    for seed in 0..12 {
+    for seed in 0..6 {
         converges(seed, &["ann", "ben"], Transport::Native, 40);
     }
-    for seed in 100..104 {
+    for seed in 100..102 {
         converges(seed, &["ann", "ben", "cyd", "dan", "eve"], Transport::Native, 60);
     }
     if transports().contains(&Transport::Git) {
