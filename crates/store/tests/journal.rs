@@ -136,7 +136,6 @@ fn expect_appendable(mut journal: Journal<MemoryDisk>, disk: &MemoryDisk, last: 
     journal.append(&[record(last + 2), record(last + 3)]).unwrap();
     let (_, recovered) = Journal::recover(disk.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(positions(&recovered), (1..=last + 3).collect::<Vec<_>>(), "{what}");
-    assert!(!recovered.torn, "{what}: the torn tail is still there");
 }
 
 #[test]
@@ -219,6 +218,7 @@ fn after_a_torn_tail_everything_appended_later_is_recovered() {
         let (journal, recovered) = Journal::recover(disk.clone()).unwrap();
         assert_eq!(recovered.torn, length > last_frame.start, "{what}");
         expect_appendable(journal, &disk, before, &what);
+        assert!(!Journal::recover(disk).unwrap().1.torn, "{what}: the torn tail is still there");
     }
     for offset in last_frame.start..last_frame.end + KEPT_ZEROS {
         let what = format!("flipped at {offset}");
