@@ -34,9 +34,7 @@ pub fn exchange(own: &SimRepository, remote: &SimRepository, dice: &mut Dice) ->
         return Ok("push lost");
     }
     // What is pushed must be durable here, or a power loss would leave the remote ahead of its only author.
-    if !own.swing(Some(&merged), &merged)? {
-        return Ok("the ref moved meanwhile");
-    }
+    own.settle()?;
     remote.receive(own, &merged)?;
     remote.swing(theirs.as_deref(), &merged)?;
     Ok("pushed")

@@ -16,13 +16,35 @@ type BeadKey = String;
 /// One thing an acknowledged mutation said.
 #[derive(Debug, Clone)]
 pub enum Fact {
-    Register { bead: BeadKey, register: String, mark: Mark, value: Value },
+    Register {
+        bead: BeadKey,
+        register: String,
+        mark: Mark,
+        value: Value,
+    },
     /// A claim and its renewal: the later claim wins, within one claim the later renewal.
-    Claim { bead: BeadKey, marks: (Mark, Mark), value: Value },
-    Note { bead: BeadKey, note: Value },
-    Deletion { bead: BeadKey, mark: Mark },
-    Edge { edge: (BeadKey, BeadKey, String), mark: Mark, deleted: bool },
-    Prefix { mark: Mark, value: Value },
+    Claim {
+        bead: BeadKey,
+        marks: (Mark, Mark),
+        value: Value,
+    },
+    Note {
+        bead: BeadKey,
+        note: Value,
+    },
+    Deletion {
+        bead: BeadKey,
+        mark: Mark,
+    },
+    Edge {
+        edge: (BeadKey, BeadKey, String),
+        mark: Mark,
+        deleted: bool,
+    },
+    Prefix {
+        mark: Mark,
+        value: Value,
+    },
 }
 
 /// The registers that hold more than the field they are named after.
@@ -121,7 +143,8 @@ impl BeadReading {
 
 impl Reading {
     pub fn new(snapshot: &Snapshot) -> Result<Self, String> {
-        let mut reading = Self { beads: BTreeMap::new(), edges: BTreeMap::new(), meta: parse(&snapshot.meta)? };
+        let mut reading =
+            Self { beads: BTreeMap::new(), edges: BTreeMap::new(), meta: parse(&snapshot.meta)? };
         let mut keys = BTreeMap::new();
         for line in lines(&snapshot.state)? {
             let id = line["id"].clone();
@@ -146,13 +169,7 @@ impl Reading {
         Ok(reading)
     }
 
-    fn add(
-        &mut self,
-        id: &Value,
-        body: Value,
-        deleted: Option<Mark>,
-        keys: &mut BTreeMap<String, BeadKey>,
-    ) {
+    fn add(&mut self, id: &Value, body: Value, deleted: Option<Mark>, keys: &mut BTreeMap<String, BeadKey>) {
         let born = if body["born"].is_null() { id } else { &body["born"] };
         let lineage = Value::from(vec![born.clone(), body["created_at"].clone(), body["created_by"].clone()]);
         keys.insert(id.to_string(), lineage.to_string());
@@ -223,9 +240,7 @@ pub fn minted(facts: &[Fact]) -> Option<(u64, u64)> {
         | Fact::Edge { mark, .. }
         | Fact::Prefix { mark, .. } => vec![stamp(mark)],
         Fact::Claim { marks, .. } => vec![stamp(&marks.0), stamp(&marks.1)],
-        Fact::Note { note, .. } => {
-            mark_from(&note["at"], &note["author"]).iter().map(stamp).collect()
-        }
+        Fact::Note { note, .. } => mark_from(&note["at"], &note["author"]).iter().map(stamp).collect(),
     });
     stamps.max()
 }

@@ -126,8 +126,7 @@ impl Mutations<'_> {
         let edges: Vec<_> = self.catalog.state().edges().keys().collect();
         let end = |end: &beads_core::Endpoint| end.lineage().map(|bead| self.catalog.id_of(bead).to_string());
         let chosen = self.dice.pick(&edges).and_then(|key| Some((end(&key.from)?, end(&key.to)?, key.kind)));
-        let (from, to, kind) =
-            chosen.unwrap_or_else(|| (self.bead(), self.bead(), self.edge_kind()));
+        let (from, to, kind) = chosen.unwrap_or_else(|| (self.bead(), self.bead(), self.edge_kind()));
         Op::DepRemove(DepRemove { from, to, kind })
     }
 

@@ -145,6 +145,13 @@ impl Repository for SimRepository {
         Ok(self.find(commit)?.snapshot == *snapshot)
     }
 
+    fn settle(&self) -> Result<()> {
+        self.strike(Needs::Access)?;
+        let mut objects = self.objects();
+        objects.durable_tip = objects.tip.clone();
+        Ok(())
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         self.strike(Needs::Space)?;
         self.find(to)?;

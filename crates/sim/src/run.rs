@@ -47,8 +47,9 @@ struct Run {
 impl Run {
     fn new(scenario: &Scenario) -> Self {
         let mut dice = Dice::new(scenario.seed ^ 0x5151);
-        let machines: Vec<_> =
-            (0..scenario.machines).map(|_| Machine::new(dice.roll(), START_MS + dice.below(10_000))).collect();
+        let machines: Vec<_> = (0..scenario.machines)
+            .map(|_| Machine::new(dice.roll(), START_MS + dice.below(10_000)))
+            .collect();
         if let Some(ahead) = scenario.ahead {
             machines[ahead].world.jump(TEN_YEARS_MS);
         }

@@ -47,6 +47,7 @@ impl Checkpoint {
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
             {
+                repository.settle()?;
                 return Ok(done(tip.clone(), self.state));
             }
             let parents: Vec<_> = tip.iter().cloned().collect();

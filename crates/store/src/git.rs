@@ -171,6 +171,16 @@ impl Repository for GitRepository {
         Ok(all)
     }
 
+    /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
+    fn settle(&self) -> Result<()> {
+        let root = self.git.commondir();
+        let heads = root.join("refs/heads");
+        let loose = heads.join("beads/store");
+        let file = if loose.exists() { loose } else { root.join("packed-refs") };
+        let places = [file, heads.join("beads"), heads, root.join("refs"), root.to_owned()];
+        sync_all(&places.into_iter().filter(|place| place.exists()).collect::<Vec<_>>())
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         let to = Oid::from_str(to)?;
         let moved = match from {
@@ -186,16 +196,14 @@ impl Repository for GitRepository {
             }
             Err(error) => return Err(error.into()),
         }
-        let heads = self.git.commondir().join("refs/heads");
-        let directories = [heads.join("beads"), heads.clone(), self.git.commondir().join("refs")];
-        sync_all(&directories)?;
+        self.settle()?;
         // Read back: what cannot be read again was not written.
         Ok(self.git.refname_to_id(REF)? == to)
     }
 }
 
-fn sync_all(directories: &[PathBuf]) -> Result<()> {
-    for path in directories {
+fn sync_all(places: &[PathBuf]) -> Result<()> {
+    for path in places {
         sync_directory(path).map_err(|source| Error::Io { action: "sync", path: path.clone(), source })?;
     }
     Ok(())

@@ -181,14 +181,12 @@ impl<D: Disk> Journal<D> {
         segment.append(&payload).map_err(|error| self.fail(error.to_string()))
     }
 
-    /// Makes sure that what was recovered stays. It may have been read from the system's cache alone: its writer died
-    /// before the sync, or the sync failed, after which a cache may take lost pages for written ones. So the last
-    /// frame is written once more, and the directory synced, before anything relies on them.
+    /// Makes sure that what was recovered stays, and nothing else. It may have been read from the system's cache alone:
+    /// its writer died before the sync, or the sync failed, after which a cache may take lost pages for written ones.
+    /// So the last frame is written once more, a torn tail is cleared, and all is synced before anything relies on it.
     fn settle(&mut self) -> Result<()> {
         let Some(segment) = &mut self.segment else { return Ok(()) };
-        let Some((offset, frame)) = &segment.unsettled else { return Ok(()) };
-        let written = segment.file.write_at(frame, *offset).and_then(|()| segment.file.sync());
-        match written.and_then(|()| self.disk.sync_directory()) {
+        match segment.settle().and_then(|settled| if settled { self.disk.sync_directory() } else { Ok(()) }) {
             Ok(()) => segment.unsettled = None,
             Err(error) => return Err(self.fail(error.to_string())),
         }
@@ -308,15 +306,29 @@ impl<F: DiskFile> Segment<F> {
         Self { number, file, next_frame: 0, end: 0, filled: 0, torn: false, unsettled: None }
     }
 
+    /// Whether there was something to settle.
+    fn settle(&mut self) -> io::Result<bool> {
+        let Some((offset, frame)) = &self.unsettled else { return Ok(false) };
+        self.file.write_at(frame, *offset)?;
+        if self.torn {
+            self.write_zeros(self.end, self.filled)?;
+        }
+        self.file.sync()?;
+        self.torn = false;
+        Ok(true)
+    }
+
+    fn write_zeros(&self, from: u64, to: u64) -> io::Result<()> {
+        let length = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+        if length == 0 { Ok(()) } else { self.file.write_at(&vec![0; length], from) }
+    }
+
     fn append(&mut self, payload: &[u8]) -> io::Result<()> {
         let frame = frame::encode(self.next_frame, payload);
         let end = self.end + frame.len() as u64;
         let wanted = end.next_multiple_of(FILL_BYTES).max(self.filled);
-        let clean_from = if self.torn { self.end } else { self.filled };
-        if wanted > clean_from {
-            self.file.write_at(&vec![0; usize::try_from(wanted - clean_from).unwrap_or(0)], clean_from)?;
-            (self.filled, self.torn) = (wanted, false);
-        }
+        self.write_zeros(self.filled, wanted)?;
+        self.filled = wanted;
         self.file.write_at(&frame, self.end)?;
         self.file.sync()?;
         self.end = end;

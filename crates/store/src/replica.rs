@@ -58,6 +58,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         let base = repository.tip()?;
         let mut state = beads_core::State::default();
         if let Some(tip) = &base {
+            // What is written from now on builds on this commit.
+            repository.settle()?;
             state = repository.snapshot(tip)?.decode()?.state;
         }
         let mut catalog = Catalog::from(state);
@@ -153,10 +155,10 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         self.catalog.take(&applied.delta)?;
         self.position += 1;
-        let request =
-            caller.request.as_ref().map(|(id, keep_ms)| {
-                Receipt::new(id.clone(), now_ms.saturating_add(*keep_ms), &applied)
-            });
+        let request = caller
+            .request
+            .as_ref()
+            .map(|(id, keep_ms)| Receipt::new(id.clone(), now_ms.saturating_add(*keep_ms), &applied));
         if let Some(receipt) = request.clone() {
             self.keep(receipt);
         }

@@ -24,6 +24,9 @@ pub trait Repository: Send {
     /// Whether a commit has exactly these files.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool>;
 
+    /// Makes the ref durable as it stands: whoever moved it may have died before its sync.
+    fn settle(&self) -> Result<()>;
+
     /// Moves the sync ref if it still points at `from`; durable when this returns `true`.
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool>;
 }
