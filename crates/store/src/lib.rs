@@ -11,6 +11,7 @@ mod error;
 mod git;
 mod journal;
 mod lock;
+mod loose;
 mod record;
 mod replica;
 mod repository;

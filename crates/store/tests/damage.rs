@@ -226,7 +226,7 @@ fn a_flipped_bit_in_an_object_never_changes_the_state() {
     for object in objects {
         let path = damaged.object_path(object);
         let content = fs::read(&path).unwrap();
-        for offset in spots(content.len(), 30) {
+        for offset in spots(content.len(), 100) {
             let mut flipped = content.clone();
             flipped[offset] ^= 1 << (offset % 8);
             damaged.with_file(&path, Some(&flipped), |damaged| {
