@@ -1,4 +1,5 @@
 //! The journal under every cut and every flipped byte: a valid prefix of its records, or an error that names the place.
+#![allow(clippy::unwrap_used)] // a test that cannot go on fails
 
 mod memory_disk;
 
@@ -105,17 +106,17 @@ impl Sample {
 }
 
 /// The journal opens with exactly the records up to `last`, and nothing on the disk changed.
-fn expect_prefix(files: Files, last: u64, what: &str) -> Journal<MemoryDisk> {
+fn expect_prefix(files: &Files, last: u64, what: &str) -> Journal<MemoryDisk> {
     let (disk, recovered) = recover(files.clone());
     let (journal, recovered) = recovered.unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(positions(&recovered), (1..=last).collect::<Vec<_>>(), "{what}");
     assert!(recovered.records.iter().all(|found| *found == record(found.position)), "{what}");
-    assert!(disk.files() == files, "{what}: recovery changed the disk");
+    assert!(disk.files() == *files, "{what}: recovery changed the disk");
     journal
 }
 
 /// The journal is refused with the file and a place at or before the damage, and nothing on the disk changed.
-fn expect_damaged(files: Files, file: &str, at_most: usize, what: &str) {
+fn expect_damaged(files: &Files, file: &str, at_most: usize, what: &str) {
     let (disk, recovered) = recover(files.clone());
     match recovered {
         Err(Error::JournalDamaged { file: named, offset, .. }) => {
@@ -124,7 +125,7 @@ fn expect_damaged(files: Files, file: &str, at_most: usize, what: &str) {
         }
         other => panic!("{what}: {:?}", other.map(|(_, recovered)| positions(&recovered))),
     }
-    assert!(disk.files() == files, "{what}: recovery changed the disk");
+    assert!(disk.files() == *files, "{what}: recovery changed the disk");
 }
 
 /// Two more batches go behind what was recovered, and all of it is there the next time.
@@ -144,7 +145,7 @@ fn the_last_segment_cut_at_every_byte_gives_the_frames_before_the_cut() {
     for length in 0..=sample.end(2) + KEPT_ZEROS {
         let whole = sample.frames[2].iter().filter(|frame| frame.end <= length);
         let last = whole.map(|frame| frame.last).max().unwrap_or(SEGMENT_ENDS[1]);
-        expect_prefix(sample.cut(2, length), last, &format!("cut to {length} bytes"));
+        expect_prefix(&sample.cut(2, length), last, &format!("cut to {length} bytes"));
     }
 }
 
@@ -164,7 +165,7 @@ fn an_earlier_segment_cut_anywhere_before_its_end_is_damage() {
             assert!(disk.files() == sample.cut(index, length));
         }
         for length in sample.end(index)..=sample.end(index) + KEPT_ZEROS {
-            expect_prefix(sample.cut(index, length), 200, "only zeros are gone");
+            expect_prefix(&sample.cut(index, length), 200, "only zeros are gone");
         }
     }
 }
@@ -180,12 +181,12 @@ fn every_flipped_byte_is_damage_or_costs_the_last_frame_at_most() {
                 // The one place where damage and a torn write look the same: nothing was ever written behind it.
                 Some(frame) if index == 2 && frame.last == 200 => {
                     let before = sample.frames[2][sample.frames[2].len() - 2];
-                    expect_prefix(files, before.last, &what);
+                    expect_prefix(&files, before.last, &what);
                 }
                 None if index == 2 => {
-                    expect_prefix(files, 200, &what);
+                    expect_prefix(&files, 200, &what);
                 }
-                _ => expect_damaged(files, &segment_name(index), offset, &what),
+                _ => expect_damaged(&files, &segment_name(index), offset, &what),
             }
         }
     }
@@ -200,7 +201,7 @@ fn all_eight_bits_of_a_frame_header_are_covered() {
                 for bit in 0..8 {
                     let what = format!("segment {index} byte {offset} bit {bit}");
                     let files = sample.flipped(index, offset, bit);
-                    expect_damaged(files, &segment_name(index), offset, &what);
+                    expect_damaged(&files, &segment_name(index), offset, &what);
                 }
             }
         }
@@ -251,7 +252,7 @@ fn remains_of_a_rotation_do_not_hide_a_torn_tail_from_recovery() {
         files.get_mut(&segment_name(1)).unwrap().truncate(last_frame.end - 1);
         let before = sample.frames[1][sample.frames[1].len() - 2].last;
         let disk = MemoryDisk::holding(files.clone());
-        let journal = expect_prefix(files.clone(), before, "the last frame was never acknowledged");
+        let journal = expect_prefix(&files, before, "the last frame was never acknowledged");
         drop(journal);
         let (journal, _) = Journal::recover(disk.clone()).unwrap();
         expect_appendable(journal, &disk, before, "after remains of a rotation");
@@ -268,7 +269,7 @@ fn a_segment_may_go_only_from_the_front() {
     }
     let mut gap = sample.files.clone();
     gap.remove(&segment_name(1));
-    expect_damaged(gap, &segment_name(2), 0, "a segment in the middle is gone");
+    expect_damaged(&gap, &segment_name(2), 0, "a segment in the middle is gone");
 }
 
 #[test]
@@ -295,12 +296,12 @@ fn a_lone_segment_whose_header_is_damaged_is_refused() {
     for offset in 0..end {
         let mut files = disk.files();
         files.get_mut(&segment_name(1)).unwrap()[offset] ^= 1 << (offset % 8);
-        expect_damaged(files, &segment_name(1), 0, &format!("byte {offset}"));
+        expect_damaged(&files, &segment_name(1), 0, &format!("byte {offset}"));
     }
     for length in 0..end {
         let mut files = disk.files();
         files.get_mut(&segment_name(1)).unwrap().truncate(length);
-        expect_damaged(files, &segment_name(1), 0, &format!("cut to {length} bytes"));
+        expect_damaged(&files, &segment_name(1), 0, &format!("cut to {length} bytes"));
     }
 }
 

@@ -1,4 +1,5 @@
 //! A replica on the real disk and a real repository: what it promised is there after every reopening.
+#![allow(clippy::unwrap_used)] // a test that cannot go on fails
 
 mod bench_store;
 
