@@ -26,7 +26,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if failures.is_empty() {
         return Ok(());
     }
-    Err(format!("{}\n{} seeds failed", failures.join("\n"), failures.len()))
+    Err(format!("failed: seeds {failures:?}"))
 }
 
 impl Campaign {
@@ -46,7 +46,7 @@ impl Campaign {
     }
 
     /// Seeds are independent, so every processor takes the next one.
-    fn play(&self) -> Vec<String> {
+    fn play(&self) -> Vec<u64> {
         let next = AtomicU64::new(0);
         let failures = Mutex::new(Vec::new());
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -58,7 +58,7 @@ impl Campaign {
         failures.into_inner().unwrap_or_default()
     }
 
-    fn work(&self, next: &AtomicU64, failures: &Mutex<Vec<String>>) {
+    fn work(&self, next: &AtomicU64, failures: &Mutex<Vec<u64>>) {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let enough = failures.lock().is_ok_and(|failures| failures.len() >= MAX_FAILURES);
@@ -68,7 +68,9 @@ impl Campaign {
             if let Err(report) = beads_sim::run_seed(self.from + index, self.steps)
                 && let Ok(mut failures) = failures.lock()
             {
-                failures.push(report);
+                // At once: a campaign that is cut short has still said what it found.
+                eprintln!("{report}");
+                failures.push(self.from + index);
             }
             if (index + 1).is_multiple_of(REPORT_EVERY) {
                 eprintln!("{} of {} seeds", index + 1, self.seeds);
