@@ -1,6 +1,8 @@
 //! Several replicas and one bare remote on this machine, over both transports: whatever happens concurrently, they end
 //! with the same bytes, and every write is present or in the conflict list.
 
+#![allow(clippy::unwrap_used)] // a test that cannot go on should stop right there
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
