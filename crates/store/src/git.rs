@@ -16,7 +16,7 @@ const FILE_MODE: i32 = 0o100_644;
 
 /// A repository on disk.
 pub struct GitRepository {
-    git: git2::Repository,
+    pub(crate) git: git2::Repository,
 }
 
 impl std::fmt::Debug for GitRepository {

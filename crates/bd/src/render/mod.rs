@@ -8,7 +8,7 @@ mod text;
 
 pub use answer::{
     Answer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer, StatusAnswer,
-    TreeNode,
+    TreeNode, UnreadableAnswer,
 };
 pub use style::Style;
 

@@ -6,6 +6,7 @@ mod repair;
 mod status;
 mod validate;
 
+pub use repair::repair;
 pub use validate::findings_of;
 
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl Service {
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
             Call::Sync => self.checkpoint().map(|moved| Answer::Synced { moved }),
             Call::Validate => Ok(self.validate()),
-            Call::Repair { apply } => self.repair(request, *apply),
+            Call::Repair { .. } => self.repair_plan(),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(key),
