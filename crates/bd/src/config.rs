@@ -6,6 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use beads_core::limits::MIN_TOMBSTONE_TTL_MS;
+use beads_store::Transport;
+
 use crate::failure::Failure;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
@@ -17,22 +20,72 @@ pub struct Key {
     pub name: &'static str,
     pub default: &'static str,
     pub about: &'static str,
+    /// Refuses what the setting could not mean.
+    check: fn(&str) -> Result<(), Failure>,
 }
 
 pub const KEYS: &[Key] = &[
-    Key { name: "claim.lease", default: "2h", about: "how long a claim lasts" },
+    Key { name: "claim.lease", default: "2h", about: "how long a claim lasts", check: is_duration },
     Key {
         name: "daemon.idle",
         default: "30m",
         about: "how long the daemon stays without being asked anything",
+        check: is_duration,
+    },
+    Key {
+        name: "sync.deadline",
+        default: "60s",
+        about: "how long the git program may take for one step of a sync",
+        check: is_duration,
+    },
+    Key {
+        name: "gc.tombstone_ttl",
+        default: "",
+        about: "forget deletions older than this, at least 7d; never when empty",
+        check: is_ttl,
+    },
+    Key {
+        name: "sync.interval",
+        default: "60s",
+        about: "how often a running daemon looks for changes of others; 0 for never",
+        check: is_duration,
+    },
+    Key {
+        name: "sync.max_delay",
+        default: "5s",
+        about: "the longest a change waits to be saved and pushed",
+        check: is_duration,
     },
     Key {
         name: "sync.quiet",
         default: "500ms",
-        about: "how long to wait for more changes before saving to the ref",
+        about: "how long to wait for more changes before saving and pushing",
+        check: is_duration,
     },
-    Key { name: "sync.max_delay", default: "5s", about: "the longest a change waits to be saved to the ref" },
+    Key {
+        name: "sync.remote",
+        default: "",
+        about: "the remote to synchronise with; origin or the only one when empty, none for \"none\"",
+        check: |_| Ok(()),
+    },
+    Key { name: "sync.transport", default: "auto", about: "auto, git or native", check: is_transport },
 ];
+
+fn is_duration(value: &str) -> Result<(), Failure> {
+    parse_duration(value).map(|_| ())
+}
+
+fn is_ttl(value: &str) -> Result<(), Failure> {
+    let least = Duration::from_millis(MIN_TOMBSTONE_TTL_MS);
+    if value.is_empty() || parse_duration(value)? >= least {
+        return Ok(());
+    }
+    Err(Failure::invalid("deletions are remembered for at least 7d"))
+}
+
+fn is_transport(value: &str) -> Result<(), Failure> {
+    value.parse::<Transport>().map(|_| ()).map_err(Failure::invalid)
+}
 
 /// The settings of a store, as strings that were valid when they were set.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +135,7 @@ impl Config {
 
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let known = known(key)?;
-        parse_duration(value)
+        (known.check)(value)
             .map_err(|failure| Failure::invalid(format!("{}: {}", known.name, failure.message)))?;
         self.values.insert(known.name.to_owned(), value.to_owned());
         Ok(())
@@ -97,6 +150,22 @@ impl Config {
     pub fn all(&self) -> BTreeMap<String, String> {
         let value = |key: &Key| self.values.get(key.name).cloned().unwrap_or_else(|| key.default.to_owned());
         KEYS.iter().map(|key| (key.name.to_owned(), value(key))).collect()
+    }
+
+    /// How long deletions are remembered: `BD_TOMBSTONE_TTL_MS`, else the setting, else for ever.
+    pub fn tombstone_ttl(&self) -> Result<Option<Duration>, Failure> {
+        if let Some(text) = std::env::var("BD_TOMBSTONE_TTL_MS").ok().filter(|text| !text.is_empty()) {
+            let bad =
+                || Failure::invalid(format!("BD_TOMBSTONE_TTL_MS is {text:?}, not a number of milliseconds"));
+            let ms: u64 = text.parse().map_err(|_| bad())?;
+            return Ok(Some(Duration::from_millis(ms)));
+        }
+        let text = self.get("gc.tombstone_ttl")?;
+        Ok(if text.is_empty() { None } else { Some(parse_duration(text)?) })
+    }
+
+    pub fn transport(&self) -> Transport {
+        self.get("sync.transport").ok().and_then(|value| value.parse().ok()).unwrap_or_default()
     }
 
     pub fn duration(&self, key: &'static str) -> Duration {

@@ -35,6 +35,10 @@ const TABLE: &[Row] = &[
     Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),
     Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),
     Row("daemon_unreachable", exit::DOMAIN, "bd --no-daemon works without it"),
+    Row("network_error", exit::NETWORK, "bd status shows what is waiting"),
+    Row("push_refused", exit::DOMAIN, "ask for the right to push, or set another sync.remote"),
+    Row("remote_invalid", exit::DOMAIN, "somebody must look at the remote's branch beads/store"),
+    Row("sync_contention", exit::DOMAIN, "run bd sync again"),
     Row("unknown_key", exit::USAGE, "bd config list shows all keys"),
 ];
 

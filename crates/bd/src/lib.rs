@@ -1,10 +1,13 @@
 //! The binaries `bd` and `bb`. A command line becomes a [`request::Request`]; whoever holds the store's lock, the
 //! daemon or the command itself, answers it through one [`service::Service`]; the reply is printed as it comes.
+//! [`agent`] is the other half: identity, mail and reservations in plain files.
 
+pub mod agent;
 pub mod cli;
 pub mod client;
 pub mod config;
 pub mod daemon;
+pub mod escape;
 pub mod failure;
 pub mod place;
 pub mod render;

@@ -33,6 +33,13 @@ pub enum Call {
         prefix: Option<String>,
     },
     Sync,
+    Verify,
+    ConflictList {
+        all: bool,
+    },
+    ConflictShow {
+        id: String,
+    },
     Validate,
     Repair {
         apply: bool,

@@ -83,6 +83,16 @@ macro_rules! define_bead {
                 }
             }
 
+            /// A register's value as plain JSON; null when it is empty.
+            pub fn value_json(&self, field: Field) -> serde_json::Value {
+                match field {
+                    $(Field::$name => json(&self.$field.value.stored()),)*
+                    Field::Status => status_json(&self.status.value),
+                    Field::Assignee => json(&self.claim.assignee),
+                    Field::AssigneeExpires => json(&self.claim.expires),
+                }
+            }
+
             /// Takes what is newer in `patch`. A superseded deletion is dropped: it can never win again.
             pub(crate) fn join(&mut self, patch: &Patch) {
                 $(if let Some(register) = &patch.$field {
@@ -148,6 +158,21 @@ macro_rules! define_bead {
                     (Field::AssigneeExpires, self.claim.as_ref().map(|claim| &claim.expires_mark)),
                 ];
                 singles.into_iter().chain(groups).filter_map(|(field, mark)| Some((field, mark?)))
+            }
+
+            /// A patch that sets one register to a plain JSON value, as [`Bead::value_json`] gives it.
+            pub fn of_json(field: Field, value: &serde_json::Value, mark: &Mark) -> Result<Self, String> {
+                let mut body = match (field, value) {
+                    (Field::Status, serde_json::Value::Object(map)) => map.clone(),
+                    _ => [(field.name().to_owned(), value.clone())].into_iter().collect(),
+                };
+                let mut versions = vec![(field.name(), mark)];
+                if field == Field::Assignee {
+                    versions.push((Field::AssigneeExpires.name(), mark));
+                }
+                body.insert("_v".into(), json(&versions.into_iter().collect::<BTreeMap<_, _>>()));
+                let body: Body = serde_json::from_value(body.into()).map_err(|error| error.to_string())?;
+                body.into_patch()
             }
 
             pub(crate) fn write_singles(&self, body: &mut Body) {
@@ -238,13 +263,30 @@ impl Bead {
     }
 }
 
+/// Two notes share an id only when one of them was forged. The later wins before the greater bytes do: a note is a
+/// sign of life, so its stamp may only grow, or the order of merges would decide over life and death.
 fn insert_note(notes: &mut BTreeMap<NoteId, Arc<Note>>, note: &Arc<Note>) {
+    let rank = |note: &Arc<Note>| (note.mark(), to_canonical(note));
     match notes.get_mut(&note.id) {
         None => {
             notes.insert(note.id.clone(), note.clone());
         }
-        Some(present) if to_canonical(note) > to_canonical(present) => *present = note.clone(),
+        Some(present) if present != note && rank(note) > rank(present) => *present = note.clone(),
         Some(_) => {}
+    }
+}
+
+fn json(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("our types serialise to JSON")
+}
+
+/// A status alone is plain; with a reason or a branch it is an object.
+fn status_json(group: &StatusGroup) -> serde_json::Value {
+    let mut body = Body::default();
+    body.put_status(group);
+    match json(&body) {
+        serde_json::Value::Object(map) if map.len() == 1 => json(&group.status),
+        object => object,
     }
 }
 

@@ -118,9 +118,8 @@ impl Body {
         self.closed_on_branch = group.closed_on_branch.stored();
     }
 
-    /// A whole bead under its bead-level mark; registers with another mark are listed in `_v`.
-    pub(crate) fn of_bead(bead: &Bead) -> Self {
-        let top = bead.top_mark();
+    /// A whole bead under a bead-level mark; registers with another mark are listed in `_v`.
+    pub(crate) fn of_bead(bead: &Bead, top: &Mark) -> Self {
         let differing =
             Field::ALL.iter().map(|field| (*field, bead.mark(*field))).filter(|(_, mark)| *mark != top);
         let mut body = Self::with_versions(&Patch::from(bead), differing);
@@ -151,6 +150,11 @@ impl Body {
         }
         body.notes.sort_by(|a, b| a.order().cmp(&b.order()));
         body
+    }
+
+    /// The bead-level mark of a line, `_at` and `_by`.
+    pub(crate) fn top(&self) -> Option<Mark> {
+        Some(Mark::new(self.at?, self.by.clone()?))
     }
 
     /// Back from a line to the registers it holds. With `_at` every register is there.

@@ -1,5 +1,5 @@
 //! From the canonical files back to a state. Strict: a file that our encoder would not have written byte for byte
-//! is an error that names the file and the line.
+//! is an error that names the file and the line. One freedom: `_at` need not be the greatest mark of its line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
 use crate::limits::MAX_DECODED_LINE_BYTES;
-use crate::line::{EdgeLine, MetaFile, TombstoneLine, bead_from_body, bead_line};
-use crate::snapshot::{DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
+use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, State,
+    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, Stamp,
+    State,
 };
 
 /// A state and what was odd, but not wrong, about its files.
@@ -27,7 +28,7 @@ pub struct Decoded {
 impl Snapshot {
     pub fn decode(&self) -> Result<Decoded> {
         let mut warnings = Vec::new();
-        let prefix = self.decode_meta(&mut warnings)?;
+        let (prefix, gc_floor) = self.decode_meta(&mut warnings)?;
         let mut beads = Beads::default();
         for (number, line) in Lines::new(STATE, &self.state) {
             beads.take_live(number, line?)?;
@@ -36,15 +37,18 @@ impl Snapshot {
             beads.take_tombstone(number, line?)?;
         }
         let names = beads.check_names()?;
-        let mut state = State { beads: beads.beads, prefix, names, ..State::default() };
+        let mut state = State { beads: beads.beads, prefix, gc_floor, names, ..State::default() };
         let mut previous = None;
         for (number, line) in Lines::new(DEPS, &self.deps) {
             state.take_edge_line(number, line?, &mut previous)?;
         }
+        for (number, line) in Lines::new(CONFLICTS, &self.conflicts) {
+            state.take_conflict_line(number, line?)?;
+        }
         Ok(Decoded { state, warnings })
     }
 
-    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<PrefixRegister> {
+    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<(PrefixRegister, Stamp)> {
         #[derive(Deserialize)]
         struct Version {
             format_version: u64,
@@ -60,7 +64,7 @@ impl Snapshot {
         if [to_canonical(&meta).as_slice(), b"\n"].concat() != self.meta {
             return Err(corrupt(META, 1, "not in canonical form"));
         }
-        for (name, bytes) in [(DEPS, &self.deps), (STATE, &self.state), (TOMBSTONES, &self.tombstones)] {
+        for (name, bytes) in self.summed_files() {
             match meta.sha256.get(name) {
                 None => warnings.push(format!("{META} has no checksum for {name}")),
                 Some(sum) if *sum != hex(&Sha256::digest(bytes)) => {
@@ -83,7 +87,7 @@ impl Snapshot {
             (None, None) if meta.prefix == Default::default() => None,
             _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by do not fit together")),
         };
-        Ok(PrefixRegister { mark, prefix: meta.prefix })
+        Ok((PrefixRegister { mark, prefix: meta.prefix }, meta.gc_floor.unwrap_or(Stamp::ZERO)))
     }
 }
 
@@ -101,8 +105,10 @@ impl Beads {
     fn take_live(&mut self, number: usize, line: &[u8]) -> Result<()> {
         let mut body: Body = parse(STATE, number, line)?;
         let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
-        let (lineage, bead) = bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
-        if bead_line(&id, &lineage, &bead) != line {
+        let (lineage, bead, mut canonical) =
+            bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
+        canonical.id = Some(id.clone());
+        if to_canonical(&canonical) != line {
             return Err(corrupt(STATE, number, "not in canonical form"));
         }
         in_order(STATE, number, &mut self.last_live, &id)?;
@@ -113,12 +119,13 @@ impl Beads {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut tombstone: TombstoneLine = parse(TOMBSTONES, number, line)?;
         let id = tombstone.id.clone();
+        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if let Some(body) = tombstone.bead.take() {
             if body.id.is_some() {
                 return Err(bad("the id stands twice"));
             }
-            let (lineage, mut bead) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
-            tombstone.bead = Some(crate::line::bead_body(&id, &lineage, &bead));
+            let (lineage, mut bead, canonical) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
+            tombstone.bead = Some(canonical);
             bead.deletion = Some(Deletion {
                 mark: Mark::new(tombstone.deleted_at, tombstone.deleted_by.clone()),
                 reason: tombstone.reason.clone(),
@@ -129,13 +136,12 @@ impl Beads {
             self.insert(TOMBSTONES, number, id.clone(), lineage, bead)?;
         } else if tombstone.remapped.is_empty() {
             return Err(bad("neither a bead nor remapped ids"));
-        } else if tombstone.deleted_at != crate::Stamp::ZERO || !tombstone.reason.is_empty() {
+        } else if tombstone.deleted_at != Stamp::ZERO || !tombstone.reason.is_empty() {
             return Err(bad("a deletion without its bead"));
         }
         if to_canonical(&tombstone) != line {
             return Err(bad("not in canonical form"));
         }
-        in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
         if !tombstone.remapped.is_empty() {
             self.remapped.insert(id, (tombstone, number));
         }
@@ -174,7 +180,10 @@ impl Beads {
             let mut due: Vec<_> = pushed_off.iter().map(|lost| names.id_of(lost).clone()).collect();
             due.sort_unstable();
             let Some((found, number)) = self.remapped.get(id) else {
-                return Err(corrupt(TOMBSTONES, 0, format!("no record that {due:?} were pushed off {id}")));
+                // Without a line to blame, blame the first bead that the missing line speaks of.
+                let (_, file, number) = &self.ids[&due[0]];
+                let reason = format!("{TOMBSTONES} does not say that {due:?} were pushed off {id}");
+                return Err(corrupt(file, *number, reason));
             };
             if found.remapped != due {
                 return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));
@@ -219,6 +228,27 @@ impl State {
         }
         self.edges.insert(key, edge);
         *previous = Some(order);
+        Ok(())
+    }
+}
+
+impl State {
+    fn take_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
+        let bad = |reason: String| corrupt(CONFLICTS, number, reason);
+        let line: ConflictLine = parse(CONFLICTS, number, bytes)?;
+        let bead = self
+            .names
+            .holder(line.bead.as_str())
+            .ok_or_else(|| bad(format!("no bead {}", line.bead)))?
+            .clone();
+        let conflict = line.conflict(bead).map_err(bad)?;
+        if to_canonical(&ConflictLine::new(line.bead, &conflict)) != bytes {
+            return Err(bad("not in canonical form".into()));
+        }
+        if self.conflicts.last_key_value().is_some_and(|(last, _)| *last >= line.id) {
+            return Err(bad("out of order, or a duplicate".into()));
+        }
+        self.conflicts.insert(line.id, conflict);
         Ok(())
     }
 }

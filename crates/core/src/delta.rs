@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
-use crate::{Deletion, Edge, EdgeKey, Lineage, Patch, PrefixRegister};
+use crate::{Conflict, Deletion, Edge, EdgeKey, Lineage, Patch, PrefixRegister, Stamp};
 
 /// Beads and edges are named by lineage, never by id: an id may mean another bead after the next merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,11 +14,14 @@ pub struct Delta {
     pub beads: BTreeMap<Lineage, Patch>,
     pub edges: BTreeMap<EdgeKey, Edge>,
     pub prefix: Option<PrefixRegister>,
+    pub conflicts: Vec<Conflict>,
+    /// Raises the floor below which deletions may be forgotten.
+    pub gc_floor: Option<Stamp>,
 }
 
 impl Delta {
     pub fn is_empty(&self) -> bool {
-        self.beads.is_empty() && self.edges.is_empty() && self.prefix.is_none()
+        *self == Self::default()
     }
 
     pub fn of_bead(lineage: Lineage, patch: Patch) -> Self {
@@ -40,6 +43,10 @@ struct Wire {
     edges: Vec<(EdgeKey, Edge)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prefix: Option<PrefixRegister>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    conflicts: Vec<Conflict>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gc_floor: Option<Stamp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,6 +69,8 @@ impl From<Delta> for Wire {
             beads: delta.beads.into_iter().map(bead).collect(),
             edges: delta.edges.into_iter().collect(),
             prefix: delta.prefix,
+            conflicts: delta.conflicts,
+            gc_floor: delta.gc_floor,
         }
     }
 }
@@ -70,8 +79,13 @@ impl TryFrom<Wire> for Delta {
     type Error = String;
 
     fn try_from(wire: Wire) -> Result<Self, String> {
-        let mut delta =
-            Self { edges: wire.edges.into_iter().collect(), prefix: wire.prefix, ..Self::default() };
+        let mut delta = Self {
+            edges: wire.edges.into_iter().collect(),
+            prefix: wire.prefix,
+            conflicts: wire.conflicts,
+            gc_floor: wire.gc_floor,
+            ..Self::default()
+        };
         for bead in wire.beads {
             let mut patch = bead.body.into_patch()?;
             patch.deletion = bead.deletion;

@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::canonical::{hex, to_canonical};
-use crate::line::{EdgeLine, MetaFile, TombstoneLine, bead_body, bead_line};
-use crate::snapshot::{DEPS, FORMAT_VERSION, STATE, Snapshot, TOMBSTONES};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body, bead_line};
+use crate::snapshot::{FORMAT_VERSION, Snapshot};
 use crate::{BeadId, Endpoint, Stamp, State, Text};
 
 impl State {
     /// The files of this state. Equal states give equal bytes, on every replica.
     pub fn encode(&self) -> Snapshot {
         let (state, tombstones) = self.encode_beads();
-        let deps = self.encode_edges();
-        let sha256 = [(STATE, &state), (TOMBSTONES, &tombstones), (DEPS, &deps)]
-            .map(|(name, bytes)| (name.to_owned(), hex(&Sha256::digest(bytes))))
-            .into();
+        let (deps, conflicts) = (self.encode_edges(), self.encode_conflicts());
+        let mut snapshot = Snapshot { state, tombstones, deps, conflicts, meta: Vec::new() };
+        let sum = |(name, bytes): (&str, &[u8])| (name.to_owned(), hex(&Sha256::digest(bytes)));
         let meta = MetaFile {
             format_version: FORMAT_VERSION,
+            gc_floor: (self.gc_floor != Stamp::ZERO).then_some(self.gc_floor),
             prefix: self.prefix.prefix.clone(),
             prefix_at: self.prefix.mark.as_ref().map(crate::Mark::at),
             prefix_by: self.prefix.mark.as_ref().map(|mark| mark.by().clone()),
-            sha256,
+            sha256: snapshot.summed_files().map(sum).collect(),
         };
-        let mut meta = to_canonical(&meta);
-        meta.push(b'\n');
-        Snapshot { state, tombstones, deps, meta }
+        snapshot.meta = to_canonical(&meta);
+        snapshot.meta.push(b'\n');
+        snapshot
     }
 
     /// Live beads and tombstones, both in byte order of the ids, which is the order of the names.
@@ -72,6 +72,15 @@ impl State {
                 remapped,
             }),
         }
+    }
+
+    fn encode_conflicts(&self) -> Vec<u8> {
+        let mut file = Vec::new();
+        for conflict in self.conflicts.values() {
+            let bead = self.names.id_of(&conflict.bead).clone();
+            push_line(&mut file, &to_canonical(&ConflictLine::new(bead, conflict)));
+        }
+        file
     }
 
     fn encode_edges(&self) -> Vec<u8> {

@@ -46,3 +46,10 @@ pub const MAX_TREE_ROWS: usize = 10_000;
 
 /// Estimates are minutes; ten years of them is a typing error.
 pub const MAX_ESTIMATE_MINUTES: u32 = 5_256_000;
+
+/// Deletions are remembered at least this long when garbage collection is on (§8.4).
+pub const MIN_TOMBSTONE_TTL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// How deep metadata may be nested. The JSON reader stops at 128 levels to save its stack, and a line or a journal
+/// record puts some around the metadata: what was accepted must be readable again.
+pub const MAX_METADATA_DEPTH: usize = 64;

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::{Actor, Bead, BeadId, Edge, EdgeKind, Lineage, Mark, Prefix, Stamp, Text};
+use crate::{
+    Actor, Bead, BeadId, Conflict, ConflictId, Edge, EdgeKind, Field, Lineage, Mark, Prefix, Stamp, Text,
+};
 
 /// A bead's line in `state.jsonl`.
 pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Vec<u8> {
@@ -17,23 +20,33 @@ pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Vec<u8> 
 
 /// What a bead's line and its tombstone have in common: everything but the id.
 pub(crate) fn bead_body(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
-    let mut body = Body::of_bead(bead);
+    bead_body_under(bead.top_mark(), id, lineage, bead)
+}
+
+/// The same under another bead-level mark than ours: §5.2.1 lets a writer choose it, so files from elsewhere may
+/// have a `_v` newer than their `_at`.
+pub(crate) fn bead_body_under(top: &Mark, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
+    let mut body = Body::of_bead(bead, top);
     body.created_at = Some(lineage.at());
     body.created_by = Some(lineage.by().clone());
     body.born = (lineage.birth_id() != id).then(|| lineage.birth_id().clone());
     body
 }
 
-/// Back from a line to the bead, given the id it stands under.
-pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
+/// Back from a line to the bead, given the id it stands under. The second body is how the line should have been
+/// written.
+pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead, Body), String> {
+    let top = body.top().ok_or("_at and _by are missing")?;
     let born = body.born.take().unwrap_or_else(|| id.clone());
     if !born.fits_a_birth() {
         return Err(format!("id {born} is too long"));
     }
     let at = body.created_at.take().ok_or("created_at is missing")?;
     let by = body.created_by.take().ok_or("created_by is missing")?;
-    let bead = body.into_patch()?.into_bead().ok_or("_at and _by are missing")?;
-    Ok((Lineage::new(born, at, by), bead))
+    let bead = body.into_patch()?.into_bead().ok_or("a register is missing")?;
+    let lineage = Lineage::new(born, at, by);
+    let canonical = bead_body_under(&top, id, &lineage, &bead);
+    Ok((lineage, bead, canonical))
 }
 
 /// A line of `tombstones.jsonl`: a deleted bead, an id that beads were pushed off, or both.
@@ -109,11 +122,71 @@ impl EdgeLine {
     }
 }
 
+/// A line of `conflicts.jsonl`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConflictLine {
+    pub at: Stamp,
+    pub bead: BeadId,
+    pub by: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed_by: Option<Actor>,
+    pub field: Field,
+    pub id: ConflictId,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub value: Value,
+    pub won_at: Stamp,
+    pub won_by: Actor,
+}
+
+impl ConflictLine {
+    pub(crate) fn new(bead: BeadId, conflict: &Conflict) -> Self {
+        Self {
+            at: conflict.lost.at(),
+            bead,
+            by: conflict.lost.by().clone(),
+            dismissed_at: conflict.dismissed.as_ref().map(Mark::at),
+            dismissed_by: conflict.dismissed.as_ref().map(|mark| mark.by().clone()),
+            field: conflict.field,
+            id: conflict.id(),
+            value: conflict.value.clone(),
+            won_at: conflict.won.at(),
+            won_by: conflict.won.by().clone(),
+        }
+    }
+
+    pub(crate) fn conflict(&self, bead: Lineage) -> Result<Conflict, String> {
+        let dismissed = match (self.dismissed_at, &self.dismissed_by) {
+            (Some(at), Some(by)) => Some(Mark::new(at, by.clone())),
+            (None, None) => None,
+            _ => return Err("dismissed_at and dismissed_by come together".into()),
+        };
+        let conflict = Conflict {
+            bead,
+            field: self.field,
+            value: self.value.clone(),
+            lost: Mark::new(self.at, self.by.clone()),
+            won: Mark::new(self.won_at, self.won_by.clone()),
+            dismissed,
+        };
+        // A value that its register could not hold could never be restored.
+        crate::Patch::of_json(conflict.field, &conflict.value, &conflict.lost)?;
+        if conflict.id() != self.id {
+            return Err(format!("the id should be {}", conflict.id()));
+        }
+        Ok(conflict)
+    }
+}
+
 /// `meta.json`. Nothing in it differs between replicas with equal state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MetaFile {
     pub format_version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_floor: Option<Stamp>,
     pub prefix: Prefix,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_at: Option<Stamp>,

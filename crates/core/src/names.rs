@@ -56,6 +56,13 @@ impl Names {
         &self.vacated
     }
 
+    /// Whether a bead ever competed for an id: then the ids of others follow from its birth.
+    pub(crate) fn ever_collided(&self, lineage: &Lineage) -> bool {
+        self.births.get(lineage.birth_id()).is_some_and(|rivals| rivals.len() > 1)
+            || self.renamed.contains_key(lineage)
+            || self.vacated.contains_key(lineage.birth_id())
+    }
+
     /// One more than the highest child number ever used under `parent`, counting births only, so that the digits
     /// of a remapped child are not taken for a number.
     pub fn next_child_number(&self, parent: &BeadId) -> u64 {
@@ -109,13 +116,14 @@ impl Names {
         }
     }
 
-    /// The first derived id that is nobody's birth id and not taken, and the ids that were tried before it.
+    /// The first derived id that is not taken, and the ids that were tried before it. Nobody's birth id is free: each
+    /// has its earliest bead as its holder by now.
     fn longer_id(&self, loser: &Lineage) -> (BeadId, Vec<BeadId>) {
         let mut tried = vec![loser.birth_id().clone()];
         let mut suffix = Suffix::new(loser);
         for length in FIRST_SUFFIX.. {
             let id = BeadId::derived(loser.birth_id(), suffix.first(length));
-            if !self.births.contains_key(&id) && !self.holder.contains_key(&id) {
+            if !self.holder.contains_key(&id) {
                 return (id, tried);
             }
             tried.push(id);

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 
 use crate::body::Body;
-use crate::line::{EdgeLine, MetaFile, TombstoneLine, bead_from_body};
-use crate::snapshot::{DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
+use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Patch,
-    PrefixRegister, Result, State,
+    Bead, BeadId, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Patch,
+    PrefixRegister, Result, Stamp, State,
 };
 
 /// Something that could not be read, and where it stands.
@@ -31,6 +31,10 @@ pub struct Salvage {
     patches: Vec<(String, Lineage, Patch)>,
     edges: Vec<(String, EdgeKey, Edge)>,
     named_edges: Vec<NamedEdge>,
+    conflicts: Vec<(String, Conflict)>,
+    named_conflicts: Vec<(usize, End, ConflictLine)>,
+    /// Garbage is collected at the end, so that nothing depends on when it was.
+    gc_floor: Option<Stamp>,
     unreadable: Vec<Unreadable>,
 }
 
@@ -64,6 +68,10 @@ impl Salvage {
         for (key, edge) in &delta.edges {
             self.edges.push((place.to_owned(), key.clone(), edge.clone()));
         }
+        for conflict in &delta.conflicts {
+            self.conflicts.push((place.to_owned(), conflict.clone()));
+        }
+        self.gc_floor = self.gc_floor.max(delta.gc_floor);
         if let Some(prefix) = &delta.prefix {
             self.take_prefix(prefix);
         }
@@ -89,9 +97,22 @@ impl Salvage {
                 }
             }
         }
+        let end = |id: BeadId| {
+            let bead = ids.get(&id).filter(|beads| beads.len() == 1).and_then(|beads| beads.first().cloned());
+            End { id, bead }
+        };
         for (number, line) in lines(bytes_of(DEPS).unwrap_or_default()) {
-            if let Err(reason) = self.take_edge_line(line, &ids) {
-                self.report(DEPS, Some(number), reason);
+            match parse::<EdgeLine>(line).and_then(|line| Ok((line.edge()?, line))) {
+                Ok((edge, EdgeLine { from, to, kind, .. })) => {
+                    self.named_edges.push(NamedEdge { from: end(from), to: end(to), kind, edge });
+                }
+                Err(reason) => self.report(DEPS, Some(number), reason),
+            }
+        }
+        for (number, line) in lines(bytes_of(CONFLICTS).unwrap_or_default()) {
+            match parse::<ConflictLine>(line) {
+                Ok(line) => self.named_conflicts.push((number, end(line.bead.clone()), line)),
+                Err(reason) => self.report(CONFLICTS, Some(number), reason),
             }
         }
         Ok(())
@@ -106,6 +127,9 @@ impl Salvage {
     pub fn finish(mut self) -> (State, Vec<Unreadable>) {
         self.settle_patches();
         self.settle_edges();
+        self.settle_conflicts();
+        let floor = Delta { gc_floor: self.gc_floor, ..Delta::default() };
+        self.state.take(&floor).expect("a floor speaks of no bead");
         (self.state, self.unreadable)
     }
 
@@ -119,15 +143,20 @@ impl Salvage {
         {
             return Err(Error::NewerFormat { found, known: FORMAT_VERSION });
         }
-        match parse::<MetaFile>(bytes) {
-            Err(reason) => self.report(META, Some(1), reason),
-            Ok(MetaFile { prefix, prefix_at: Some(at), prefix_by: Some(by), .. }) => {
-                self.take_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix });
+        let meta: MetaFile = match parse(bytes) {
+            Ok(meta) => meta,
+            Err(reason) => {
+                self.report(META, Some(1), reason);
+                return Ok(());
             }
-            Ok(MetaFile { prefix, .. }) if prefix == Default::default() => {}
-            Ok(MetaFile { prefix, .. }) => {
-                self.report(META, Some(1), format!("the prefix {prefix} without the mark of who chose it"));
+        };
+        self.gc_floor = self.gc_floor.max(meta.gc_floor);
+        match (meta.prefix_at, meta.prefix_by) {
+            (Some(at), Some(by)) => {
+                self.take_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix: meta.prefix });
             }
+            _ if meta.prefix == Default::default() => {}
+            _ => self.report(META, Some(1), format!("the prefix {} without who chose it", meta.prefix)),
         }
         Ok(())
     }
@@ -165,21 +194,6 @@ impl Salvage {
         Ok(Some((id, lineage)))
     }
 
-    fn take_edge_line(
-        &mut self,
-        line: &[u8],
-        ids: &BTreeMap<BeadId, BTreeSet<Lineage>>,
-    ) -> Result<(), String> {
-        let line: EdgeLine = parse(line)?;
-        let edge = line.edge()?;
-        let end = |id: BeadId| {
-            let bead = ids.get(&id).filter(|beads| beads.len() == 1).and_then(|beads| beads.first().cloned());
-            End { id, bead }
-        };
-        self.named_edges.push(NamedEdge { from: end(line.from), to: end(line.to), kind: line.kind, edge });
-        Ok(())
-    }
-
     /// A change counts once its bead is there, whole, from wherever.
     fn settle_patches(&mut self) {
         let mut waiting = std::mem::take(&mut self.patches);
@@ -204,6 +218,13 @@ impl Salvage {
             self.take_edge(key, edge);
         }
         for (place, key, edge) in std::mem::take(&mut self.edges) {
+            if [&key.from, &key.to]
+                .into_iter()
+                .filter_map(Endpoint::lineage)
+                .any(|end| self.is_forgotten(end))
+            {
+                continue;
+            }
             match (self.known_end(key.from), self.known_end(key.to)) {
                 (Ok(from), Ok(to)) => self.take_edge(EdgeKey { from, to, kind: key.kind }, edge),
                 (Err(id), _) | (_, Err(id)) => {
@@ -211,6 +232,32 @@ impl Salvage {
                 }
             }
         }
+    }
+
+    fn settle_conflicts(&mut self) {
+        for (number, end, line) in std::mem::take(&mut self.named_conflicts) {
+            let bead = match self.bind(end) {
+                Endpoint::Bead(lineage) => Ok(lineage),
+                Endpoint::Bare(id) => Err(format!("no bead {id}")),
+            };
+            match bead.and_then(|bead| line.conflict(bead)) {
+                Ok(conflict) => self.state.join_conflict(&conflict),
+                Err(reason) => self.report(CONFLICTS, Some(number), reason),
+            }
+        }
+        for (place, conflict) in std::mem::take(&mut self.conflicts) {
+            if self.state.bead(&conflict.bead).is_some() {
+                self.state.join_conflict(&conflict);
+            } else if !self.is_forgotten(&conflict.bead) {
+                let id = conflict.bead.birth_id();
+                self.report(&place, None, format!("a conflict of {id}, whose birth cannot be read"));
+            }
+        }
+    }
+
+    /// Not here, because garbage collection took it.
+    fn is_forgotten(&self, lineage: &Lineage) -> bool {
+        self.state.bead(lineage).is_none() && lineage.at() < self.state.gc_floor()
     }
 
     fn take_edge(&mut self, key: EdgeKey, edge: Edge) {
@@ -245,7 +292,7 @@ fn read_bead(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
     // Out of order they are still the same notes.
     body.notes.sort_by(|a, b| a.order().cmp(&b.order()));
     body.notes.dedup_by(|a, b| a.order() == b.order());
-    bead_from_body(id, body)
+    bead_from_body(id, body).map(|(lineage, bead, _)| (lineage, bead))
 }
 
 /// The lines that are not empty, with their numbers; the last may lack its end.
@@ -266,7 +313,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::op::{Create, DepAdd};
-    use crate::{Catalog, Clock, Context, Op, Snapshot, Stamp};
+    use crate::{Catalog, Clock, Context, Op, Snapshot};
 
     /// Three beads, the second waiting for the first and the third deleted.
     fn sample() -> State {
@@ -295,7 +342,7 @@ mod tests {
     }
 
     fn files(snapshot: &Snapshot) -> Vec<(String, Vec<u8>)> {
-        snapshot.files().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).into()
+        snapshot.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect()
     }
 
     fn salvage(snapshot: &Snapshot) -> (State, Vec<Unreadable>) {

@@ -4,22 +4,43 @@ pub const STATE: &str = "state.jsonl";
 pub const TOMBSTONES: &str = "tombstones.jsonl";
 pub const DEPS: &str = "deps.jsonl";
 pub const META: &str = "meta.json";
+/// Only there when it is not empty.
+pub const CONFLICTS: &str = "conflicts.jsonl";
+
+use sha2::{Digest, Sha256};
+
+use crate::canonical::hex;
 
 /// The highest format this program reads and the one it writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Four files that describe one state, and nothing else.
+/// The files that describe one state, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub state: Vec<u8>,
     pub tombstones: Vec<u8>,
     pub deps: Vec<u8>,
     pub meta: Vec<u8>,
+    pub conflicts: Vec<u8>,
 }
 
 impl Snapshot {
     /// The files with their names, in the order of a git tree.
-    pub fn files(&self) -> [(&'static str, &[u8]); 4] {
-        [(DEPS, &self.deps), (META, &self.meta), (STATE, &self.state), (TOMBSTONES, &self.tombstones)]
+    pub fn files(&self) -> Vec<(&'static str, &[u8])> {
+        let conflicts = (!self.conflicts.is_empty()).then_some((CONFLICTS, self.conflicts.as_slice()));
+        let always: [(&'static str, &[u8]); 4] =
+            [(DEPS, &self.deps), (META, &self.meta), (STATE, &self.state), (TOMBSTONES, &self.tombstones)];
+        conflicts.into_iter().chain(always).collect()
+    }
+
+    /// The files that `meta.json` has checksums of.
+    pub(crate) fn summed_files(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        self.files().into_iter().filter(|(name, _)| *name != META)
+    }
+
+    /// A fingerprint that two replicas can compare: equal state, equal fingerprint.
+    pub fn fingerprint(&self) -> String {
+        // The other files are in it through their checksums.
+        hex(&Sha256::digest(&self.meta))
     }
 }

@@ -3,23 +3,44 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Bead, Edge, EdgeKey, Lineage, Names, PrefixRegister};
+use crate::{Bead, Conflict, ConflictId, Edge, EdgeKey, Lineage, Names, PrefixRegister, Stamp};
 
 /// Beads are shared, so that a reader's snapshot of a state is cheap.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct State {
     pub(crate) beads: BTreeMap<Lineage, Arc<Bead>>,
     pub(crate) edges: BTreeMap<EdgeKey, Edge>,
     pub(crate) prefix: PrefixRegister,
+    pub(crate) conflicts: BTreeMap<ConflictId, Conflict>,
+    /// Deletions before this may be forgotten; see [`State::collect_garbage`].
+    pub(crate) gc_floor: Stamp,
     pub(crate) names: Names,
     /// Edges with an end that no bead holds; almost always none.
     pub(crate) bare_edges: BTreeSet<EdgeKey>,
 }
 
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            beads: BTreeMap::new(),
+            edges: BTreeMap::new(),
+            prefix: PrefixRegister::default(),
+            conflicts: BTreeMap::new(),
+            gc_floor: Stamp::ZERO,
+            names: Names::default(),
+            bare_edges: BTreeSet::new(),
+        }
+    }
+}
+
 /// Names and bare edges follow from the rest.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        self.beads == other.beads && self.edges == other.edges && self.prefix == other.prefix
+        self.beads == other.beads
+            && self.edges == other.edges
+            && self.prefix == other.prefix
+            && self.conflicts == other.conflicts
+            && self.gc_floor == other.gc_floor
     }
 }
 
@@ -44,12 +65,20 @@ impl State {
         &self.prefix
     }
 
+    pub fn conflicts(&self) -> &BTreeMap<ConflictId, Conflict> {
+        &self.conflicts
+    }
+
+    pub fn gc_floor(&self) -> Stamp {
+        self.gc_floor
+    }
+
     pub fn names(&self) -> &Names {
         &self.names
     }
 
     /// Every stamp in the state, for a clock that wants to follow.
-    pub fn stamps(&self) -> impl Iterator<Item = crate::Stamp> + '_ {
+    pub fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let beads = self.beads.iter().flat_map(|(lineage, bead)| bead.stamps().chain([lineage.at()]));
         let edges = self.edges.values().map(|edge| edge.changed.at());
         beads.chain(edges).chain(self.prefix.mark.iter().map(crate::Mark::at))

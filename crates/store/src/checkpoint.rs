@@ -14,6 +14,8 @@ pub struct Checkpoint {
     pub(crate) state: State,
     pub(crate) base: Option<CommitId>,
     pub(crate) keep_segment: u64,
+    /// `state` holds more than memory does.
+    pub(crate) merged: bool,
 }
 
 /// A checkpoint that is on the ref.
@@ -26,36 +28,55 @@ pub struct Saved {
 }
 
 impl Checkpoint {
-    /// Commits the state and moves the ref, joining with whatever else appeared there. No commit is made when the ref
-    /// holds exactly this state already.
+    /// Commits the state and moves the ref, joining with whatever else appeared there.
     pub fn save(mut self, repository: &impl Repository) -> Result<Saved> {
-        let mut merged = false;
+        let commit = self.save_local(repository)?;
+        Ok(self.into_saved(commit))
+    }
+
+    pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
+        Saved { commit, merged: self.merged.then_some(self.state), keep_segment: self.keep_segment }
+    }
+
+    /// The commit that holds the state. None is made when the ref, or a remote's ref that a clone brought along, holds
+    /// exactly this state already.
+    pub(crate) fn save_local(&mut self, repository: &impl Repository) -> Result<CommitId> {
         for _ in 0..MAX_ROUNDS {
             let tip = repository.tip()?;
             if tip != self.base
                 && let Some(tip) = &tip
             {
                 self.state.join(&repository.snapshot(tip)?.decode()?.state);
-                merged = true;
+                self.merged = true;
             }
             let snapshot = self.state.encode();
-            let done = |commit, state| Saved {
-                commit,
-                merged: merged.then_some(state),
-                keep_segment: self.keep_segment,
-            };
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
             {
-                return Ok(done(tip.clone(), self.state));
+                self.base = Some(tip.clone());
+                return Ok(tip.clone());
             }
-            let parents: Vec<_> = tip.iter().cloned().collect();
-            let commit = repository.write(&snapshot, &parents, "beads")?;
+            let mut parents: Vec<CommitId> = tip.iter().cloned().collect();
+            let mut ready_made = None;
+            if tip.is_none() {
+                parents = repository.tracked()?;
+                for tracked in &parents {
+                    if ready_made.is_none() && repository.holds(tracked, &snapshot)? {
+                        ready_made = Some(tracked.clone());
+                    }
+                }
+            }
+            let commit = match ready_made {
+                Some(commit) => commit,
+                None => repository.write(&snapshot, &parents, "beads")?,
+            };
             if repository.swing(tip.as_deref(), &commit)? {
+                // Read back: only what can be read again may be trimmed from the journal.
                 if !repository.holds(&commit, &snapshot)? {
                     return Err(Error::RefMoved(REF));
                 }
-                return Ok(done(commit, self.state));
+                self.base = Some(commit.clone());
+                return Ok(commit);
             }
             self.base = tip;
         }

@@ -31,6 +31,20 @@ pub enum Error {
     #[error("there is no store here: {0}")]
     NoStore(String),
 
+    #[error(
+        "the remote {remote} did not answer as it should: {reason}; nothing was lost, everything is safe here"
+    )]
+    Remote { remote: String, reason: String },
+
+    #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]
+    PushRefused { remote: String, reason: String },
+
+    #[error("the remote's commit {commit} cannot be used: {reason}; nothing was changed here")]
+    RemoteInvalid { commit: String, reason: String },
+
+    #[error("other machines were faster {0} times in a row; nothing was lost, the next sync goes on")]
+    Contention(u32),
+
     #[error("the reference {0} kept moving while it was being written; nothing was lost, try again")]
     RefMoved(&'static str),
 }
@@ -45,6 +59,10 @@ impl Error {
             Self::Git(_) => "git_error",
             Self::Busy { .. } | Self::RefMoved(_) => "busy",
             Self::NoStore(_) => "no_store",
+            Self::Remote { .. } => "network_error",
+            Self::PushRefused { .. } => "push_refused",
+            Self::RemoteInvalid { .. } => "remote_invalid",
+            Self::Contention(_) => "sync_contention",
         }
     }
 }

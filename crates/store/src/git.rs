@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use beads_core::Snapshot;
-use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
+use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use git2::{ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
@@ -126,7 +126,7 @@ impl Repository for GitRepository {
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         let tree = self.tree(commit)?;
-        let known = [STATE, TOMBSTONES, DEPS, META];
+        let known = [STATE, TOMBSTONES, DEPS, META, CONFLICTS];
         for entry in &tree {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
             if !known.contains(&name.as_str()) {
@@ -141,6 +141,10 @@ impl Repository for GitRepository {
             tombstones: self.file(commit, &tree, TOMBSTONES)?,
             deps: self.file(commit, &tree, DEPS)?,
             meta: self.file(commit, &tree, META)?,
+            conflicts: match tree.get_name(CONFLICTS) {
+                Some(_) => self.file(commit, &tree, CONFLICTS)?,
+                None => Vec::new(),
+            },
         })
     }
 
@@ -171,6 +175,27 @@ impl Repository for GitRepository {
         Ok(all)
     }
 
+    fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
+        let (ancestor, commit) = (Oid::from_str(ancestor)?, Oid::from_str(commit)?);
+        // In a shallow clone the way there may be cut off; then nothing is known, which is the same as no.
+        Ok(ancestor == commit || self.git.graph_descendant_of(commit, ancestor).unwrap_or(false))
+    }
+
+    fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>> {
+        // Unrelated or cut-off histories have none, and none is needed.
+        Ok(self.git.merge_base(Oid::from_str(one)?, Oid::from_str(other)?).ok().map(|oid| oid.to_string()))
+    }
+
+    fn tracked(&self) -> Result<Vec<CommitId>> {
+        let mut tips = Vec::new();
+        for reference in self.git.references_glob("refs/remotes/*/beads/store")? {
+            tips.extend(reference?.target().map(|oid| oid.to_string()));
+        }
+        tips.sort_unstable();
+        tips.dedup();
+        Ok(tips)
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         let to = Oid::from_str(to)?;
         let moved = match from {
@@ -192,6 +217,11 @@ impl Repository for GitRepository {
         // Read back: what cannot be read again was not written.
         Ok(self.git.refname_to_id(REF)? == to)
     }
+}
+
+/// The ref was not where it was expected, or somebody is moving it right now.
+pub(crate) fn is_lost_race(error: &git2::Error) -> bool {
+    matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }
 
 fn sync_all(directories: &[PathBuf]) -> Result<()> {

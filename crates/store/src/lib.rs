@@ -5,26 +5,37 @@
 
 pub mod disk;
 pub mod frame;
+pub mod url;
 
 mod checkpoint;
 mod error;
 mod git;
+mod git_program;
 mod journal;
 mod lock;
+mod native;
 mod record;
+mod remote;
 mod repair;
 mod replica;
 mod repository;
+mod sync;
+mod transport;
 mod wall;
 
 pub use checkpoint::{Checkpoint, Saved};
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use error::{Error, Result};
 pub use git::GitRepository;
+pub use git_program::GitProgram;
 pub use journal::{Journal, Recovered};
 pub use lock::StoreLock;
+pub use native::Native;
 pub use record::{Header, Receipt, Record};
+pub use remote::{Pushed, Remote};
 pub use repair::{Plan, examine};
 pub use replica::{Caller, Replica, Unsaved};
 pub use repository::{CommitId, REF, Repository};
+pub use sync::{Exchange, MAX_ROUNDS};
+pub use transport::{AnyRemote, Transport, default_remote};
 pub use wall::{RealWorld, World};

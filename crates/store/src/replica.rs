@@ -59,6 +59,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         let mut state = beads_core::State::default();
         if let Some(tip) = &base {
             state = repository.snapshot(tip)?.decode()?.state;
+        } else {
+            // A fresh clone has no ref of its own yet, but what it needs came along.
+            for tracked in repository.tracked()? {
+                state.join(&repository.snapshot(&tracked)?.decode()?.state);
+            }
         }
         let mut catalog = Catalog::from(state);
         let (journal, recovered) = Journal::recover(disk)?;
@@ -213,6 +218,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             state: self.catalog.state().clone(),
             base: self.base.clone(),
             keep_segment: self.journal.current_segment(),
+            merged: false,
         })
     }
 

@@ -24,6 +24,15 @@ pub trait Repository: Send {
     /// Whether a commit has exactly these files.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool>;
 
+    /// Whether the history of `commit` contains `ancestor`.
+    fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool>;
+
+    /// The last commit that both have in common, if they have any.
+    fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>>;
+
+    /// What a clone brought along or a fetch has seen: the tips of the sync ref on remotes.
+    fn tracked(&self) -> Result<Vec<CommitId>>;
+
     /// Moves the sync ref if it still points at `from`; durable when this returns `true`.
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool>;
 }

@@ -7,6 +7,7 @@ mod claim;
 mod close;
 mod completions;
 mod config;
+mod conflicts;
 mod count;
 mod create;
 mod daemon;
@@ -36,6 +37,7 @@ mod sync;
 mod unclaim;
 mod update;
 mod validate;
+mod verify;
 mod version;
 
 use std::ffi::OsString;
@@ -101,6 +103,8 @@ enum Verb {
     Where(place::Args),
     Config(config::Args),
     Sync(sync::Args),
+    Conflicts(conflicts::Args),
+    Verify(verify::Args),
     Validate(validate::Args),
     Repair(repair::Args),
     Daemon(daemon::Args),
@@ -138,6 +142,8 @@ impl Verb {
             Self::Status(args) => args.call(),
             Self::Config(args) => args.call(),
             Self::Sync(args) => args.call(),
+            Self::Conflicts(args) => args.call(),
+            Self::Verify(args) => args.call(),
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::Where(args) => return args.run(globals).map(Action::Done),

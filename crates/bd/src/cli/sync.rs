@@ -1,6 +1,9 @@
 use crate::request::Call;
 
-/// Save everything to the sync ref
+/// Bring this replica and its remote into step
+///
+/// Fetched, merged, pushed and seen, or the real error. Without a remote everything is saved to the local ref. A daemon
+/// does this by itself; run it when you want to be sure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd sync")]
 pub struct Args {}

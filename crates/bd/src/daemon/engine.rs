@@ -5,7 +5,6 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use beads_store::{GitRepository, Saved};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,9 +13,9 @@ use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
 use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply};
-use crate::service::Service;
+use crate::service::{Service, SyncResult};
 
-/// After a checkpoint that failed, the next try waits this long, and twice as long each time, up to the second.
+/// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(300);
 
@@ -39,16 +38,22 @@ pub enum Stopped {
     JournalFailed(Failure),
 }
 
-/// The checkpoint under way and when the next one is due.
+/// The sync under way and when the next one is due.
 struct Saver {
-    results: mpsc::UnboundedReceiver<Result<Saved, Failure>>,
-    send: mpsc::UnboundedSender<Result<Saved, Failure>>,
+    results: mpsc::UnboundedReceiver<Result<SyncResult, Failure>>,
+    send: mpsc::UnboundedSender<Result<SyncResult, Failure>>,
     running: bool,
     /// The first and the latest change that is not on the ref.
     first_change: Option<Instant>,
     last_change: Option<Instant>,
+    /// Not before this, because the last try failed; and how long that pause was.
     retry: Option<(Instant, Duration)>,
-    /// Who waits for the checkpoint under way, and who for the one after it.
+    /// The same for the remote alone: saving here goes on while it is away.
+    remote_retry: Option<(Instant, Duration)>,
+    last_exchange: Instant,
+    /// Where the journal stood when the sync under way began.
+    position: u64,
+    /// Who waits for the sync under way, and who for the one after it.
     waiting: Vec<Waiter>,
     next_waiting: Vec<Waiter>,
 }
@@ -65,6 +70,9 @@ impl Engine {
             first_change: None,
             last_change: None,
             retry: None,
+            remote_retry: None,
+            last_exchange: Instant::now(),
+            position: 0,
             waiting: Vec::new(),
             next_waiting: Vec::new(),
         };
@@ -101,7 +109,7 @@ impl Engine {
                     Some(job) => self.batch(job).await,
                     None => Some(Stopped::Gracefully),
                 },
-                Some(result) = self.saver.results.recv() => self.saved(result),
+                Some(result) = self.saver.results.recv() => self.synced(result),
                 () = tokio::time::sleep_until(wake.into()) => self.woke(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
@@ -159,7 +167,7 @@ impl Engine {
             Call::Sync => {
                 self.saver.next_waiting.push((reply, request.output));
                 if !self.saver.running {
-                    self.start_checkpoint();
+                    self.start_sync();
                 }
                 None
             }
@@ -199,11 +207,11 @@ impl Engine {
     /// The next moment at which something is due without anybody asking.
     fn next_wake(&self) -> Instant {
         let idle = self.last_request + self.service.config().duration("daemon.idle");
-        [Some(idle), self.checkpoint_due()].into_iter().flatten().min().unwrap_or(idle)
+        [Some(idle), self.save_due(), self.exchange_due()].into_iter().flatten().min().unwrap_or(idle)
     }
 
     /// After a little quiet, but never longer after the first change than the maximum.
-    fn checkpoint_due(&self) -> Option<Instant> {
+    fn save_due(&self) -> Option<Instant> {
         if self.saver.running {
             return None;
         }
@@ -214,10 +222,20 @@ impl Engine {
         Some(self.saver.retry.map_or(due, |(not_before, _)| due.max(not_before)))
     }
 
+    /// When to look for changes of others, or to try a remote again that failed.
+    fn exchange_due(&self) -> Option<Instant> {
+        let interval = self.service.config().duration("sync.interval");
+        if self.saver.running || !self.service.has_remote() {
+            return None;
+        }
+        let regular = (!interval.is_zero()).then(|| self.saver.last_exchange + interval);
+        self.saver.remote_retry.map(|(not_before, _)| not_before).or(regular)
+    }
+
     fn woke(&mut self) -> Option<Stopped> {
         let now = Instant::now();
-        if self.checkpoint_due().is_some_and(|due| due <= now) {
-            self.start_checkpoint();
+        if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
+            self.start_sync();
         }
         let idle = self.last_request + self.service.config().duration("daemon.idle");
         let alone = self.connections.load(Ordering::Relaxed) == 0;
@@ -231,53 +249,69 @@ impl Engine {
         None
     }
 
-    /// Sets a snapshot aside and saves it in a thread of its own, so that nobody waits for git.
-    fn start_checkpoint(&mut self) {
+    /// Sets a snapshot aside and saves and exchanges it in a thread of its own, so that nobody waits for git. While the
+    /// remote is failing, only somebody who asks for a sync makes it be tried before its time.
+    fn start_sync(&mut self) {
+        let asked = !self.saver.next_waiting.is_empty();
         self.saver.waiting.append(&mut self.saver.next_waiting);
-        let checkpoint = match self.service.replica().begin_checkpoint() {
+        self.saver.running = true;
+        let begun =
+            self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
+        let checkpoint = match begun {
             Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                let _ = self.saver.send.send(Err(error.into()));
-                self.saver.running = true;
+            Err(failure) => {
+                let _ = self.saver.send.send(Err(failure));
                 return;
             }
         };
-        self.saver.running = true;
         (self.saver.first_change, self.saver.last_change) = (None, None);
-        let (git_dir, send) = (self.service.place().git_dir.clone(), self.saver.send.clone());
+        self.saver.position = self.service.replica().position();
+        let now = Instant::now();
+        let mut plan = self.service.sync_plan();
+        plan.local_only = !asked && self.saver.remote_retry.is_some_and(|(not_before, _)| now < not_before);
+        if !plan.local_only {
+            self.saver.last_exchange = now;
+        }
+        let send = self.saver.send.clone();
         std::thread::spawn(move || {
-            let result = GitRepository::open(&git_dir).and_then(|repository| checkpoint.save(&repository));
-            let _ = send.send(result.map_err(Failure::from));
+            let _ = send.send(plan.run(checkpoint));
         });
     }
 
-    fn saved(&mut self, result: Result<Saved, Failure>) -> Option<Stopped> {
+    fn synced(&mut self, result: Result<SyncResult, Failure>) -> Option<Stopped> {
         self.saver.running = false;
-        let before = self.service.replica().base().map(str::to_owned);
-        let finished = result.and_then(|saved| Ok(self.service.replica().finish_checkpoint(saved)?));
-        let moved = self.service.replica().base().map(str::to_owned) != before;
+        let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
+        let saved = result.is_ok();
+        let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
         for (reply, output) in std::mem::take(&mut self.saver.waiting) {
-            let answer = finished.clone().map(|()| Answer::Synced { moved });
-            let _ = reply.send(render::reply(answer, &output, position));
+            let _ = reply.send(render::reply(finished.clone().map(Answer::Synced), &output, position));
         }
+        let longer = |retry: Option<(Instant, Duration)>| {
+            let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
+            Some((Instant::now() + pause, pause))
+        };
         match finished {
-            Ok(()) => self.saver.retry = None,
+            Ok(_) if exchanged => (self.saver.retry, self.saver.remote_retry) = (None, None),
+            Ok(_) => self.saver.retry = None,
+            Err(failure) if saved => {
+                self.saver.remote_retry = longer(self.saver.remote_retry);
+                eprintln!("sync failed: {}", failure.message);
+            }
             Err(failure) => {
                 self.service.replica().abandon_checkpoint();
-                let pause = self.saver.retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
-                self.saver.retry = Some((Instant::now() + pause, pause));
-                eprintln!("checkpoint failed, trying again in {} s: {}", pause.as_secs(), failure.message);
+                self.saver.retry = longer(self.saver.retry);
+                eprintln!("saving failed: {}", failure.message);
                 self.changed();
             }
         }
         if !self.saver.next_waiting.is_empty() {
-            self.start_checkpoint();
+            self.start_sync();
         }
         None
     }
 
-    /// Waits for the checkpoint under way, saves the rest, and lets go of the store.
+    /// Waits for the sync under way, saves the rest, and lets go of the store.
     pub async fn leave(mut self, stopped: Stopped) -> Result<(), Failure> {
         // Whoever still waits in the queue sees the end and asks the next daemon.
         self.queue.close();
@@ -288,7 +322,7 @@ impl Engine {
             && let Some(result) = self.saver.results.recv().await
         {
             self.saver.next_waiting.clear();
-            self.saved(result);
+            self.synced(result);
         }
         if self.service.replica().unsaved().records > 0 {
             self.service.checkpoint()?;

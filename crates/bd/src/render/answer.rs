@@ -34,7 +34,10 @@ pub enum Answer {
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
     Initialised { prefix: Prefix, git_dir: PathBuf },
-    Synced { moved: bool },
+    Synced(SyncAnswer),
+    Verified(VerifyAnswer),
+    Conflicts(Vec<ConflictAnswer>),
+    Conflict(Box<ConflictAnswer>),
     Setting { key: String, value: String },
     Settings(BTreeMap<String, String>),
 }
@@ -180,6 +183,74 @@ pub struct StatusAnswer {
     pub oldest_unsaved_ms: Option<u64>,
     pub position: u64,
     pub git_dir: PathBuf,
+    pub sync: SyncStatus,
+}
+
+/// How far this replica is with its remote.
+#[derive(Debug, Serialize)]
+pub struct SyncStatus {
+    pub remote: Option<String>,
+    /// Mutations that the remote does not have yet.
+    pub unsynced: u64,
+    /// How long the oldest of them has been waiting.
+    pub oldest_unsynced_ms: Option<u64>,
+    pub last_success: Option<String>,
+    pub last_error: Option<SyncErrorStatus>,
+    pub conflicts: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SyncErrorStatus {
+    pub code: String,
+    pub message: String,
+    pub since: String,
+    pub age_ms: u64,
+    pub attempts: u64,
+}
+
+/// What a sync did.
+#[derive(Debug, Clone, Serialize)]
+pub struct SyncAnswer {
+    /// Absent when there is no remote: then the local ref was saved, and that is all.
+    pub remote: Option<String>,
+    pub commit: Option<String>,
+    /// Their changes came here.
+    pub pulled: bool,
+    /// Our changes went there.
+    pub pushed: bool,
+    pub rounds: u32,
+    pub conflicts: usize,
+}
+
+/// A fingerprint of the state; equal on two replicas that hold the same.
+#[derive(Debug, Serialize)]
+pub struct VerifyAnswer {
+    pub fingerprint: String,
+    pub commit: Option<String>,
+    pub beads: usize,
+    pub deleted: usize,
+    pub conflicts: usize,
+}
+
+/// A conflict, or an id that a bead lost to an older one.
+#[derive(Debug, Serialize)]
+pub struct ConflictAnswer {
+    pub id: String,
+    pub kind: &'static str,
+    pub bead: BeadId,
+    pub title: Option<Title>,
+    pub field: Option<&'static str>,
+    /// The value that lost, as plain JSON.
+    pub value: serde_json::Value,
+    /// The value that stands now.
+    pub current: serde_json::Value,
+    pub at: Stamp,
+    pub by: Actor,
+    pub won_at: Option<Stamp>,
+    pub won_by: Option<Actor>,
+    pub dismissed: bool,
+    /// For a remapped id: what the bead was born as.
+    pub born: Option<BeadId>,
 }
 
 /// What `repair` did, or would do.

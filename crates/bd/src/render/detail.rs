@@ -5,7 +5,8 @@ use std::fmt::Write;
 use beads_core::{BeadView, LinkView, Timestamp};
 
 use super::answer::NoteAnswer;
-use super::style::{Style, escape, escape_lines};
+use super::style::Style;
+use crate::escape::{escape, escape_lines};
 
 pub fn bead(out: &mut String, view: &BeadView, style: Style) {
     let _ = writeln!(out, "{}  {}", style.id(view.id.as_str()), style.bold(&escape(view.title.as_str())));

@@ -7,8 +7,8 @@ mod style;
 mod text;
 
 pub use answer::{
-    Answer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer, StatusAnswer,
-    TreeNode, UnreadableAnswer,
+    Answer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer,
+    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, UnreadableAnswer, VerifyAnswer,
 };
 pub use style::Style;
 
@@ -70,7 +70,7 @@ fn fail(reply: &mut Reply, failure: Failure, format: Format) {
 
 /// Messages quote what people typed; a terminal must not obey it.
 fn escape_line(line: &str) -> String {
-    let mut escaped = style::escape(line.trim_end_matches('\n')).into_owned();
+    let mut escaped = crate::escape::escape(line.trim_end_matches('\n')).into_owned();
     escaped.push('\n');
     escaped
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use beads_core::BeadView;
 
 use super::answer::{EpicAnswer, LinkedBead, TreeNode};
-use super::style::{Style, escape};
+use super::style::Style;
+use crate::escape::escape;
 
 pub fn beads(out: &mut String, views: &[BeadView], style: Style) {
     let id_width = views.iter().map(|view| view.id.as_str().len()).max().unwrap_or(0);

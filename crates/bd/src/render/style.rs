@@ -1,7 +1,4 @@
-//! Colour, width and safety of text on a terminal.
-
-use std::borrow::Cow;
-use std::fmt::Write;
+//! Colour and width of text on a terminal.
 
 use beads_core::{Priority, Status};
 use owo_colors::{AnsiColors, OwoColorize};
@@ -84,50 +81,9 @@ impl Style {
     }
 }
 
-/// Text from a bead, safe to print: control bytes, bidirectional overrides and other invisible characters are shown
-/// instead of obeyed. Line breaks and tabs stay only where the caller prints several lines.
-pub fn escape(text: &str) -> Cow<'_, str> {
-    escape_except(text, &[])
-}
-
-/// The same for text that runs over several lines.
-pub fn escape_lines(text: &str) -> Cow<'_, str> {
-    escape_except(text, &['\n', '\t'])
-}
-
-fn escape_except<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
-    let harmful = |c: char| !kept.contains(&c) && (c.is_control() || is_invisible(c));
-    if !text.contains(harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if harmful(c) {
-            let _ = write!(escaped, "{}", c.escape_unicode());
-        } else {
-            escaped.push(c);
-        }
-    }
-    Cow::Owned(escaped)
-}
-
-/// Characters that change how others are read without being seen.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_that_a_terminal_would_obey_gets_through() {
-        assert_eq!(escape("plain ä 漢"), "plain ä 漢");
-        assert_eq!(escape("a\x1b[31mred"), "a\\u{1b}[31mred");
-        assert_eq!(escape("\u{202e}evil\u{9b}x"), "\\u{202e}evil\\u{9b}x");
-        assert_eq!(escape("two\nlines"), "two\\u{a}lines");
-        assert_eq!(escape_lines("two\nlines\r"), "two\nlines\\u{d}");
-    }
 
     #[test]
     fn long_titles_are_cut_on_terminals_only() {

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
 
-use super::answer::{Answer, Done, RepairAnswer, StatusAnswer};
-use super::style::{Style, escape};
+use super::answer::{Answer, ConflictAnswer, Done, RepairAnswer, StatusAnswer, SyncAnswer};
+use super::style::Style;
 use super::{detail, rows};
+use crate::escape::escape;
 use crate::request::Output;
 
 pub fn render(answer: &Answer, output: &Output) -> String {
@@ -66,12 +67,12 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
             }
         }
-        // Contract 1: `sync` is silent when piped.
-        Answer::Synced { moved } => {
-            if !style.is_piped() && !output.quiet {
-                out.push_str(if *moved { "Saved to the ref\n" } else { "Nothing new\n" });
-            }
+        Answer::Synced(synced) => self::synced(&mut out, synced, output, style),
+        Answer::Verified(verified) => {
+            let _ = writeln!(out, "{}", verified.fingerprint);
         }
+        Answer::Conflicts(conflicts) => conflicts.iter().for_each(|one| conflict(&mut out, one, style)),
+        Answer::Conflict(one) => conflict(&mut out, one, style),
         Answer::Setting { key, value } => {
             let _ = if output.verbose { writeln!(out, "{key} = {value}") } else { writeln!(out, "{value}") };
         }
@@ -128,8 +129,63 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
     }
+    let sync = &status.sync;
+    if let Some(remote) = &sync.remote {
+        let last = sync.last_success.as_deref().unwrap_or("never");
+        let _ = writeln!(out, "{:<12} {:>6}\nlast synced with {remote}: {last}", "unsynced", sync.unsynced);
+        if let Some(age) = sync.oldest_unsynced_ms.filter(|_| sync.unsynced > 0) {
+            let _ = writeln!(out, "oldest unsynced change: {} s ago", age / 1000);
+        }
+    }
+    if let Some(error) = &sync.last_error {
+        let _ = writeln!(out, "failing for {} s: {}", error.age_ms / 1000, escape(&error.message));
+    }
+    if sync.conflicts > 0 {
+        let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
+    }
     let commit = status.commit.as_deref().map_or("(no commit yet)", |commit| &commit[..commit.len().min(12)]);
     let _ = writeln!(out, "{} at {commit} in {}", status.reference, status.git_dir.display());
+}
+
+/// Contract 1: `sync` is silent when piped.
+fn synced(out: &mut String, synced: &SyncAnswer, output: &Output, style: Style) {
+    if style.is_piped() || output.quiet {
+        return;
+    }
+    let what = match (&synced.remote, synced.pulled, synced.pushed) {
+        (None, ..) => "Saved; there is no remote".to_owned(),
+        (Some(remote), true, true) => format!("Merged with {remote} and pushed"),
+        (Some(remote), true, false) => format!("Pulled from {remote}"),
+        (Some(remote), false, true) => format!("Pushed to {remote}"),
+        (Some(remote), false, false) => format!("In step with {remote}"),
+    };
+    let _ = writeln!(out, "{what}");
+    if synced.conflicts > 0 {
+        let _ = writeln!(out, "{} concurrent writes were kept: bd conflicts list", synced.conflicts);
+    }
+}
+
+fn conflict(out: &mut String, one: &ConflictAnswer, style: Style) {
+    let id = style.id(one.bead.as_str());
+    if let Some(born) = &one.born {
+        let _ = writeln!(
+            out,
+            "{id}  was made as {born} by {}, which an older bead holds",
+            escape(one.by.as_str())
+        );
+        return;
+    }
+    let value = |value: &serde_json::Value| style.fit(&escape(&value.to_string()), 24);
+    let _ = writeln!(
+        out,
+        "{}  {id} {}\n  lost  {} ({})\n  won   {} ({})",
+        one.id,
+        one.field.unwrap_or_default(),
+        value(&one.value),
+        escape(one.by.as_str()),
+        value(&one.current),
+        one.won_by.as_ref().map(|by| escape(by.as_str()).into_owned()).unwrap_or_default(),
+    );
 }
 
 fn findings(out: &mut String, findings: &[Finding], style: Style) {

@@ -1,12 +1,15 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
+mod conflicts;
 mod mutate;
 mod query;
 mod repair;
 mod status;
+mod sync;
 mod validate;
 
 pub use repair::repair;
+pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
 use std::time::Duration;
@@ -30,6 +33,7 @@ pub struct Service {
     replica: Replica<RealDisk, RealWorld>,
     repository: GitRepository,
     config: Config,
+    sync_state: SyncState,
     _lock: StoreLock,
 }
 
@@ -42,7 +46,8 @@ impl Service {
         };
         let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
         let config = Config::load(&place.store_dir())?;
-        Ok(Self { place: place.clone(), replica, repository, config, _lock: lock })
+        let sync_state = SyncState::load(&place.store_dir());
+        Ok(Self { place: place.clone(), replica, repository, config, sync_state, _lock: lock })
     }
 
     pub fn config(&self) -> &Config {
@@ -78,7 +83,10 @@ impl Service {
             Call::Mutate(mutate) => self.mutate(request, mutate),
             Call::Query(query) => self.query(query),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
-            Call::Sync => self.checkpoint().map(|moved| Answer::Synced { moved }),
+            Call::Sync => self.sync(),
+            Call::Verify => Ok(self.verify()),
+            Call::ConflictList { all } => Ok(self.conflicts(*all)),
+            Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
             Call::ConfigGet { key } => self.config_get(key),

@@ -84,6 +84,9 @@ fn verb(op: &Op) -> &'static str {
         Op::DepAdd(_) => "added",
         Op::DepRemove(_) => "removed",
         Op::SetPrefix(_) => "set",
+        Op::ConflictDismiss(_) => "dismissed",
+        Op::ConflictRestore(_) => "restored",
+        Op::CollectGarbage(_) => "collected",
     }
 }
 
@@ -102,6 +105,9 @@ fn subject(op: &Op) -> String {
         Op::DepAdd(op) => op.from.clone(),
         Op::DepRemove(op) => op.from.clone(),
         Op::SetPrefix(op) => op.prefix.to_string(),
+        Op::ConflictDismiss(op) => op.id.to_string(),
+        Op::ConflictRestore(op) => op.id.to_string(),
+        Op::CollectGarbage(_) => "garbage".to_owned(),
     }
 }
 

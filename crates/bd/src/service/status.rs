@@ -1,8 +1,9 @@
+use beads_core::Timestamp;
 use beads_store::{REF, Repository};
 
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, StatusAnswer};
+use crate::render::{Answer, StatusAnswer, SyncErrorStatus, SyncStatus};
 
 impl Service {
     pub(super) fn status(&self) -> Result<Answer, Failure> {
@@ -17,6 +18,38 @@ impl Service {
             oldest_unsaved_ms: unsaved.oldest_ms.map(|oldest| now_ms.saturating_sub(oldest)),
             position: self.replica.position(),
             git_dir: self.place.git_dir.clone(),
+            sync: self.sync_status(now_ms),
         })))
+    }
+
+    fn sync_status(&self, now_ms: u64) -> SyncStatus {
+        let state = &self.sync_state;
+        let shown = |ms: u64| Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default();
+        let unsynced = self.replica.position().saturating_sub(state.pushed_position);
+        // Before the first failure nobody noted when the wait began; the journal knows.
+        let waiting_since = state.first_unpushed_ms.or(self.replica.unsaved().oldest_ms);
+        SyncStatus {
+            remote: state.remote.clone(),
+            unsynced,
+            oldest_unsynced_ms: waiting_since
+                .filter(|_| unsynced > 0)
+                .map(|since| now_ms.saturating_sub(since)),
+            last_success: state.last_success_ms.map(shown),
+            last_error: state.last_error.as_ref().map(|error| SyncErrorStatus {
+                code: error.code.clone(),
+                message: error.message.clone(),
+                since: shown(error.since_ms),
+                age_ms: now_ms.saturating_sub(error.since_ms),
+                attempts: error.attempts,
+            }),
+            conflicts: self
+                .replica
+                .catalog()
+                .state()
+                .conflicts()
+                .values()
+                .filter(|c| c.dismissed.is_none())
+                .count(),
+        }
     }
 }

@@ -3,15 +3,24 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::canonical::to_canonical;
+use crate::limits::MAX_METADATA_DEPTH;
 use crate::{Error, Result};
 
 /// A JSON object for whatever other tools want to keep with a bead. The only place in the files where numbers
 /// may have fractions: they are foreign data and must come back as they went in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Map<String, Value>")]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct Metadata(Arc<Map<String, Value>>);
 
-/// `serde_json` numbers come from parsed text, so none of them is NaN and equality is an equivalence.
+/// Equal when the files could not tell them apart. As numbers `0.0` and `-0.0` are equal, as bytes they are not, and
+/// a join that took them for one value would depend on its order.
+impl PartialEq for Metadata {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || to_canonical(&self.0) == to_canonical(&other.0)
+    }
+}
+
 impl Eq for Metadata {}
 
 impl Metadata {
@@ -29,10 +38,24 @@ impl Metadata {
 }
 
 /// Null values say nothing and are dropped, as everywhere in the files.
-impl From<Map<String, Value>> for Metadata {
-    fn from(mut map: Map<String, Value>) -> Self {
+impl TryFrom<Map<String, Value>> for Metadata {
+    type Error = Error;
+
+    fn try_from(mut map: Map<String, Value>) -> Result<Self> {
         map.retain(|_, value| !value.is_null());
-        Self(Arc::new(map))
+        if map.values().any(|value| !is_within(value, MAX_METADATA_DEPTH)) {
+            let reason = format!("it is nested deeper than {MAX_METADATA_DEPTH} levels");
+            return Err(Error::invalid("metadata", reason));
+        }
+        Ok(Self(Arc::new(map)))
+    }
+}
+
+fn is_within(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(values) => depth > 0 && values.iter().all(|value| is_within(value, depth - 1)),
+        Value::Object(map) => depth > 0 && map.values().all(|value| is_within(value, depth - 1)),
+        _ => true,
     }
 }
 
@@ -41,7 +64,7 @@ impl std::str::FromStr for Metadata {
 
     fn from_str(text: &str) -> Result<Self> {
         match serde_json::from_str(text) {
-            Ok(Value::Object(map)) => Ok(map.into()),
+            Ok(Value::Object(map)) => map.try_into(),
             Ok(_) => Err(Error::invalid("metadata", "it is not a JSON object")),
             Err(error) => Err(Error::invalid("metadata", format!("it is not JSON: {error}"))),
         }

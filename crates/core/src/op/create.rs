@@ -128,7 +128,7 @@ impl Create {
             .collect();
         let patch = self.birth(&lineage, context)?;
         let beads = BTreeMap::from([(lineage.clone(), patch)]);
-        Ok(Applied::bead(&lineage, Delta { beads, edges, prefix: None }))
+        Ok(Applied::bead(&lineage, Delta { beads, edges, ..Delta::default() }))
     }
 
     fn birth(&self, lineage: &Lineage, context: &Context<'_>) -> Result<Patch> {

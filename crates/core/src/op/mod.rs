@@ -4,6 +4,9 @@
 mod change;
 mod claim;
 mod close;
+mod collect_garbage;
+mod conflict_dismiss;
+mod conflict_restore;
 mod create;
 mod delete;
 mod dep_add;
@@ -19,6 +22,9 @@ mod update;
 pub use change::Change;
 pub use claim::ClaimBead;
 pub use close::Close;
+pub use collect_garbage::CollectGarbage;
+pub use conflict_dismiss::ConflictDismiss;
+pub use conflict_restore::ConflictRestore;
 pub use create::{Create, Dep};
 pub use delete::Delete;
 pub use dep_add::DepAdd;
@@ -51,6 +57,9 @@ pub enum Op {
     DepAdd(DepAdd),
     DepRemove(DepRemove),
     SetPrefix(SetPrefix),
+    ConflictDismiss(ConflictDismiss),
+    ConflictRestore(ConflictRestore),
+    CollectGarbage(CollectGarbage),
 }
 
 /// What an operation decided: the delta to keep, and what to show for it.
@@ -86,6 +95,9 @@ impl Op {
             Self::DepAdd(op) => op.apply(catalog, context),
             Self::DepRemove(op) => op.apply(catalog, context),
             Self::SetPrefix(op) => op.apply(catalog, context),
+            Self::ConflictDismiss(op) => op.apply(catalog, context),
+            Self::ConflictRestore(op) => op.apply(catalog, context),
+            Self::CollectGarbage(op) => op.apply(catalog, context),
         }?;
         crate::size::check(catalog, &applied.delta)?;
         Ok(applied)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
-use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
+use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Salvage, State};
 use git2::{ObjectType, Oid};
 
@@ -164,7 +164,7 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
     let (mut files, mut whole) = (Vec::new(), true);
     for entry in &tree {
         let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-        if ![STATE, TOMBSTONES, DEPS, META].contains(&name.as_str()) {
+        if ![STATE, TOMBSTONES, DEPS, META, CONFLICTS].contains(&name.as_str()) {
             salvage.report(&place(&name), None, "not part of the format");
             continue;
         }

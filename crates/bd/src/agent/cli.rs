@@ -1,0 +1,239 @@
+//! The command line of `bb`: turns arguments into calls and results into text. Decides nothing.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+use serde::Serialize;
+
+use super::envelope::Envelope;
+use super::error::{Code, Error, Reason, Result};
+use super::store::Store;
+use super::{
+    ack, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
+};
+use crate::escape::escape;
+
+/// Coordination for agents that share a repository
+#[derive(Debug, Parser)]
+#[command(name = "bb", version, max_term_width = 100)]
+struct Bb {
+    /// Answer as JSON: {ok, command, data, error}
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    area: Area,
+}
+
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+enum Area {
+    /// Identity, mail and reservations
+    ///
+    /// Environment: BB_AGENT (who calls), BB_AGENT_ROOT (where the store is, instead of .beadboard/agent in the main
+    /// work tree). Exit codes: 0 ok, 1 refused or failed, 2 wrong command line or invalid input; guard has its own.
+    #[command(subcommand)]
+    Agent(Verb),
+}
+
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+enum Verb {
+    /// Register an agent, or update its display name and role
+    Register(register::Register),
+    /// List the registered agents, with how recently each was heard of
+    List(list::List),
+    /// Show one agent
+    Show(show::Show),
+    /// Say that an agent is alive
+    Heartbeat(heartbeat::Heartbeat),
+    /// Send a message about a bead
+    Send(send::Send),
+    /// List the messages to an agent, newest first
+    Inbox(inbox::Inbox),
+    /// Mark a message as read
+    Read(ReadArgs),
+    /// Acknowledge a message; the first time counts
+    Ack(ack::Ack),
+    /// Reserve paths for an agent
+    Reserve(reserve::Reserve),
+    /// Give a reserved scope back
+    Release(release::Release),
+    /// Show active reservations and messages that wait for an acknowledgement
+    Status(status::Status),
+    /// May this agent edit these paths?
+    Guard(guard::Guard),
+}
+
+/// Mark a message as read
+#[derive(Debug, clap::Args)]
+struct ReadArgs {
+    #[command(flatten)]
+    input: read::Read,
+    /// Also print who sent it, the subject and the text
+    #[arg(long)]
+    body: bool,
+}
+
+const VERBS: [&str; 12] = [
+    "register",
+    "list",
+    "show",
+    "heartbeat",
+    "send",
+    "inbox",
+    "read",
+    "ack",
+    "reserve",
+    "release",
+    "status",
+    "guard",
+];
+
+/// Runs one command and returns its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match Bb::try_parse_from(&args) {
+        Ok(Bb { json, area: Area::Agent(verb) }) => Answer { out, err, json, command: "" }.run(&verb),
+        Err(wrong) if !wrong.use_stderr() => {
+            drop(write!(out, "{wrong}"));
+            0
+        }
+        Err(wrong) => {
+            let words = args.iter().skip(1).map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
+            let words: Vec<&str> = words.collect();
+            let verb = words.iter().skip_while(|word| **word != "agent").find(|word| VERBS.contains(word));
+            let command = verb.map_or_else(|| "agent".to_owned(), |verb| format!("agent {verb}"));
+            let mut answer = Answer { out, err, json: words.contains(&"--json"), command: &command };
+            answer.usage(&wrong)
+        }
+    }
+}
+
+struct Answer<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    json: bool,
+    command: &'a str,
+}
+
+impl Answer<'_> {
+    fn run(mut self, verb: &Verb) -> u8 {
+        match verb {
+            Verb::Register(input) => {
+                self.give("agent register", input, register::register, print::registered)
+            }
+            Verb::List(input) => self.give("agent list", input, list::list, |agents| print::agents(agents)),
+            Verb::Show(input) => self.give("agent show", input, show::show, print::agent),
+            Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, print::seen),
+            Verb::Send(input) => self.give("agent send", input, send::send, print::sent),
+            Verb::Inbox(input) => self.give("agent inbox", input, inbox::inbox, |mail| print::inbox(mail)),
+            Verb::Read(ReadArgs { input, body }) => {
+                self.give("agent read", input, read::read, if *body { print::read_body } else { print::read })
+            }
+            Verb::Ack(input) => self.give("agent ack", input, ack::ack, print::acked),
+            Verb::Reserve(input) => self.give("agent reserve", input, reserve::reserve, print::reserved),
+            Verb::Release(input) => self.give("agent release", input, release::release, print::released),
+            Verb::Status(input) => self.give("agent status", input, status::status, print::status),
+            Verb::Guard(input) => self.guard(input),
+        }
+    }
+
+    /// Calls a verb and prints what it says.
+    fn give<I, T: Serialize>(
+        &mut self,
+        command: &str,
+        input: &I,
+        verb: impl Fn(&Store, &I) -> Result<T>,
+        text: impl Fn(&T) -> String,
+    ) -> u8 {
+        match Store::from_env().and_then(|store| verb(&store, input)) {
+            Ok(data) => self.success(command, &data, &text(&data)),
+            Err(failed) => self.failure(command, &failed, failed.code.exit()),
+        }
+    }
+
+    fn guard(&mut self, input: &guard::Guard) -> u8 {
+        let command = "agent guard";
+        // Not even where the store is may be known.
+        let judged = match Store::from_env() {
+            Ok(store) => guard::guard(&store, input),
+            Err(failed) if input.hook => Ok(guard::unknown(input, failed)),
+            Err(failed) => Err(failed),
+        };
+        match judged {
+            Ok(verdict) => {
+                if let Some(why) = &verdict.warning {
+                    let (code, message) = (why.code.as_str(), escape(&why.message));
+                    drop(writeln!(self.err, "Warning: [{code}] {message} Not checked; allowed."));
+                }
+                self.success(command, &verdict, &print::verdict(&verdict))
+            }
+            Err(failed) => {
+                let exit = match failed.code {
+                    Code::ReservationConflict if input.hook => guard::EXIT_HOOK_DENY,
+                    Code::IoReadFailed | Code::IoWriteFailed => guard::EXIT_UNKNOWN,
+                    code => code.exit(),
+                };
+                self.failure(command, &failed, exit)
+            }
+        }
+    }
+
+    // What is done is done: a reader that went away is no reason to report a failure.
+
+    fn success(&mut self, command: &str, data: &impl Serialize, text: &str) -> u8 {
+        if self.json {
+            return self.envelope(&Envelope::new(command, Ok(data)), 0);
+        }
+        drop(self.out.write_all(text.as_bytes()));
+        0
+    }
+
+    fn failure(&mut self, command: &str, failed: &Error, exit: u8) -> u8 {
+        drop(writeln!(self.err, "Error: [{}] {}", failed.code.as_str(), escape(&failed.message)));
+        if self.json {
+            return self.envelope(&Envelope::<()>::new(command, Err(failed)), exit);
+        }
+        exit
+    }
+
+    fn envelope(&mut self, envelope: &Envelope<'_, impl Serialize>, exit: u8) -> u8 {
+        match envelope.to_text() {
+            Ok(text) => drop(self.out.write_all(text.as_bytes())),
+            Err(why) => {
+                drop(writeln!(self.err, "Error: [{}] {why}", Code::IoWriteFailed.as_str()));
+                return 1;
+            }
+        }
+        exit
+    }
+
+    /// A command line that clap refused.
+    fn usage(&mut self, wrong: &clap::Error) -> u8 {
+        let text = wrong.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let (what, help) = match wrong.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+                ("Say which command, for example: bb agent list --json", text)
+            }
+            _ => text.split_once("\n\n").unwrap_or((text, "")),
+        };
+        let message = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let failed = Error::invalid(reason(wrong), message);
+        let exit = self.failure(self.command, &failed, failed.code.exit());
+        if !self.json && !help.is_empty() {
+            drop(write!(self.err, "\n{help}"));
+        }
+        exit
+    }
+}
+
+fn reason(wrong: &clap::Error) -> Reason {
+    match wrong.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(arg)) if arg.starts_with("--limit") => Reason::InvalidLimit,
+        Some(ContextValue::String(arg)) if arg.starts_with("--ttl") => Reason::InvalidTtl,
+        _ => Reason::Usage,
+    }
+}

@@ -1,0 +1,30 @@
+//! The one shape of every `--json` answer (contract §4).
+
+use serde::Serialize;
+
+use super::error::Error;
+
+/// `{ok, command, data, error}`.
+#[derive(Debug, Serialize)]
+pub struct Envelope<'a, T> {
+    ok: bool,
+    command: &'a str,
+    data: Option<T>,
+    error: Option<&'a Error>,
+}
+
+impl<'a, T: Serialize> Envelope<'a, T> {
+    pub fn new(command: &'a str, outcome: Result<T, &'a Error>) -> Envelope<'a, T> {
+        let ok = outcome.is_ok();
+        let (data, error) = match outcome {
+            Ok(data) => (Some(data), None),
+            Err(error) => (None, Some(error)),
+        };
+        Envelope { ok, command, data, error }
+    }
+
+    /// Pretty, two spaces, one line feed at the end.
+    pub fn to_text(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+}

@@ -1,0 +1,159 @@
+//! What can go wrong, in one table: the codes of the contract (§9) and their exit codes, the finer reasons.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The registry of the contract. No other code leaves `bb`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    InvalidArgs,
+    AgentNotFound,
+    DuplicateAgentId,
+    UnknownSender,
+    UnknownRecipient,
+    MissingBeadId,
+    InvalidCategory,
+    MessageNotFound,
+    AckForbidden,
+    ReservationConflict,
+    ReservationStaleFound,
+    ReservationNotFound,
+    ReleaseForbidden,
+    IoWriteFailed,
+    IoReadFailed,
+}
+
+impl Code {
+    /// As printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::InvalidArgs => "INVALID_ARGS",
+            Code::AgentNotFound => "AGENT_NOT_FOUND",
+            Code::DuplicateAgentId => "DUPLICATE_AGENT_ID",
+            Code::UnknownSender => "UNKNOWN_SENDER",
+            Code::UnknownRecipient => "UNKNOWN_RECIPIENT",
+            Code::MissingBeadId => "MISSING_BEAD_ID",
+            Code::InvalidCategory => "INVALID_CATEGORY",
+            Code::MessageNotFound => "MESSAGE_NOT_FOUND",
+            Code::AckForbidden => "ACK_FORBIDDEN",
+            Code::ReservationConflict => "RESERVATION_CONFLICT",
+            Code::ReservationStaleFound => "RESERVATION_STALE_FOUND",
+            Code::ReservationNotFound => "RESERVATION_NOT_FOUND",
+            Code::ReleaseForbidden => "RELEASE_FORBIDDEN",
+            Code::IoWriteFailed => "IO_WRITE_FAILED",
+            Code::IoReadFailed => "IO_READ_FAILED",
+        }
+    }
+
+    /// 2 when the command line itself is wrong, 1 when the answer is no.
+    pub fn exit(self) -> u8 {
+        match self {
+            Code::InvalidArgs | Code::MissingBeadId | Code::InvalidCategory => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// The finer word beside a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Reason {
+    DamagedFile,
+    IdTaken,
+    InvalidAgentId,
+    InvalidBeadId,
+    InvalidDisplay,
+    InvalidId,
+    InvalidLimit,
+    InvalidMessage,
+    InvalidMessageId,
+    InvalidNow,
+    InvalidPath,
+    InvalidRole,
+    InvalidScope,
+    InvalidState,
+    InvalidThread,
+    InvalidTtl,
+    NoHome,
+    NoRecipients,
+    ReadForbidden,
+    ReservationExpired,
+    ReservedAgentId,
+    StoreBusy,
+    Usage,
+}
+
+/// A refusal or a failure of one command.
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub code: Code,
+    /// What happened, what was not changed, what to do next.
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+}
+
+/// The result of every operation here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error { code, message: message.into(), reason: None, details: Map::new() }
+    }
+
+    /// `INVALID_ARGS`, with what exactly is invalid.
+    pub fn invalid(reason: Reason, message: impl Into<String>) -> Error {
+        Error::new(Code::InvalidArgs, message).because(reason)
+    }
+
+    /// A file that is there and cannot be used. It is left as it is.
+    pub fn unreadable(file: &Path, why: impl std::fmt::Display) -> Error {
+        Error::new(Code::IoReadFailed, format!("Cannot read {}: {why}. Nothing was changed.", file.display()))
+            .with("file", file.to_string_lossy())
+    }
+
+    /// As [`Error::unreadable`], when what was read makes no sense.
+    pub fn damaged(file: &Path, why: impl std::fmt::Display) -> Error {
+        let message = format!("{} is damaged: {why}. It was left as it is.", file.display());
+        Error::new(Code::IoReadFailed, message)
+            .because(Reason::DamagedFile)
+            .with("file", file.to_string_lossy())
+    }
+
+    pub fn unwritable(file: &Path, why: impl std::fmt::Display) -> Error {
+        Error::new(Code::IoWriteFailed, format!("Cannot write {}: {why}.", file.display()))
+            .with("file", file.to_string_lossy())
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: Reason) -> Error {
+        self.reason = Some(reason);
+        self
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Error {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_code_is_the_serialized_one() {
+        for code in
+            [Code::InvalidArgs, Code::DuplicateAgentId, Code::IoReadFailed, Code::ReservationStaleFound]
+        {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Files that survive being interrupted.
+//!
+//! A snapshot is replaced as a whole: temporary file in the same directory, fsync, rename, fsync of the directory. A
+//! log only grows: one write at its end, fsync. All writing happens under the one lock of the store, so a directory
+//! needs a single name for its temporary file, and what a killed process left there is simply written over.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::bounds::SNAPSHOT_MAX;
+use super::error::{Error, Result};
+
+const TEMPORARY: &str = ".tmp";
+
+fn open(path: &Path) -> Result<Option<File>> {
+    // Without O_NONBLOCK a pipe in place of the file would keep us waiting for ever.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(Error::unreadable(path, why)),
+    };
+    let about = file.metadata().map_err(|why| Error::unreadable(path, why))?;
+    if !about.is_file() {
+        return Err(Error::damaged(path, "it is not a regular file"));
+    }
+    Ok(Some(file))
+}
+
+/// The whole content, or `None` if there is no such file.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|why| Error::unreadable(path, why))?;
+    Ok(Some(bytes))
+}
+
+/// A snapshot, or `None` if there is no such file.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match read(path)? {
+        None => Ok(None),
+        Some(bytes) if bytes.len() as u64 > SNAPSHOT_MAX => Err(Error::damaged(path, "it is too large")),
+        Some(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|why| Error::damaged(path, why)),
+    }
+}
+
+/// The records of a log. What follows the last line feed was never acknowledged by its writer and is left out.
+pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let bytes = read(path)?.unwrap_or_default();
+    let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else { return Ok(Vec::new()) };
+    let lines = bytes[..end].split(|b| *b == b'\n').enumerate();
+    lines
+        .map(|(at, line)| {
+            serde_json::from_slice(line)
+                .map_err(|why| Error::damaged(path, format!("line {}: {why}", at + 1)))
+        })
+        .collect()
+}
+
+/// Replaces a snapshot, pretty-printed.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|why| Error::unwritable(path, why))?;
+    text.push(b'\n');
+    write(path, &text).map_err(|why| Error::unwritable(path, why))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    make_dir(dir)?;
+    let temporary = dir.join(TEMPORARY);
+    remove(&temporary)?;
+    // create_new: a link planted under this name is never followed.
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    write_all(&mut file, bytes)?;
+    file.sync_all()?;
+    crash_point();
+    fs::rename(&temporary, path)?;
+    sync_dir(dir)?;
+    crash_point();
+    Ok(())
+}
+
+/// One record as a line of a log.
+pub fn line(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value).map_err(|why| Error::unwritable(path, why))?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Length of a log that is ready to take a line. One that ends in the middle of a line is damaged.
+pub fn log_length(path: &Path) -> Result<u64> {
+    let Some(mut file) = open(path)? else { return Ok(0) };
+    let mut last = [b'\n'];
+    let mut length = || {
+        let length = file.seek(SeekFrom::End(0))?;
+        if length > 0 {
+            file.seek(SeekFrom::Start(length - 1))?;
+            file.read_exact(&mut last)?;
+        }
+        Ok(length)
+    };
+    let length = length().map_err(|why: io::Error| Error::unreadable(path, why))?;
+    if last == *b"\n" { Ok(length) } else { Err(Error::damaged(path, "its last line is not complete")) }
+}
+
+/// Makes sure that the log has the line `wanted` (found by `same`), finishing it if it was begun. For recovery: it
+/// reads the whole log.
+pub fn ensure_line(path: &Path, wanted: &[u8], same: impl Fn(&[u8]) -> bool) -> Result<()> {
+    let bytes = read(path)?.unwrap_or_default();
+    let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    if bytes[..whole].split(|b| *b == b'\n').any(same) {
+        return Ok(());
+    }
+    match wanted.strip_prefix(&bytes[whole..]) {
+        Some(rest) => append(path, rest),
+        None => Err(Error::damaged(path, "its last line is not complete")),
+    }
+}
+
+/// Adds bytes at the end of a log.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
+    append_all(path, bytes).map_err(|why| Error::unwritable(path, why))
+}
+
+fn append_all(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    make_dir(dir)?;
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let mut file = OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)?;
+    let fresh = file.seek(SeekFrom::End(0))? == 0;
+    write_all(&mut file, bytes)?;
+    file.sync_all()?;
+    if fresh {
+        sync_dir(dir)?;
+    }
+    crash_point();
+    Ok(())
+}
+
+fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(test)]
+    let bytes = {
+        let (begun, rest) = bytes.split_at(bytes.len() / 2);
+        file.write_all(begun)?;
+        crash_point();
+        rest
+    };
+    file.write_all(bytes)
+}
+
+/// A place where a test can end the process.
+fn crash_point() {
+    #[cfg(test)]
+    super::crash_tests::crash_point();
+}
+
+/// Cuts a log back to a length it had: only ever used on lines that were never acknowledged.
+pub fn cut(path: &Path, length: u64) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(path) {
+        Ok(file) => file.set_len(length).and_then(|()| file.sync_all()),
+        Err(why) if why.kind() == io::ErrorKind::NotFound && length == 0 => Ok(()),
+        Err(why) => Err(why),
+    }
+}
+
+/// Removes a file of ours, if it is there.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a directory and its parents, so that they are still there after a power cut.
+pub fn make_dir(dir: &Path) -> io::Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_dir(parent)?;
+        match fs::create_dir(dir) {
+            Err(why) if why.kind() != io::ErrorKind::AlreadyExists || !dir.is_dir() => return Err(why),
+            _ => sync_dir(parent)?,
+        }
+    }
+    Ok(())
+}
+
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

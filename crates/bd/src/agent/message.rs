@@ -1,0 +1,161 @@
+//! A message: `messages/index/<message_id>.json`, and as sent one line of the recipient's log (contract §6).
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::agent_id::AgentId;
+use super::bounds::MESSAGE_ID_MAX;
+use super::error::{Code, Error, Reason, Result};
+use super::moment::Moment;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub message_id: MessageId,
+    pub thread_id: String,
+    pub bead_id: String,
+    pub from_agent: AgentId,
+    pub to_agent: AgentId,
+    pub category: Category,
+    pub subject: String,
+    pub body: String,
+    pub state: MessageState,
+    pub requires_ack: bool,
+    pub created_at: Moment,
+    pub read_at: Option<Moment>,
+    pub acked_at: Option<Moment>,
+    /// Fields of a later version, kept as they are when the record is written again.
+    #[serde(flatten)]
+    pub later: Map<String, Value>,
+}
+
+impl Message {
+    /// Somebody waits for this one to be acknowledged.
+    pub fn awaits_ack(&self) -> bool {
+        self.requires_ack && self.state != MessageState::Acked
+    }
+}
+
+/// `msg_` and then letters, digits, `_` and `-` only: it names a file of the index and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct MessageId(String);
+
+impl MessageId {
+    pub const PREFIX: &str = "msg_";
+
+    pub fn parse(text: &str) -> Result<MessageId> {
+        let id = text.trim();
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        match id.strip_prefix(Self::PREFIX) {
+            Some(rest) if !rest.is_empty() && id.len() <= MESSAGE_ID_MAX && rest.bytes().all(plain) => {
+                Ok(MessageId(id.to_owned()))
+            }
+            _ => Err(Error::new(Code::MessageNotFound, format!("'{id}' is not a message id."))
+                .because(Reason::InvalidMessageId)),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of one copy of a message to many.
+    pub fn copy_for(&self, recipient: &AgentId) -> Result<MessageId> {
+        MessageId::parse(&format!("{self}_{recipient}"))
+    }
+
+    pub fn not_found(&self) -> Error {
+        Error::new(Code::MessageNotFound, format!("Message '{self}' does not exist."))
+            .with("message_id", self.as_str())
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<MessageId, D::Error> {
+        MessageId::parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Category {
+    Handoff,
+    Blocked,
+    Decision,
+    Info,
+}
+
+impl Category {
+    const ALL: [Category; 4] = [Category::Handoff, Category::Blocked, Category::Decision, Category::Info];
+
+    pub fn parse(text: &str) -> Result<Category> {
+        let word = text.trim();
+        Category::ALL.into_iter().find(|category| category.as_str() == word).ok_or_else(|| {
+            let message = format!("Category must be one of HANDOFF, BLOCKED, DECISION, INFO, not '{word}'.");
+            Error::new(Code::InvalidCategory, message)
+        })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Category::Handoff => "HANDOFF",
+            Category::Blocked => "BLOCKED",
+            Category::Decision => "DECISION",
+            Category::Info => "INFO",
+        }
+    }
+
+    /// Contract §6, ack policy.
+    pub fn requires_ack(self) -> bool {
+        matches!(self, Category::Handoff | Category::Blocked)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageState {
+    Unread,
+    Read,
+    Acked,
+}
+
+impl MessageState {
+    const ALL: [MessageState; 3] = [MessageState::Unread, MessageState::Read, MessageState::Acked];
+
+    pub fn parse(text: &str) -> Result<MessageState> {
+        let word = text.trim();
+        MessageState::ALL.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
+            let message = format!("State must be one of unread, read, acked, not '{word}'.");
+            Error::invalid(Reason::InvalidState, message)
+        })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MessageState::Unread => "unread",
+            MessageState::Read => "read",
+            MessageState::Acked => "acked",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_names_no_file_outside_the_index() {
+        assert!(MessageId::parse("msg_20260213_220001_7f3c_agent-ui-1").is_ok());
+        for bad in ["", "msg_", "res_1", "msg_../x", "msg_a/b", "msg_a.json", "msg_a\0", "../msg_a", "msg_é"]
+        {
+            assert_eq!(MessageId::parse(bad).unwrap_err().code, Code::MessageNotFound, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `bb agent`: identity, mail and reservations for agents that share a repository (`docs/BB.md`).
+//!
+//! A verb is a file with a typed input and one function from a [`store::Store`] and that input to a record or an
+//! [`error::Error`]; nothing here prints except [`cli`]. Needs no daemon: the store is a directory of plain files
+//! under one lock.
+
+pub mod ack;
+pub mod agent_id;
+pub mod agent_record;
+mod bead_id;
+pub mod bounds;
+pub mod cli;
+pub mod clock;
+mod commit;
+pub mod envelope;
+pub mod error;
+mod files;
+mod glob;
+pub mod guard;
+pub mod heartbeat;
+pub mod inbox;
+mod intent;
+pub mod list;
+pub mod message;
+pub mod moment;
+mod print;
+pub mod read;
+pub mod register;
+pub mod release;
+pub mod reservation;
+pub mod reserve;
+pub mod root;
+pub mod scope;
+pub mod send;
+pub mod show;
+pub mod status;
+pub mod store;
+
+#[cfg(test)]
+mod crash_tests;

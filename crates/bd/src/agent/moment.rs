@@ -1,0 +1,86 @@
+//! A point in time, to the millisecond.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Written as RFC 3339 in UTC with exactly three digits of a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(Timestamp);
+
+impl Moment {
+    /// The wall clock.
+    pub fn now() -> Moment {
+        Moment::cut(Timestamp::now())
+    }
+
+    fn cut(at: Timestamp) -> Moment {
+        // Whole milliseconds of a valid time are valid; the fallback cannot be reached.
+        Moment(Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at))
+    }
+
+    /// Later by this many minutes, at most the end of time.
+    pub fn plus_minutes(self, minutes: i64) -> Moment {
+        let ms = self.0.as_millisecond().saturating_add(minutes.saturating_mul(60_000));
+        Moment(Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Whole minutes since `earlier`; 0 if that lies in the future.
+    pub fn minutes_since(self, earlier: Moment) -> i64 {
+        (self.0.as_millisecond() - earlier.0.as_millisecond()).max(0) / 60_000
+    }
+
+    /// As it stands in ids: `20260213_220001`.
+    pub fn compact(self) -> String {
+        self.0.strftime("%Y%m%d_%H%M%S").to_string()
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    }
+}
+
+impl FromStr for Moment {
+    type Err = jiff::Error;
+
+    fn from_str(text: &str) -> Result<Moment, jiff::Error> {
+        text.parse().map(Moment::cut)
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Moment, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn always_three_digits() {
+        let at = |s: &str| s.parse::<Moment>().unwrap().to_string();
+        assert_eq!(at("2026-02-13T22:00:00Z"), "2026-02-13T22:00:00.000Z");
+        assert_eq!(at("2026-02-13T23:00:00.1239+01:00"), "2026-02-13T22:00:00.123Z");
+    }
+
+    #[test]
+    fn minutes() {
+        let at: Moment = "2026-02-13T22:09:00Z".parse().unwrap();
+        assert_eq!(at.plus_minutes(120).to_string(), "2026-02-14T00:09:00.000Z");
+        assert_eq!(at.plus_minutes(120).minutes_since(at), 120);
+        assert_eq!(at.minutes_since(at.plus_minutes(5)), 0);
+        assert_eq!(at.compact(), "20260213_220900");
+    }
+}

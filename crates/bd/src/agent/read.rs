@@ -1,0 +1,40 @@
+//! `bb agent read`
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::agent_id::AgentId;
+use super::error::{Code, Error, Reason, Result};
+use super::message::{Message, MessageId, MessageState};
+use super::store::Store;
+
+/// Mark a message as read
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Read {
+    /// Recipient
+    #[arg(long, env = "BB_AGENT", hide_env_values = true, value_name = "AGENT_ID")]
+    pub agent: String,
+    /// Message
+    #[arg(long, value_name = "MESSAGE_ID")]
+    pub message: String,
+}
+
+pub fn read(store: &Store, input: &Read) -> Result<Message> {
+    let id = AgentId::parse(&input.agent)?;
+    let message_id = MessageId::parse(&input.message)?;
+    let session = store.write()?;
+    session.acting(&id)?;
+    let mut message = session.find_message(&message_id)?.ok_or_else(|| message_id.not_found())?;
+    if message.to_agent != id {
+        // The registry has no code of its own for this.
+        let message = format!("Only its recipient may read message '{message_id}'.");
+        return Err(Error::new(Code::AckForbidden, message).because(Reason::ReadForbidden));
+    }
+    if message.state == MessageState::Unread {
+        message.state = MessageState::Read;
+        message.read_at.get_or_insert(session.now);
+        session.save_message(&message)?;
+    }
+    Ok(message)
+}

@@ -1,0 +1,68 @@
+//! A lease on a scope of paths: `reservations/active.json` and `reservations/history.jsonl` (contract §7).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::agent_id::AgentId;
+use super::moment::Moment;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reservation {
+    pub reservation_id: String,
+    pub scope: String,
+    pub agent_id: AgentId,
+    pub bead_id: String,
+    pub state: ReservationState,
+    pub created_at: Moment,
+    pub expires_at: Moment,
+    pub released_at: Option<Moment>,
+    /// Fields of a later version, kept as they are when the record is written again.
+    #[serde(flatten)]
+    pub later: Map<String, Value>,
+}
+
+impl Reservation {
+    /// At its last moment a reservation no longer holds.
+    pub fn expired(&self, now: Moment) -> bool {
+        self.expires_at <= now
+    }
+
+    /// The same lease, given back.
+    pub fn released(mut self, now: Moment) -> Reservation {
+        self.state = ReservationState::Released;
+        self.released_at = Some(now);
+        self
+    }
+
+    /// The same lease, run out and taken over.
+    pub fn lapsed(mut self) -> Reservation {
+        self.state = ReservationState::Expired;
+        self
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReservationState {
+    Active,
+    Released,
+    Expired,
+}
+
+impl ReservationState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReservationState::Active => "active",
+            ReservationState::Released => "released",
+            ReservationState::Expired => "expired",
+        }
+    }
+}
+
+/// The whole of `active.json`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ActiveFile {
+    pub reservations: Vec<Reservation>,
+    #[serde(flatten)]
+    pub later: Map<String, Value>,
+}

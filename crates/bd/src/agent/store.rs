@@ -1,0 +1,357 @@
+//! The files of the store, one lock around them, and what a killed process left undone.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::agent_id::AgentId;
+use super::agent_record::Agent;
+use super::bounds::LOCK_WAIT;
+use super::clock::Clock;
+use super::error::{Code, Error, Reason, Result};
+use super::files;
+use super::intent::Intent;
+use super::message::{Message, MessageId};
+use super::moment::Moment;
+use super::reservation::{ActiveFile, Reservation};
+use super::root::Root;
+
+/// A store, not yet opened: every operation opens a [`Session`].
+#[derive(Debug)]
+pub struct Store {
+    root: Root,
+    clock: Clock,
+    caller: Option<AgentId>,
+    preview: bool,
+}
+
+impl Store {
+    pub fn new(root: Root, clock: Clock) -> Store {
+        Store { root, clock, caller: None, preview: false }
+    }
+
+    /// As the environment says: `BB_AGENT_ROOT`, `BB_NOW`, `BB_ID`, and `BB_AGENT` for who is calling.
+    pub fn from_env() -> Result<Store> {
+        let mut store = Store::new(Root::from_env()?, Clock::from_env()?);
+        store.caller = std::env::var("BB_AGENT").ok().and_then(|name| AgentId::parse(&name).ok());
+        Ok(store)
+    }
+
+    /// The same store on which every check is made and nothing is written.
+    #[must_use]
+    pub fn preview(mut self) -> Store {
+        self.preview = true;
+        self
+    }
+
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// A session that may write, and makes the store if there is none. Only the first registration needs that.
+    pub fn create(&self) -> Result<Session<'_>> {
+        let dir = self.root.dir();
+        if !self.preview {
+            files::make_dir(dir).map_err(|why| Error::unwritable(dir, why))?;
+        }
+        let session = self.write()?;
+        if session.lock.is_some() && !dir.join(AGENTS).exists() {
+            self.root.exclude();
+        }
+        Ok(session)
+    }
+
+    /// A session that may write. Without a store nobody is registered, so nothing is made for the refusal.
+    pub fn write(&self) -> Result<Session<'_>> {
+        let dir = self.root.dir();
+        if self.preview || !self.exists()? {
+            return Ok(self.session(None));
+        }
+        let held = lock(&dir.join(LOCK), LOCK_WAIT).map_err(|(path, why)| busy(&path, &why))?;
+        let session = self.session(Some(held));
+        session.recover()?;
+        Ok(session)
+    }
+
+    /// A session that reads, and makes nothing. Where the store may be read but not written (a sandbox), it goes
+    /// without the lock: every snapshot is replaced as a whole, so it still sees whole files.
+    pub fn read(&self) -> Result<Session<'_>> {
+        if self.preview || !self.exists()? {
+            return Ok(self.session(None));
+        }
+        match lock(&self.root.dir().join(LOCK), LOCK_WAIT) {
+            Ok(held) => {
+                let session = self.session(Some(held));
+                session.recover()?;
+                Ok(session)
+            }
+            Err((_, why)) if is_read_only(&why) => Ok(self.session(None)),
+            Err((path, why)) => Err(busy(&path, &why)),
+        }
+    }
+
+    fn exists(&self) -> Result<bool> {
+        let dir = self.root.dir();
+        dir.try_exists().map_err(|why| Error::unreadable(dir, why))
+    }
+
+    fn session(&self, lock: Option<File>) -> Session<'_> {
+        Session { store: self, lock, now: self.clock.now() }
+    }
+}
+
+const LOCK: &str = "lock";
+const AGENTS: &str = "agents";
+
+fn is_read_only(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn busy(path: &Path, why: &io::Error) -> Error {
+    match why.kind() {
+        io::ErrorKind::TimedOut => {
+            let message = "Another command keeps the store locked. Nothing was changed; try again.";
+            Error::new(Code::IoWriteFailed, message).because(Reason::StoreBusy)
+        }
+        _ => Error::unwritable(path, why),
+    }
+}
+
+/// The kernel's lock: gone with the process that held it, however it ended.
+fn lock(path: &Path, wait: Duration) -> Result<File, (PathBuf, io::Error)> {
+    let fail = |why| (path.to_path_buf(), why);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(fail)?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(why)) => return Err(fail(why)),
+    }
+    // Waiting in the kernel wakes one waiter at a time, in turn; the thread is what gives it an end.
+    let (done, waiting) = mpsc::channel();
+    std::thread::spawn(move || drop(done.send(file.lock().map(|()| file))));
+    match waiting.recv_timeout(wait) {
+        Ok(held) => held.map_err(fail),
+        Err(_) => Err(fail(io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// One operation on the store, all at one moment.
+#[derive(Debug)]
+pub struct Session<'a> {
+    store: &'a Store,
+    lock: Option<File>,
+    pub now: Moment,
+}
+
+impl Session<'_> {
+    pub(super) fn path(&self, parts: &[&str]) -> PathBuf {
+        parts.iter().fold(self.store.root.dir().to_path_buf(), |path, part| path.join(part))
+    }
+
+    fn agent_path(&self, id: &AgentId) -> PathBuf {
+        self.path(&[AGENTS, &format!("{id}.json")])
+    }
+
+    pub(super) fn index_path(&self, id: &MessageId) -> PathBuf {
+        self.path(&["messages", "index", &format!("{id}.json")])
+    }
+
+    pub(super) fn inbox_path(&self, id: &AgentId) -> PathBuf {
+        self.path(&["messages", &format!("{id}.jsonl")])
+    }
+
+    fn active_path(&self) -> PathBuf {
+        self.path(&["reservations", "active.json"])
+    }
+
+    pub(super) fn history_path(&self) -> PathBuf {
+        self.path(&["reservations", "history.jsonl"])
+    }
+
+    /// A preview does not write, and who does holds the lock.
+    pub(super) fn writes(&self) -> Result<bool> {
+        if self.lock.is_none() && !self.store.preview {
+            return Err(Error::unwritable(self.store.root.dir(), "the store was made just now; try again"));
+        }
+        Ok(!self.store.preview)
+    }
+
+    // Agents
+
+    pub fn find_agent(&self, id: &AgentId) -> Result<Option<Agent>> {
+        let path = self.agent_path(id);
+        let found: Option<Agent> = files::read_json(&path)?;
+        match found {
+            Some(agent) if agent.agent_id != *id => Err(Error::damaged(&path, "it is about another agent")),
+            found => Ok(found),
+        }
+    }
+
+    pub fn agent(&self, id: &AgentId) -> Result<Agent> {
+        self.find_agent(id)?.ok_or_else(|| id.not_found())
+    }
+
+    /// The agent that issues this command: it must be registered, and has been seen now.
+    pub fn acting(&self, id: &AgentId) -> Result<Agent> {
+        let mut agent = self.agent(id)?;
+        // A session that only reads has no lock, and leaves no trace.
+        if agent.last_seen_at < self.now && self.lock.is_some() {
+            agent.last_seen_at = self.now;
+            self.save_agent(&agent)?;
+        }
+        Ok(agent)
+    }
+
+    /// As [`Session::acting`] for a command that is not about its caller: whoever `BB_AGENT` names, if it can be done.
+    pub fn caller_seen(&self) {
+        if let Some(id) = &self.store.caller {
+            drop(self.acting(id));
+        }
+    }
+
+    /// All agents by id.
+    pub fn agents(&self) -> Result<Vec<Agent>> {
+        let mut ids = self.names(&self.path(&[AGENTS]), ".json")?;
+        ids.sort_unstable();
+        ids.iter().filter_map(|id| self.find_agent(id).transpose()).collect()
+    }
+
+    pub fn save_agent(&self, agent: &Agent) -> Result<()> {
+        if !self.writes()? {
+            return Ok(());
+        }
+        files::write_json(&self.agent_path(&agent.agent_id), agent)
+    }
+
+    /// The agents that files in a directory are named after.
+    fn names(&self, dir: &Path, suffix: &str) -> Result<Vec<AgentId>> {
+        let entries = match fs::read_dir(dir) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|why| Error::unreadable(dir, why))?,
+        };
+        let mut ids = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(|why| Error::unreadable(dir, why))?.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(suffix));
+            ids.extend(id.and_then(|id| AgentId::parse(id).ok()));
+        }
+        Ok(ids)
+    }
+
+    // Messages
+
+    pub fn find_message(&self, id: &MessageId) -> Result<Option<Message>> {
+        let path = self.index_path(id);
+        let found: Option<Message> = files::read_json(&path)?;
+        match found {
+            Some(message) if message.message_id != *id => {
+                Err(Error::damaged(&path, "it is about another message"))
+            }
+            found => Ok(found),
+        }
+    }
+
+    pub fn save_message(&self, message: &Message) -> Result<()> {
+        if !self.writes()? {
+            return Ok(());
+        }
+        files::write_json(&self.index_path(&message.message_id), message)
+    }
+
+    /// The messages to an agent as they were sent, oldest first.
+    pub fn sent_to(&self, id: &AgentId) -> Result<Vec<Message>> {
+        files::read_log(&self.inbox_path(id))
+    }
+
+    /// The same message as it is today.
+    pub fn current(&self, sent: &Message) -> Result<Message> {
+        let missing = || Error::damaged(&self.index_path(&sent.message_id), "it is missing");
+        self.find_message(&sent.message_id)?.ok_or_else(missing)
+    }
+
+    /// Everybody who ever got a message.
+    pub fn recipients(&self) -> Result<Vec<AgentId>> {
+        let mut ids = self.names(&self.path(&["messages"]), ".jsonl")?;
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// A message id that is free, also with each of these names attached.
+    pub fn mint_message_id(&self, copies: &[AgentId]) -> Result<MessageId> {
+        let taken = |id: &str| {
+            let id = MessageId::parse(id)?;
+            let mut ids = vec![id.clone()];
+            for recipient in copies {
+                ids.push(id.copy_for(recipient)?);
+            }
+            Ok(ids.iter().any(|id| self.index_path(id).exists()))
+        };
+        MessageId::parse(&self.store.clock.mint(MessageId::PREFIX, self.now, taken)?)
+    }
+
+    /// Sends all of them or none.
+    pub fn deliver(&self, messages: Vec<Message>) -> Result<()> {
+        self.commit(&Intent::Deliver(messages))
+    }
+
+    // Reservations
+
+    /// Those that neither were released nor taken over, the expired among them.
+    pub fn reservations(&self) -> Result<Vec<Reservation>> {
+        let file: Option<ActiveFile> = files::read_json(&self.active_path())?;
+        Ok(file.unwrap_or_default().reservations)
+    }
+
+    /// Those that ended, oldest first.
+    pub fn history(&self) -> Result<Vec<Reservation>> {
+        files::read_log(&self.history_path())
+    }
+
+    pub fn mint_reservation_id(&self, active: &[Reservation]) -> Result<String> {
+        // Looked for as text: a long history is not worth parsing for this.
+        let past = files::read(&self.history_path())?.unwrap_or_default();
+        let past = String::from_utf8_lossy(&past);
+        let taken = |id: &str| {
+            let quoted = format!("\"{id}\"");
+            Ok(past.contains(&quoted) || active.iter().any(|there| there.reservation_id == id))
+        };
+        self.store.clock.mint("res_", self.now, taken)
+    }
+
+    /// Makes `active` the active reservations and puts those that `ended` into the history.
+    pub fn set_reservations(&self, active: Vec<Reservation>, ended: Vec<Reservation>) -> Result<()> {
+        if ended.is_empty() {
+            return self.save_active(&active);
+        }
+        self.commit(&Intent::End { ended, active })
+    }
+
+    pub(super) fn save_active(&self, active: &[Reservation]) -> Result<()> {
+        if !self.writes()? {
+            return Ok(());
+        }
+        let path = self.active_path();
+        let before: Option<ActiveFile> = files::read_json(&path)?;
+        let later = before.unwrap_or_default().later;
+        files::write_json(&path, &ActiveFile { reservations: active.to_vec(), later })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_nobody_gives_back_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LOCK);
+        let held = lock(&path, Duration::ZERO).unwrap();
+        let (_, why) = lock(&path, Duration::from_millis(5)).unwrap_err();
+        let error = busy(&path, &why);
+        assert_eq!((error.code, error.reason), (Code::IoWriteFailed, Some(Reason::StoreBusy)));
+        drop(held);
+        assert!(lock(&path, LOCK_WAIT).is_ok());
+    }
+}

@@ -1,0 +1,221 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use beads_core::Op;
+use beads_core::op::CollectGarbage;
+use beads_store::{
+    AnyRemote, Checkpoint, Exchange, GitRepository, Repository, Saved, Transport, default_remote,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Service;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::render::{Answer, SyncAnswer, VerifyAnswer};
+
+/// The remote's name that means: stay alone.
+const NO_REMOTE: &str = "none";
+
+/// A pause between two races for the remote, at most; it grows with each race.
+const JITTER_MS: u64 = 50;
+
+/// Everything a thread needs to save a checkpoint and exchange it with the remote.
+#[derive(Debug, Clone)]
+pub struct SyncPlan {
+    git_dir: PathBuf,
+    /// As configured; looked up when the plan runs, because remotes come and go.
+    remote: String,
+    transport: Transport,
+    deadline: Duration,
+    /// Save only; the remote has its turn later.
+    pub local_only: bool,
+}
+
+/// A checkpoint that was saved, and how the exchange went, if there was one.
+#[derive(Debug)]
+pub struct SyncResult {
+    pub saved: Saved,
+    pub remote: Option<String>,
+    pub exchange: Result<Exchange, Failure>,
+}
+
+impl SyncPlan {
+    pub fn new(git_dir: &Path, config: &Config) -> Self {
+        Self {
+            git_dir: git_dir.to_owned(),
+            remote: config.get("sync.remote").unwrap_or_default().to_owned(),
+            transport: config.transport(),
+            deadline: config.duration("sync.deadline"),
+            local_only: false,
+        }
+    }
+
+    pub fn run(&self, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
+        let repository = GitRepository::open(&self.git_dir)?;
+        let remote = if self.local_only { Ok(None) } else { self.remote_name() };
+        let alone = |exchange| SyncResultOf { remote: None, exchange };
+        let of = match remote {
+            Ok(None) => alone(Ok(Exchange::default())),
+            Err(failure) => alone(Err(failure)),
+            Ok(Some(name)) => match AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline) {
+                Err(error) => SyncResultOf { remote: Some(name), exchange: Err(error.into()) },
+                Ok(remote) => {
+                    let (saved, exchange) = checkpoint.sync(&repository, &remote, pause)?;
+                    return Ok(SyncResult {
+                        saved,
+                        remote: Some(name),
+                        exchange: exchange.map_err(Failure::from),
+                    });
+                }
+            },
+        };
+        let saved = checkpoint.save(&repository)?;
+        Ok(SyncResult { saved, remote: of.remote, exchange: of.exchange })
+    }
+
+    fn remote_name(&self) -> Result<Option<String>, Failure> {
+        match self.remote.as_str() {
+            NO_REMOTE => Ok(None),
+            "" => Ok(default_remote(&self.git_dir)?),
+            name => Ok(Some(name.to_owned())),
+        }
+    }
+}
+
+struct SyncResultOf {
+    remote: Option<String>,
+    exchange: Result<Exchange, Failure>,
+}
+
+/// Rivals that lost at the same moment must not meet again at the next.
+fn pause(round: u32) {
+    let random = getrandom::u64().unwrap_or_default();
+    std::thread::sleep(Duration::from_millis(random % (JITTER_MS * u64::from(round) + 1)));
+}
+
+/// What is known of the remote, kept over restarts for `bd status`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncState {
+    pub remote: Option<String>,
+    pub last_success_ms: Option<u64>,
+    /// All mutations up to here are on the remote.
+    pub pushed_position: u64,
+    pub first_unpushed_ms: Option<u64>,
+    pub last_error: Option<SyncError>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SyncError {
+    pub code: String,
+    pub message: String,
+    pub since_ms: u64,
+    pub attempts: u64,
+}
+
+impl SyncState {
+    fn path(store_dir: &Path) -> PathBuf {
+        store_dir.join("sync-state.json")
+    }
+
+    /// Informational: a state that cannot be read is one that knows nothing yet.
+    pub fn load(store_dir: &Path) -> Self {
+        let bytes = std::fs::read(Self::path(store_dir)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    fn save(&self, store_dir: &Path) {
+        let path = Self::path(store_dir);
+        let temporary = path.with_extension("tmp");
+        let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        let _ = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &path));
+    }
+}
+
+impl Service {
+    /// Fetched, merged, pushed and seen, or the real error; in this thread.
+    pub(super) fn sync(&mut self) -> Result<Answer, Failure> {
+        self.collect_garbage()?;
+        let plan = self.sync_plan();
+        let position = self.replica.position();
+        let checkpoint = self.replica.begin_checkpoint()?;
+        match plan.run(checkpoint) {
+            Ok(result) => self.finish_sync(result, position).map(Answer::Synced),
+            Err(failure) => {
+                self.replica.abandon_checkpoint();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Whether the last sync found a remote, or may find one.
+    pub fn has_remote(&self) -> bool {
+        self.sync_state.remote.is_some() || self.sync_state.last_error.is_some()
+    }
+
+    pub fn sync_plan(&self) -> SyncPlan {
+        SyncPlan::new(&self.place.git_dir, &self.config)
+    }
+
+    /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
+    pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
+        let SyncResult { saved, remote, exchange } = result;
+        self.replica.finish_checkpoint(saved)?;
+        let now_ms = self.replica.now_ms();
+        let state = &mut self.sync_state;
+        state.remote.clone_from(&remote);
+        match &exchange {
+            Ok(_) if remote.is_some() => {
+                state.last_success_ms = Some(now_ms);
+                state.pushed_position = position;
+                state.last_error = None;
+                state.first_unpushed_ms = (self.replica.position() > position).then_some(now_ms);
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                let known = state.last_error.take();
+                let (since_ms, attempts) =
+                    known.map_or((now_ms, 0), |error| (error.since_ms, error.attempts));
+                let (code, message) = (failure.code.clone(), failure.message.clone());
+                state.last_error = Some(SyncError { code, message, since_ms, attempts: attempts + 1 });
+            }
+        }
+        if remote.is_some() || exchange.is_err() {
+            self.sync_state.save(&self.place.store_dir());
+        }
+        let exchange = exchange?;
+        Ok(SyncAnswer {
+            remote,
+            commit: self.replica.base().map(str::to_owned),
+            pulled: exchange.pulled,
+            pushed: exchange.pushed,
+            rounds: exchange.rounds,
+            conflicts: exchange.conflicts,
+        })
+    }
+
+    /// Raises the floor of garbage collection, when that is configured.
+    pub fn collect_garbage(&mut self) -> Result<(), Failure> {
+        let Some(ttl) = self.config.tombstone_ttl()? else { return Ok(()) };
+        let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl) });
+        let caller = beads_store::Caller {
+            actor: "bd".parse()?,
+            branch: Default::default(),
+            lease_ms: 0,
+            request: None,
+        };
+        self.replica.apply(&op, &caller)?;
+        Ok(self.replica.commit()?)
+    }
+
+    pub(super) fn verify(&self) -> Answer {
+        let catalog = self.replica.catalog();
+        Answer::Verified(VerifyAnswer {
+            fingerprint: catalog.state().encode().fingerprint(),
+            commit: self.repository.tip().ok().flatten(),
+            beads: catalog.live_count(),
+            deleted: catalog.deleted().count(),
+            conflicts: catalog.state().conflicts().len(),
+        })
+    }
+}

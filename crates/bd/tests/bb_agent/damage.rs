@@ -1,0 +1,202 @@
+//! A damaged file is reported by name and never written over, and everybody else goes on.
+
+use serde_json::Value;
+
+use crate::team::Team;
+
+fn names(error: &Value, file: &str) {
+    assert_eq!(error["reason"], "DAMAGED_FILE", "{error}");
+    assert!(error["details"]["file"].as_str().unwrap().ends_with(file), "{error}");
+    assert!(error["message"].as_str().unwrap().contains(file), "{error}");
+}
+
+#[test]
+fn an_agents_file() {
+    let team = Team::of(&["amber", "birch", "cedar"]);
+    for damage in ["", "{", "{\"agent_id\": \"amber\"}", "[]", "\0\0\0", &team.read("agents/birch.json")] {
+        team.write("agents/amber.json", damage);
+        let commands: [&[&str]; 5] = [
+            &["register", "--name", "amber", "--role", "ui", "--force-update"],
+            &["show", "--agent", "amber"],
+            &["heartbeat", "--agent", "amber"],
+            &["inbox", "--agent", "amber"],
+            &["list"],
+        ];
+        for command in commands {
+            names(&team.fails("IO_READ_FAILED", 1, command), "agents/amber.json");
+        }
+        assert_eq!(team.read("agents/amber.json"), damage);
+        team.ok(&["show", "--agent", "birch"]);
+        team.sends("birch", "cedar", "INFO", "s");
+    }
+    assert_eq!(team.ok(&["inbox", "--agent", "cedar"]).as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn a_message() {
+    let team = Team::of(&["amber", "birch", "cedar"]);
+    let id = team.sends("amber", "birch", "HANDOFF", "s");
+    let file = format!("messages/index/{id}.json");
+    team.write(&file, "{\"message_id\":");
+    for verb in ["read", "ack"] {
+        names(&team.fails("IO_READ_FAILED", 1, &[verb, "--agent", "birch", "--message", &id]), &file);
+    }
+    names(&team.fails("IO_READ_FAILED", 1, &["inbox", "--agent", "birch"]), &file);
+    names(&team.fails("IO_READ_FAILED", 1, &["status"]), &file);
+    assert_eq!(team.read(&file), "{\"message_id\":");
+    team.sends("amber", "cedar", "HANDOFF", "s");
+    assert_eq!(team.ok(&["inbox", "--agent", "cedar"])[0]["subject"], "s");
+    assert_eq!(team.ok(&["status", "--agent", "cedar"])["summary"]["unread"], 1);
+}
+
+#[test]
+fn a_log_in_the_middle() {
+    let team = Team::of(&["amber", "birch", "cedar"]);
+    team.sends("amber", "birch", "INFO", "s");
+    let damaged = format!("nonsense\n{}", team.read("messages/birch.jsonl"));
+    team.write("messages/birch.jsonl", &damaged);
+    let error = team.fails("IO_READ_FAILED", 1, &["inbox", "--agent", "birch"]);
+    names(&error, "messages/birch.jsonl");
+    assert!(error["message"].as_str().unwrap().contains("line 1"));
+    assert_eq!(team.read("messages/birch.jsonl"), damaged);
+    team.sends("amber", "cedar", "INFO", "s");
+    team.ok(&["inbox", "--agent", "cedar"]);
+}
+
+#[test]
+fn a_torn_tail_breaks_no_reader_and_is_not_written_over() {
+    let team = Team::of(&["amber", "birch", "cedar"]);
+    team.sends("amber", "birch", "INFO", "whole");
+    let torn = team.read("messages/birch.jsonl") + "{\"message_id\":\"msg_to";
+    team.write("messages/birch.jsonl", &torn);
+    let inbox = team.ok(&["inbox", "--agent", "birch"]);
+    assert_eq!((inbox.as_array().unwrap().len(), &inbox[0]["subject"]), (1, &"whole".into()));
+    let letter = |to| {
+        [
+            "send",
+            "--from",
+            "amber",
+            "--to",
+            to,
+            "--bead",
+            "b",
+            "--category",
+            "INFO",
+            "--subject",
+            "s",
+            "--body",
+            "b",
+        ]
+    };
+    names(&team.fails("IO_READ_FAILED", 1, &letter("birch")), "messages/birch.jsonl");
+    names(&team.fails("IO_READ_FAILED", 1, &letter("broadcast")), "messages/birch.jsonl");
+    assert_eq!(team.read("messages/birch.jsonl"), torn);
+    assert!(!team.store().join("messages/cedar.jsonl").exists(), "a broadcast reaches all or none");
+    team.ok(&letter("cedar"));
+}
+
+#[test]
+fn a_line_begun_by_a_killed_sender_is_finished_by_the_next_command() {
+    let team = Team::of(&["amber", "birch"]);
+    let id = team.sends("amber", "birch", "INFO", "first");
+    let line = team.read("messages/birch.jsonl");
+    // What the store looks like when its writer was killed within the line.
+    let pending = format!("{{\"deliver\": [{}]}}", line.trim_end());
+    team.write("pending.json", &pending);
+    for torn in [0, 1, line.len() / 2, line.len() - 1, line.len()] {
+        team.write("messages/birch.jsonl", &line[..torn]);
+        team.write("pending.json", &pending);
+        let inbox = team.ok(&["inbox", "--agent", "birch"]);
+        assert_eq!((inbox.as_array().unwrap().len(), &inbox[0]["message_id"]), (1, &id.as_str().into()));
+        assert_eq!(team.read("messages/birch.jsonl"), line, "torn at {torn}");
+        assert!(!team.store().join("pending.json").exists());
+    }
+    // Killed before the index: it is made, and what became of a message since is not undone.
+    std::fs::remove_file(team.store().join(format!("messages/index/{id}.json"))).unwrap();
+    team.write("pending.json", &pending);
+    team.ok(&["ack", "--agent", "birch", "--message", &id]);
+    team.write("pending.json", &pending);
+    assert_eq!(team.ok(&["inbox", "--agent", "birch"])[0]["state"], "acked");
+}
+
+#[test]
+fn an_intent_cannot_reach_outside_the_store() {
+    let team = Team::of(&["amber", "birch"]);
+    let id = team.sends("amber", "birch", "INFO", "s");
+    let line = team.read("messages/birch.jsonl");
+    let evil = line.trim_end().replace("\"to_agent\":\"birch\"", "\"to_agent\":\"../../birch\"");
+    let evil = evil.replace(&id, "msg_new");
+    team.write("pending.json", &format!("{{\"deliver\": [{evil}]}}"));
+    names(&team.fails("IO_READ_FAILED", 1, &["list"]), "pending.json");
+    assert!(!team.dir().join("birch.jsonl").exists());
+}
+
+#[test]
+fn the_active_reservations() {
+    let team = Team::of(&["amber", "birch"]);
+    team.reserves("amber", "src");
+    for damage in ["", "[", "{}", "{\"reservations\": [{\"scope\": \"src\"}]}"] {
+        team.write("reservations/active.json", damage);
+        let commands: [&[&str]; 4] = [
+            &["reserve", "--agent", "birch", "--scope", "docs", "--bead", "b"],
+            &["reserve", "--agent", "birch", "--scope", "docs", "--bead", "b", "--takeover-stale"],
+            &["release", "--agent", "amber", "--scope", "src"],
+            &["status"],
+        ];
+        for command in commands {
+            names(&team.fails("IO_READ_FAILED", 1, command), "reservations/active.json");
+        }
+        assert_eq!(team.read("reservations/active.json"), damage);
+    }
+    team.sends("amber", "birch", "INFO", "mail goes on");
+}
+
+#[test]
+fn the_history() {
+    let team = Team::of(&["amber"]);
+    team.reserves("amber", "src");
+    team.write("reservations/history.jsonl", "{\"torn");
+    names(
+        &team.fails("IO_READ_FAILED", 1, &["release", "--agent", "amber", "--scope", "src"]),
+        "reservations/history.jsonl",
+    );
+    assert_eq!(team.read("reservations/history.jsonl"), "{\"torn");
+    assert_eq!(team.ok(&["status"])["summary"]["active"], 1, "and the lease is still held");
+}
+
+#[test]
+fn something_else_in_place_of_a_file() {
+    let team = Team::of(&["amber", "birch"]);
+    std::fs::create_dir_all(team.store().join("messages/birch.jsonl")).unwrap();
+    names(&team.fails("IO_READ_FAILED", 1, &["inbox", "--agent", "birch"]), "messages/birch.jsonl");
+    team.ok(&["inbox", "--agent", "amber"]);
+}
+
+#[test]
+fn a_planted_link_is_not_followed() {
+    let team = Team::of(&["amber", "birch"]);
+    let victim = team.dir().join("victim");
+    std::fs::write(&victim, "").unwrap();
+    std::fs::create_dir_all(team.store().join("messages")).unwrap();
+    for link in ["agents/.tmp", "messages/birch.jsonl"] {
+        std::os::unix::fs::symlink(&victim, team.store().join(link)).unwrap();
+    }
+    team.ok(&["register", "--name", "cedar", "--role", "ui"]);
+    let letter = [
+        "send",
+        "--from",
+        "amber",
+        "--to",
+        "birch",
+        "--bead",
+        "b",
+        "--category",
+        "INFO",
+        "--subject",
+        "s",
+        "--body",
+        "b",
+    ];
+    team.fails("IO_WRITE_FAILED", 1, &letter);
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "");
+}

@@ -1,0 +1,23 @@
+//! Black-box tests of `bb agent`: a verb is a file here as it is there.
+#![allow(clippy::unwrap_used)]
+
+mod team;
+
+mod ack;
+mod damage;
+mod errors;
+mod guard;
+mod heartbeat;
+mod inbox;
+mod list;
+mod read;
+mod register;
+mod release;
+mod reserve;
+mod root;
+mod send;
+mod show;
+mod status;
+mod swarm;
+mod terminal;
+mod workflow;

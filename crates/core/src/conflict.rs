@@ -1,0 +1,106 @@
+//! Conflicts: what a concurrent write overwrote. Last writer wins, but the losing value is kept until somebody has
+//! looked at it. A grow-only set; only the dismissal of a record ever changes.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::canonical::{hex, to_canonical};
+use crate::{Error, Field, Lineage, Mark, Result, State};
+
+/// `CONFLICT-` and 32 hexadecimal digits: the hash of bead, field and losing write, so that every replica that sees
+/// the same collision gives it the same name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ConflictId(Arc<str>);
+
+crate::field::string_newtype!(ConflictId);
+
+impl ConflictId {
+    pub fn new(bead: &Lineage, field: Field, lost: &Mark) -> Self {
+        let digest = Sha256::digest(to_canonical(&(bead, field, lost)));
+        Self(format!("CONFLICT-{}", &hex(&digest)[..32]).into())
+    }
+}
+
+impl std::str::FromStr for ConflictId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = text.strip_prefix("CONFLICT-").unwrap_or_default();
+        let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        if digits.len() != 32 || !digits.bytes().all(is_hex) {
+            return Err(Error::invalid(
+                "conflict",
+                format!("{text:?} is not CONFLICT- and 32 hexadecimal digits"),
+            ));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+/// A write that lost against a concurrent one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conflict {
+    pub bead: Lineage,
+    pub field: Field,
+    /// What was overwritten, as plain JSON; null for a value that was cleared.
+    #[serde(default)]
+    pub value: Value,
+    pub lost: Mark,
+    /// The latest write known to have won over it.
+    pub won: Mark,
+    #[serde(default)]
+    pub dismissed: Option<Mark>,
+}
+
+impl Conflict {
+    pub fn id(&self) -> ConflictId {
+        ConflictId::new(&self.bead, self.field, &self.lost)
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        if other.won > self.won {
+            self.won = other.won.clone();
+        }
+        if other.dismissed > self.dismissed {
+            self.dismissed.clone_from(&other.dismissed);
+        }
+        if self.value != other.value && to_canonical(&other.value) > to_canonical(&self.value) {
+            self.value = other.value.clone();
+        }
+    }
+}
+
+/// Fields that both sides wrote since they last agreed, with different outcomes. `base` is what they last agreed on;
+/// without one, the birth of each bead stands in for it.
+pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> Vec<Conflict> {
+    let mut conflicts = Vec::new();
+    for (lineage, mine) in ours.beads() {
+        let Some(yours) = theirs.bead(lineage).filter(|yours| !Arc::ptr_eq(mine, yours) && *yours != mine)
+        else {
+            continue;
+        };
+        let agreed = base.and_then(|base| base.bead(lineage));
+        // A renewal of a lease only ever moves its end; losing one loses nothing.
+        for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
+            let birth = lineage.mark();
+            let before = agreed.map_or(&birth, |bead| bead.mark(field));
+            let (mine_at, yours_at) = (mine.mark(field), yours.mark(field));
+            if mine_at == yours_at || mine_at == before || yours_at == before {
+                continue;
+            }
+            let (loser, lost, won) =
+                if mine_at < yours_at { (mine, mine_at, yours_at) } else { (yours, yours_at, mine_at) };
+            let value = loser.value_json(field);
+            if mine.value_json(field) != yours.value_json(field) {
+                let (lost, won) = (lost.clone(), won.clone());
+                conflicts.push(Conflict { bead: lineage.clone(), field, value, lost, won, dismissed: None });
+            }
+        }
+    }
+    conflicts
+}

@@ -1,0 +1,76 @@
+//! Deltas that do not fit, and deltas that only just do. The laws that random deltas obey are in `laws.rs`.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use beads_core::{Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch, State};
+use serde_json::json;
+
+use support::{actor, assert_same, id, mark, value};
+
+fn birth(born: &str, ms: u64) -> (Lineage, Delta) {
+    let mark = mark(ms, 0, "ann");
+    let lineage = Lineage::new(id(born), mark.at(), actor("ann"));
+    (lineage.clone(), Delta::of_bead(lineage, value::birth(&mark)))
+}
+
+#[test]
+fn a_delta_about_strangers_is_refused_and_changes_nothing() {
+    let ((here, first), (stranger, second)) = (birth("bd-a", 1), birth("bd-b", 2));
+    let mut state = State::default();
+    state.take(&first).unwrap();
+    let before = state.encode();
+    let edit = value::patch(Field::Title, mark(3, 0, "ann"), &value::group(Field::Title, 0));
+    let edge = |from: &Lineage, to: &Lineage| {
+        Delta::of_edge(EdgeKey::new(from, to, EdgeKind::Blocks), Edge::added(mark(4, 0, "ann")))
+    };
+    let mut mixed = Delta::of_bead(here.clone(), edit.clone());
+    mixed.beads.insert(stranger.clone(), edit.clone());
+    for delta in
+        [Delta::of_bead(stranger.clone(), edit), mixed, edge(&here, &stranger), edge(&stranger, &here)]
+    {
+        assert!(matches!(state.take(&delta), Err(Error::NotFound(_))), "{delta:?}");
+        assert_same("nothing changed", &state.encode(), &before);
+    }
+    let mut whole = edge(&here, &stranger);
+    whole.beads = second.beads;
+    state.take(&whole).unwrap();
+    assert_eq!(state.edges().len(), 1, "a delta may bring its beads along");
+}
+
+/// A birth that was deleted and touched again within one delta is live, like everywhere.
+#[test]
+fn a_superseded_deletion_does_not_enter_with_a_birth() {
+    for (deleted_at, is_live) in [(0, true), (1, false), (2, false)] {
+        let (lineage, mut delta) = birth("bd-a", 1);
+        let deletion = Deletion { mark: mark(deleted_at, 0, "ann"), reason: "x".parse().unwrap() };
+        delta.beads.get_mut(&lineage).unwrap().deletion = Some(deletion);
+        let mut state = State::default();
+        state.take(&delta).unwrap();
+        let bead = state.bead(&lineage).unwrap();
+        assert_eq!((bead.is_live(), bead.deletion.is_none()), (is_live, is_live));
+        assert!(state.encode().decode().unwrap().state == state);
+    }
+}
+
+/// The deepest metadata that is accepted can be read back from every place that keeps it.
+#[test]
+fn deep_metadata_survives_journal_and_files() {
+    let nested = |depth: usize| format!(r#"{{"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    assert!(nested(65).parse::<Metadata>().is_err());
+    assert!(nested(1_000_000).parse::<Metadata>().is_err());
+    let deepest: Metadata = nested(64).parse().unwrap();
+    let (lineage, delta) = birth("bd-a", 1);
+    let group = json!({"metadata": deepest});
+    let patch = Patch {
+        deletion: Some(Deletion { mark: mark(9, 0, "ann"), reason: "x".parse().unwrap() }),
+        ..value::patch(Field::Metadata, mark(5, 0, "ann"), group.as_object().unwrap())
+    };
+    let write = Delta::of_bead(lineage, patch);
+    let journaled = serde_json::to_vec(&write).unwrap();
+    assert_eq!(serde_json::from_slice::<Delta>(&journaled).unwrap(), write);
+    let mut state = State::default();
+    state.take(&delta).unwrap();
+    state.take(&write).unwrap();
+    assert!(state.encode().decode().unwrap().state == state);
+}

@@ -1,0 +1,170 @@
+//! The laws of the join, on encoded bytes, over random histories of several replicas.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use beads_core::{Delta, Snapshot, State};
+use proptest::prelude::*;
+
+use support::history::history;
+use support::world::World;
+use support::{assert_same, cases, decode, ids, join, oracle};
+
+proptest! {
+    #![proptest_config(cases(4_000))]
+
+    /// Any three sets of files that were ever sent obey the laws of a semilattice.
+    #[test]
+    fn join_is_commutative_associative_idempotent_and_absorbs(
+        history in history(6..30),
+        picks in proptest::collection::vec(any::<[prop::sample::Index; 3]>(), 3),
+    ) {
+        let world = World::play(&history);
+        let mut pool = world.sent.clone();
+        pool.extend(world.files());
+        for [a, b, c] in &picks {
+            semilattice(a.get(&pool), b.get(&pool), c.get(&pool));
+        }
+        let last = world.files();
+        semilattice(&last[0], &last[1], &last[last.len() - 1]);
+    }
+}
+
+fn semilattice(a: &Snapshot, b: &Snapshot, c: &Snapshot) {
+    assert_same("idempotent", &join(a, a), a);
+    let ab = join(a, b);
+    assert_same("commutative", &ab, &join(b, a));
+    assert_same("associative", &join(&ab, c), &join(a, &join(b, c)));
+    assert_same("absorbs", &join(a, &ab), &ab);
+    assert_same("join from the right absorbs", &join(&ab, b), &ab);
+}
+
+proptest! {
+    #![proptest_config(cases(1_500))]
+
+    /// Files lose nothing that memory has, and memory nothing that files have.
+    #[test]
+    fn encoding_and_decoding_are_inverse(history in history(6..30)) {
+        let world = World::play(&history);
+        for replica in &world.replicas {
+            let files = replica.state.encode();
+            let decoded = decode(&files);
+            prop_assert!(decoded == replica.state, "decode(encode(s)) != s");
+            assert_same("encode(decode(b)) == b", &decoded.encode(), &files);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    /// When everybody has heard everything, each field holds the greatest write ever made to it, every bead, note
+    /// and edge is there, and the ids are those that follow from the births.
+    #[test]
+    fn replicas_converge_and_no_write_is_lost(history in history(6..30), backwards in any::<bool>()) {
+        let mut world = World::play(&history);
+        let mut before = world.files();
+        let converged = world.converge();
+        for files in world.files() {
+            assert_same("convergence", &files, &converged);
+        }
+        if backwards {
+            before.reverse();
+        }
+        let folded = before.iter().skip(1).fold(before[0].clone(), |all, files| join(&all, files));
+        assert_same("any order of merges", &folded, &converged);
+        world.oracle.check(&converged);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_500))]
+
+    /// Taking a delta is joining it: `(u ⊔ s) + d == u ⊔ (s + d)` for the state `s` that made it and any other `u`.
+    /// A birth is a whole state, so there `s + d == s ⊔ (∅ + d)` too.
+    #[test]
+    fn taking_a_delta_is_joining_it(history in history(6..24), other in any::<prop::sample::Index>()) {
+        let world = World::play(&history);
+        let other = decode(other.get(&world.sent));
+        let mut state = State::default();
+        for delta in world.deltas() {
+            let mut before_and_delta = state.clone();
+            if before_and_delta.take(delta).is_err() {
+                continue;
+            }
+            let mut taken = other.clone();
+            taken.join(&state);
+            taken.take(delta).unwrap();
+            let mut joined = other.clone();
+            joined.join(&before_and_delta);
+            assert_same("(u ⊔ s) + d == u ⊔ (s + d)", &taken.encode(), &joined.encode());
+            let mut alone = State::default();
+            if alone.take(delta).is_ok() {
+                let mut joined = state.clone();
+                joined.join(&alone);
+                assert_same("s + d == s ⊔ (∅ + d)", &joined.encode(), &before_and_delta.encode());
+            }
+            state = before_and_delta;
+        }
+    }
+
+    /// A journal may be replayed over any state that has part of it already, and its records in any order in which
+    /// births come first: the result is what the replicas converge to.
+    #[test]
+    fn deltas_may_be_replayed_in_any_order(
+        history in history(6..24),
+        keys in proptest::collection::vec(any::<u8>(), 24),
+        start in any::<prop::sample::Index>(),
+    ) {
+        let mut world = World::play(&history);
+        let start = decode(start.get(&world.sent));
+        let converged = world.converge();
+        let mut deltas: Vec<_> = world.deltas().cloned().collect();
+        for delta in &deltas {
+            let journaled = serde_json::to_vec(delta).unwrap();
+            prop_assert_eq!(&serde_json::from_slice::<Delta>(&journaled).unwrap(), delta);
+        }
+        let mut indexes = 0..;
+        deltas.sort_by_cached_key(|delta| {
+            let birth = State::default().take(delta).is_ok() && !delta.beads.is_empty();
+            (!birth, keys[indexes.next().unwrap_or(0) % keys.len()])
+        });
+        let mut state = start;
+        for delta in deltas.iter().chain(deltas.iter().step_by(2)) {
+            state.take(delta).unwrap();
+        }
+        assert_same("replay", &state.encode(), &converged);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    /// Names kept up to date birth by birth are those derived from all births at once, here and by a second
+    /// implementation of the rule.
+    #[test]
+    fn incremental_names_equal_names_from_scratch(history in history(6..40)) {
+        let world = World::play(&history);
+        for replica in &world.replicas {
+            let names = replica.state.names();
+            let from_scratch = decode(&replica.state.encode());
+            prop_assert_eq!(names, from_scratch.names());
+            let lineages = replica.state.beads().keys();
+            let raw = |lineage: &beads_core::Lineage| (lineage.birth_id().to_string(), oracle::raw(&lineage.mark()));
+            let due = ids::derive(&lineages.clone().map(raw).collect::<BTreeSet<_>>());
+            for lineage in lineages {
+                prop_assert_eq!(names.id_of(lineage).as_str(), due.of[&raw(lineage)].as_str());
+                prop_assert_eq!(names.holder(names.id_of(lineage).as_str()), Some(lineage));
+            }
+            prop_assert_eq!(names.holders().count(), due.of.len());
+            let vacated = names.vacated().iter().map(|(id, lost)| {
+                let mut now: Vec<_> = lost.iter().map(|lineage| names.id_of(lineage).to_string()).collect();
+                now.sort();
+                (id.to_string(), now)
+            });
+            prop_assert_eq!(vacated.collect::<std::collections::BTreeMap<_, _>>(), due.remapped);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The executable model of the merge rules as an oracle: the same writes with the same stamps on both sides, and after
+//! each exchange the same four files, byte for byte.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use beads_core::Snapshot;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{TestRunner, contextualize_config};
+use serde_json::{Value, json};
+
+use support::cases;
+use support::history::{History, Kind, history};
+use support::world::{Event, World};
+
+const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/model/driver.py");
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/model");
+
+struct Model {
+    process: Child,
+    requests: ChildStdin,
+    replies: BufReader<ChildStdout>,
+}
+
+impl Model {
+    /// An error where there is no model or no python3.
+    fn start() -> Result<Self, String> {
+        if !Path::new(MODEL).is_dir() {
+            return Err(format!("there is no model in {MODEL}"));
+        }
+        let mut command = Command::new("python3");
+        command.args([DRIVER, MODEL]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(|error| format!("python3 does not start: {error}"))?;
+        let requests = process.stdin.take().unwrap();
+        let replies = BufReader::new(process.stdout.take().unwrap());
+        Ok(Self { process, requests, replies })
+    }
+
+    fn send(&mut self, request: &Value) {
+        writeln!(self.requests, "{request}").expect("the model listens");
+    }
+
+    /// Plays a history's events and compares after each pull.
+    fn compare(&mut self, history: &History) {
+        let mut world = World::play(history);
+        world.converge();
+        self.send(&json!({"reset": history.replicas}));
+        for event in &world.events {
+            match event {
+                Event::Took { on, delta } => self.send(&json!({"on": on, "delta": delta})),
+                Event::Pulled { into, from, files } => {
+                    self.send(&json!({"into": into, "from": from}));
+                    self.expect(files);
+                }
+            }
+        }
+    }
+
+    fn expect(&mut self, ours: &Snapshot) {
+        let mut reply = String::new();
+        assert!(self.replies.read_line(&mut reply).unwrap() > 0, "the model stopped");
+        let theirs: BTreeMap<String, String> = serde_json::from_str(&reply).unwrap();
+        if let Some(error) = theirs.get("error") {
+            panic!("the model refuses: {error}");
+        }
+        for (name, bytes) in ours.files() {
+            let ours = String::from_utf8_lossy(bytes);
+            assert!(ours == theirs[name], "{name} differs\n---- ours\n{ours}---- model\n{}", theirs[name]);
+        }
+    }
+
+    fn stop(self) {
+        drop(self.requests);
+        let mut process = self.process;
+        assert!(process.wait().unwrap().success(), "the model ends well");
+    }
+}
+
+#[test]
+fn the_model_writes_the_same_files() {
+    let model = match Model::start() {
+        Ok(model) => RefCell::new(model),
+        Err(reason) => {
+            // Past the capture of test output, so that everybody sees what was not run.
+            let _ = writeln!(std::io::stderr(), "skipped the comparison with the model: {reason}");
+            return;
+        }
+    };
+    // The model settles forged notes by their bytes alone, which merge_orders.rs shows to be wrong.
+    let honest = history(6..30).prop_map(|mut history| {
+        history.steps.retain(|step| step.kind != Kind::Forge);
+        history
+    });
+    let mut runner = TestRunner::new(contextualize_config(cases(500)));
+    let result = runner.run(&honest, |history| {
+        model.borrow_mut().compare(&history);
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    model.into_inner().stop();
+}

@@ -1,0 +1,177 @@
+//! The transport that runs the user's `git`: their ssh configuration, credential helpers and proxies just work, and
+//! what is sent is a delta.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::remote::{Pushed, Remote};
+use crate::repository::{CommitId, REF};
+use crate::{Error, Result};
+
+/// A remote reached through the `git` program.
+#[derive(Debug, Clone)]
+pub struct GitProgram {
+    git_dir: PathBuf,
+    remote: String,
+    deadline: Duration,
+}
+
+impl GitProgram {
+    pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
+        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline }
+    }
+
+    /// Whether there is a `git` to run.
+    pub fn is_installed() -> bool {
+        let version = Command::new("git").arg("--version").stdin(Stdio::null()).output();
+        version.is_ok_and(|output| output.status.success())
+    }
+
+    fn tracking_ref(&self) -> String {
+        format!("refs/remotes/{}/beads/store", self.remote)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<Output> {
+        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
+        let mut command = Command::new("git");
+        command
+            .arg("--git-dir")
+            .arg(&self.git_dir)
+            // Nothing of the user's may run because of us, and nothing may start collecting garbage meanwhile.
+            .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(arguments)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "true")
+            .env("SSH_ASKPASS_REQUIRE", "never")
+            .env("LC_ALL", "C")
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_WORK_TREE")
+            .env_remove("GIT_INDEX_FILE")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| failed(format!("cannot run git: {error}")))?;
+        wait(child, self.deadline).map_err(failed)
+    }
+
+    /// The remote's tip, without bringing anything.
+    fn remote_tip(&self) -> Result<Option<CommitId>> {
+        let output = self.run(&["ls-remote", "--quiet", &self.remote, REF])?;
+        if !output.success {
+            return Err(self.failed(&output));
+        }
+        Ok(output.stdout.split_whitespace().next().map(str::to_owned))
+    }
+
+    fn failed(&self, output: &Output) -> Error {
+        Error::Remote { remote: self.remote.clone(), reason: last_lines(&output.stderr) }
+    }
+}
+
+impl Remote for GitProgram {
+    fn fetch(&self) -> Result<Option<CommitId>> {
+        let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        let refspec = format!("+{REF}:{}", self.tracking_ref());
+        let output = self.run(&[
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            &self.remote,
+            &refspec,
+        ])?;
+        if !output.success {
+            return Err(self.failed(&output));
+        }
+        let fetched = self.run(&["rev-parse", "--verify", "--quiet", &self.tracking_ref()])?;
+        Ok(Some(fetched.stdout.trim().to_owned()).filter(|oid| !oid.is_empty()).or(Some(tip)))
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        // An empty expectation means: only if the ref is not there.
+        let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
+        let refspec = format!("{new}:{REF}");
+        let output = self.run(&[
+            "push",
+            "--quiet",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            &lease,
+            &self.remote,
+            &refspec,
+        ])?;
+        if output.success {
+            let tracking = self.tracking_ref();
+            // Only a note of what we saw; the next fetch makes it again.
+            let _ = self.run(&["update-ref", &tracking, new]);
+            return Ok(Pushed::Done);
+        }
+        let said = format!("{}\n{}", output.stdout, output.stderr);
+        let lost = [
+            "stale info",
+            "fetch first",
+            "non-fast-forward",
+            "cannot lock ref",
+            "failed to update ref",
+            "reference already exists",
+        ];
+        if lost.iter().any(|sign| said.contains(sign)) {
+            return Ok(Pushed::Lost);
+        }
+        if said.contains("[remote rejected]") || said.contains("pre-receive hook declined") {
+            return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&said) });
+        }
+        Err(self.failed(&output))
+    }
+}
+
+struct Output {
+    success: bool,
+    stdout: String,
+    stderr: String,
+}
+
+/// Waits, but not for ever: a remote that does not answer must not hang a sync.
+fn wait(mut child: std::process::Child, deadline: Duration) -> Result<Output, String> {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let read = |source: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut source) = source {
+                let _ = source.read_to_end(&mut bytes);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let stdout = read(stdout.map(|s| Box::new(s) as Box<dyn Read + Send>));
+    let stderr = read(stderr.map(|s| Box::new(s) as Box<dyn Read + Send>));
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(500);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if start.elapsed() >= deadline => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("no answer within {} s", deadline.as_secs()));
+            }
+            Ok(None) => std::thread::sleep(pause),
+            Err(error) => return Err(error.to_string()),
+        }
+        pause = (pause * 2).min(Duration::from_millis(20));
+    };
+    let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
+    Ok(Output { success: status.success(), stdout: text(stdout), stderr: text(stderr) })
+}
+
+/// The end of what git said, on one line and without credentials.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let tail = &lines[lines.len().saturating_sub(3)..];
+    crate::url::redact(&tail.join("; "))
+}

@@ -1,0 +1,232 @@
+//! The transport that needs nothing installed: libgit2.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use git2::{Cred, CredentialType, Direction, ErrorCode, FetchOptions, Oid, PushOptions, RemoteCallbacks};
+
+use crate::git::{GitRepository, is_lost_race};
+use crate::remote::{Pushed, Remote};
+use crate::repository::{CommitId, REF};
+use crate::url::{local_path, redact};
+use crate::{Error, Result};
+
+/// A remote reached through the git library.
+#[derive(Debug)]
+pub struct Native {
+    repository: GitRepository,
+    remote: String,
+}
+
+impl Native {
+    pub fn open(git_dir: &Path, remote: &str) -> Result<Self> {
+        Ok(Self { repository: GitRepository::open(git_dir)?, remote: remote.to_owned() })
+    }
+
+    fn failed(&self, error: &git2::Error) -> Error {
+        Error::Remote { remote: self.remote.clone(), reason: redact(error.message()) }
+    }
+
+    fn tracking_ref(&self) -> String {
+        format!("refs/remotes/{}/beads/store", self.remote)
+    }
+
+    fn find(&self) -> Result<git2::Remote<'_>> {
+        self.repository.git.find_remote(&self.remote).map_err(|error| self.failed(&error))
+    }
+
+    /// The remote's repository itself, when it is on this machine.
+    fn neighbour(&self) -> Result<Option<GitRepository>> {
+        let remote = self.find()?;
+        let url = remote.pushurl().ok().flatten().or(remote.url().ok()).unwrap_or_default().to_owned();
+        let Some(path) = local_path(&url) else { return Ok(None) };
+        let path: PathBuf = self.repository.git.workdir().unwrap_or(self.repository.git.path()).join(path);
+        GitRepository::open(&path).map(Some).map_err(|error| Error::Remote {
+            remote: self.remote.clone(),
+            reason: redact(&error.to_string()),
+        })
+    }
+
+    /// The library updates a ref on this machine without looking whether somebody else just did. So the objects go into
+    /// the neighbour's store as one pack, and the ref is compared and swapped there.
+    fn push_to_neighbour(
+        &self,
+        neighbour: &GitRepository,
+        expected: Option<&str>,
+        new: &str,
+    ) -> Result<Pushed> {
+        let write = || -> Result<bool, git2::Error> {
+            let new = Oid::from_str(new)?;
+            let expected = expected.map(Oid::from_str).transpose()?;
+            self.send_pack(neighbour, expected, new)?;
+            let moved = match expected {
+                Some(expected) => neighbour.git.reference_matching(REF, new, true, expected, "bd sync"),
+                None => neighbour.git.reference(REF, new, false, "bd sync"),
+            };
+            match moved {
+                Ok(_) => Ok(true),
+                Err(error) if is_lost_race(&error) => Ok(false),
+                Err(error) => Err(error),
+            }
+        };
+        match write() {
+            Ok(true) => Ok(Pushed::Done),
+            Ok(false) => Ok(Pushed::Lost),
+            Err(error) => {
+                Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(error.message()) })
+            }
+        }
+    }
+
+    fn send_pack(
+        &self,
+        neighbour: &GitRepository,
+        expected: Option<Oid>,
+        new: Oid,
+    ) -> Result<(), git2::Error> {
+        use std::io::Write;
+
+        let mut walk = self.repository.git.revwalk()?;
+        walk.push(new)?;
+        if let Some(expected) = expected {
+            // Not here means that we do not build on it, and everything is sent.
+            let _ = walk.hide(expected);
+        }
+        let mut pack = self.repository.git.packbuilder()?;
+        pack.insert_walk(&mut walk)?;
+        if pack.object_count() == 0 {
+            return Ok(());
+        }
+        let odb = neighbour.git.odb()?;
+        let mut writer = odb.packwriter()?;
+        pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
+        writer.commit().map(|_| ())
+    }
+
+    fn push_over_the_wire(&self, new: &str) -> Result<Pushed> {
+        // A commit is pushed through a reference of our own: refspecs of the library take names, not hashes.
+        let staging = "refs/beads/push";
+        let refused: Rc<RefCell<Option<String>>> = Rc::default();
+        let push = || -> Result<(), git2::Error> {
+            self.repository.git.reference(staging, Oid::from_str(new)?, true, "bd sync")?;
+            let mut callbacks = callbacks(&self.repository.git);
+            let sink = refused.clone();
+            callbacks.push_update_reference(move |_, status| {
+                *sink.borrow_mut() = status.map(str::to_owned);
+                Ok(())
+            });
+            let mut options = PushOptions::new();
+            options.remote_callbacks(callbacks);
+            let mut remote = self.repository.git.find_remote(&self.remote)?;
+            remote.push(&[format!("{staging}:{REF}")], Some(&mut options))
+        };
+        let pushed = push();
+        if let Ok(mut reference) = self.repository.git.find_reference(staging) {
+            let _ = reference.delete();
+        }
+        match (pushed, refused.borrow().clone()) {
+            (Ok(()), None) => Ok(Pushed::Done),
+            (Ok(()), Some(reason)) if is_race(&reason) => Ok(Pushed::Lost),
+            (Ok(()), Some(reason)) => {
+                Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(&reason) })
+            }
+            (Err(error), _) if error.code() == ErrorCode::NotFastForward || is_race(error.message()) => {
+                Ok(Pushed::Lost)
+            }
+            (Err(error), _) => Err(self.failed(&error)),
+        }
+    }
+}
+
+impl Remote for Native {
+    fn fetch(&self) -> Result<Option<CommitId>> {
+        let mut remote = self.find()?;
+        let git = &self.repository.git;
+        let tip = {
+            let connection = remote
+                .connect_auth(Direction::Fetch, Some(callbacks(git)), None)
+                .map_err(|error| self.failed(&error))?;
+            let heads = connection.list().map_err(|error| self.failed(&error))?;
+            heads.iter().find(|head| head.name() == REF).map(git2::RemoteHead::oid)
+        };
+        let Some(tip) = tip else { return Ok(None) };
+        let mut options = FetchOptions::new();
+        options.remote_callbacks(callbacks(git)).download_tags(git2::AutotagOption::None);
+        let refspec = format!("+{REF}:{}", self.tracking_ref());
+        remote.fetch(&[refspec], Some(&mut options), None).map_err(|error| self.failed(&error))?;
+        let fetched = git.refname_to_id(&self.tracking_ref()).unwrap_or(tip);
+        Ok(Some(fetched.to_string()))
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        let pushed = match self.neighbour()? {
+            Some(neighbour) => self.push_to_neighbour(&neighbour, expected, new)?,
+            None => self.push_over_the_wire(new)?,
+        };
+        if pushed == Pushed::Done {
+            // Only a note of what we saw; the next fetch makes it again.
+            let _ = self.repository.git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
+        }
+        Ok(pushed)
+    }
+}
+
+/// What servers say when somebody else was faster.
+fn is_race(reason: &str) -> bool {
+    let signs = [
+        "fast-forward",
+        "fast forward",
+        "not present locally",
+        "failed to lock",
+        "cannot lock",
+        "failed to update ref",
+        "stale info",
+        "reference already exists",
+    ];
+    signs.iter().any(|sign| reason.contains(sign))
+}
+
+/// Credentials, in the order in which people expect them: a token in the environment, the ssh agent, key files, git's
+/// credential helpers. Each is tried once; the library asks again after a refusal.
+fn callbacks(git: &git2::Repository) -> RemoteCallbacks<'_> {
+    let mut callbacks = RemoteCallbacks::new();
+    let mut tried = 0;
+    callbacks.credentials(move |url, user, allowed| {
+        tried += 1;
+        let user_name = user.unwrap_or("git");
+        if allowed.contains(CredentialType::USERNAME) {
+            return Cred::username(user_name);
+        }
+        if allowed.contains(CredentialType::SSH_KEY) {
+            return ssh_key(user_name, tried);
+        }
+        if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) {
+            let token = std::env::var("BD_GIT_TOKEN").ok().filter(|token| !token.is_empty());
+            match (tried, token) {
+                (1, Some(token)) => {
+                    return Cred::userpass_plaintext(user.unwrap_or("x-access-token"), &token);
+                }
+                (1 | 2, _) => return Cred::credential_helper(&git.config()?, url, user),
+                _ => {}
+            }
+        }
+        Err(git2::Error::from_str("no credentials were accepted"))
+    });
+    callbacks
+}
+
+fn ssh_key(user: &str, tried: usize) -> Result<Cred, git2::Error> {
+    if tried == 1 && std::env::var_os("SSH_AUTH_SOCK").is_some() {
+        return Cred::ssh_key_from_agent(user);
+    }
+    let named = std::env::var_os("BD_SSH_KEY").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let usual = ["id_ed25519", "id_ecdsa", "id_rsa"].map(|name| home.join(".ssh").join(name));
+    let keys: Vec<PathBuf> = named.into_iter().chain(usual).filter(|key| key.is_file()).collect();
+    let offset = if std::env::var_os("SSH_AUTH_SOCK").is_some() { 2 } else { 1 };
+    match tried.checked_sub(offset).and_then(|index| keys.get(index)) {
+        Some(key) => Cred::ssh_key(user, None, key, None),
+        None => Err(git2::Error::from_str("no ssh key was accepted")),
+    }
+}

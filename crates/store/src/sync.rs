@@ -1,0 +1,127 @@
+//! Synchronisation: fetch → decode → join → encode → commit → compare-and-swap the local ref → push, and again if
+//! somebody else was faster.
+
+use beads_core::concurrent_writes;
+
+use crate::checkpoint::{Checkpoint, Saved};
+use crate::remote::{Pushed, Remote};
+use crate::repository::{CommitId, REF, Repository};
+use crate::{Error, Result};
+
+/// How often a lost race is run again before the caller is told.
+pub const MAX_ROUNDS: u32 = 10;
+
+/// What an exchange with a remote did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// Their changes came here.
+    pub pulled: bool,
+    /// Our changes went there.
+    pub pushed: bool,
+    pub rounds: u32,
+    /// Concurrent writes that were found and kept.
+    pub conflicts: usize,
+}
+
+impl Checkpoint {
+    /// Saves locally, then exchanges with the remote until both hold the same. What was saved stays saved when the
+    /// exchange fails; `pause` waits before a race is run again.
+    pub fn sync(
+        mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+        mut pause: impl FnMut(u32),
+    ) -> Result<(Saved, Result<Exchange>)> {
+        let mut done = Exchange::default();
+        if repository.tip()?.is_none() {
+            // The first sync of a fresh repository: what the remote has becomes ours, without a commit of our own.
+            self.adopt(repository, remote, &mut done);
+        }
+        let mut commit = self.save_local(repository)?;
+        let outcome = loop {
+            done.rounds += 1;
+            match self.round(repository, remote, &mut commit, &mut done) {
+                Ok(Pushed::Done) => break Ok(done),
+                Ok(Pushed::Lost) if done.rounds >= MAX_ROUNDS => break Err(Error::Contention(MAX_ROUNDS)),
+                Ok(Pushed::Lost) => pause(done.rounds),
+                Err(error) => break Err(error),
+            }
+        };
+        Ok((self.into_saved(commit), outcome))
+    }
+
+    /// Takes what the remote has before there is a local ref. Trouble with the remote shows again in the first round.
+    fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
+        let Ok(Some(theirs)) = remote.fetch() else { return };
+        let Ok(state) = repository.snapshot(&theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)) else {
+            return;
+        };
+        self.state.join(&state);
+        (self.merged, done.pulled) = (true, true);
+    }
+
+    /// One fetch, merge and push. Our commit moves along as it is merged.
+    fn round(
+        &mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+        commit: &mut CommitId,
+        done: &mut Exchange,
+    ) -> Result<Pushed> {
+        let theirs = remote.fetch()?;
+        let Some(theirs) = theirs else {
+            done.pushed = true;
+            return remote.push(None, commit);
+        };
+        if theirs == *commit {
+            return Ok(Pushed::Done);
+        }
+        if !repository.is_ancestor(&theirs, commit)? {
+            let merged = self.merge(repository, &theirs, commit, done)?;
+            let fast_forwarded = merged == theirs;
+            *commit = merged;
+            if fast_forwarded {
+                return Ok(Pushed::Done);
+            }
+        }
+        done.pushed = true;
+        remote.push(Some(&theirs), commit)
+    }
+
+    /// Joins their state into ours and moves the local ref there: to their own commit when it holds everything, else to
+    /// a merge of both.
+    fn merge(
+        &mut self,
+        repository: &impl Repository,
+        theirs: &str,
+        commit: &str,
+        done: &mut Exchange,
+    ) -> Result<CommitId> {
+        let invalid =
+            |error: Error| Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() };
+        let their_state =
+            repository.snapshot(theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)).map_err(invalid)?;
+        let base = match repository.merge_base(commit, theirs)? {
+            // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
+            Some(base) => repository.snapshot(&base).and_then(|snapshot| Ok(snapshot.decode()?.state)).ok(),
+            None => None,
+        };
+        let conflicts = concurrent_writes(&self.state, &their_state, base.as_ref());
+        done.conflicts += conflicts.len();
+        self.state.join(&their_state);
+        conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
+        self.merged = true;
+        done.pulled = true;
+        let snapshot = self.state.encode();
+        let target = if repository.holds(theirs, &snapshot)? {
+            theirs.to_owned()
+        } else {
+            repository.write(&snapshot, &[commit.to_owned(), theirs.to_owned()], "beads: merge")?
+        };
+        if !repository.swing(Some(commit), &target)? {
+            return Err(Error::RefMoved(REF));
+        }
+        self.base = Some(target.clone());
+        Ok(target)
+    }
+}

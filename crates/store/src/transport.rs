@@ -1,0 +1,84 @@
+//! Which way to a remote: the user's git program, or the library.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::git_program::GitProgram;
+use crate::native::Native;
+use crate::remote::{Pushed, Remote};
+use crate::repository::CommitId;
+use crate::{Error, Result};
+
+/// The setting `sync.transport`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// The git program if there is one, else the library.
+    #[default]
+    Auto,
+    Git,
+    Native,
+}
+
+impl FromStr for Transport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "git" => Ok(Self::Git),
+            "native" => Ok(Self::Native),
+            _ => Err(format!("{text:?} is not auto, git or native")),
+        }
+    }
+}
+
+/// A remote behind either transport.
+#[derive(Debug)]
+pub enum AnyRemote {
+    Git(GitProgram),
+    Native(Native),
+}
+
+impl AnyRemote {
+    pub fn open(git_dir: &Path, remote: &str, transport: Transport, deadline: Duration) -> Result<Self> {
+        let git = || Self::Git(GitProgram::new(git_dir, remote, deadline));
+        match transport {
+            Transport::Git => Ok(git()),
+            Transport::Auto if GitProgram::is_installed() => Ok(git()),
+            Transport::Auto | Transport::Native => Ok(Self::Native(Native::open(git_dir, remote)?)),
+        }
+    }
+}
+
+impl Remote for AnyRemote {
+    fn fetch(&self) -> Result<Option<CommitId>> {
+        match self {
+            Self::Git(remote) => remote.fetch(),
+            Self::Native(remote) => remote.fetch(),
+        }
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        match self {
+            Self::Git(remote) => remote.push(expected, new),
+            Self::Native(remote) => remote.push(expected, new),
+        }
+    }
+}
+
+/// The remote to synchronise with when none is named: `origin`, or the only one there is.
+pub fn default_remote(git_dir: &Path) -> Result<Option<String>> {
+    let repository = crate::GitRepository::open(git_dir)?;
+    let remotes = repository.git.remotes()?;
+    let names: Vec<String> = remotes.iter().flatten().flatten().map(str::to_owned).collect();
+    match names.as_slice() {
+        [only] => Ok(Some(only.clone())),
+        many if many.iter().any(|name| name == "origin") => Ok(Some("origin".into())),
+        [] => Ok(None),
+        _ => Err(Error::Remote {
+            remote: names.join(", "),
+            reason: "which of them? say so with: bd config set sync.remote NAME".into(),
+        }),
+    }
+}
