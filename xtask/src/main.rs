@@ -1,17 +1,35 @@
-//! Project chores. A chore is a file with one `run`, and a line in the table below.
+//! Project chores: `cargo xtask <chore>`. A chore is a file with one `run`, and a line in the table below.
+#![allow(clippy::print_stdout, reason = "a chore reports on standard output")]
 
+mod arguments;
+mod generate;
+mod ratios;
 mod sim;
 
 use std::process::ExitCode;
 
-/// What a chore is called, what it does, and where.
-type Chore = (&'static str, &'static str, fn(&[String]) -> Result<(), String>);
+use arguments::{Arguments, Result};
 
-const CHORES: &[Chore] = &[("sim", "run the simulator: --seeds N --ops M [--from S]", sim::run)];
+/// What a chore is called, what it does and takes, and where it is.
+type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
+
+const CHORES: &[Chore] = &[
+    (
+        "generate",
+        "make a git repository with a store: --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]",
+        generate::run,
+    ),
+    (
+        "ratios",
+        "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
+        ratios::run,
+    ),
+    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
+];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let asked = arguments.first().map(String::as_str).unwrap_or_default();
+    let mut given = std::env::args().skip(1);
+    let asked = given.next().unwrap_or_default();
     let Some((_, _, run)) = CHORES.iter().find(|(name, ..)| *name == asked) else {
         eprintln!("usage: cargo xtask <chore> [options]");
         for (name, about, _) in CHORES {
@@ -19,7 +37,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     };
-    match run(&arguments[1..]) {
+    match Arguments::parse(given).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");

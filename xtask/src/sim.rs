@@ -4,6 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::arguments::{Arguments, Result};
+
 /// How often the campaign says that it is alive.
 const REPORT_EVERY: u64 = 1_000;
 
@@ -16,35 +18,24 @@ struct Campaign {
     steps: usize,
 }
 
-pub fn run(arguments: &[String]) -> Result<(), String> {
-    let campaign = Campaign::parse(arguments)?;
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let campaign = Campaign {
+        seeds: arguments.or("seeds", 1_000_u64)?.max(1),
+        from: arguments.or("from", 0)?,
+        steps: arguments.or("ops", 150)?,
+    };
     let started = Instant::now();
     let failures = campaign.play();
     let last = campaign.from + campaign.seeds - 1;
     let seconds = started.elapsed().as_secs();
-    eprintln!("seeds {} to {last}, {} steps each, in {seconds} s", campaign.from, campaign.steps);
+    println!("seeds {} to {last}, {} steps each, in {seconds} s", campaign.from, campaign.steps);
     if failures.is_empty() {
         return Ok(());
     }
-    Err(format!("failed: seeds {failures:?}"))
+    Err(format!("failed: seeds {failures:?}").into())
 }
 
 impl Campaign {
-    fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut campaign = Self { seeds: 1_000, from: 0, steps: 150 };
-        for pair in arguments.chunks(2) {
-            let [name, value] = pair else { return Err(format!("{} needs a number", pair[0])) };
-            let number: u64 = value.parse().map_err(|_| format!("{name} {value} is not a number"))?;
-            match name.as_str() {
-                "--seeds" => campaign.seeds = number.max(1),
-                "--ops" => campaign.steps = usize::try_from(number).map_err(|error| error.to_string())?,
-                "--from" => campaign.from = number,
-                _ => return Err(format!("unknown option {name}; there are --seeds, --ops and --from")),
-            }
-        }
-        Ok(campaign)
-    }
-
     /// Seeds are independent, so every processor takes the next one.
     fn play(&self) -> Vec<u64> {
         let next = AtomicU64::new(0);

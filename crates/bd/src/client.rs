@@ -44,6 +44,10 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
             format,
         );
     }
+    if let Call::Repair { apply } = request.call {
+        let repaired = repair(place, &request, apply, access);
+        return repaired.unwrap_or_else(|failure| render::failure_reply(failure, format));
+    }
     if matches!(request.call, Call::Mutate(_)) && request.request_id.is_none() {
         request.request_id = random_id();
     }
@@ -54,6 +58,19 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
         Err(failure) => Err(failure),
     };
     answered.unwrap_or_else(|failure| on_failure(&request, failure))
+}
+
+/// Works on a store that cannot be opened, so no daemon is started for it, and one that runs is asked to leave before
+/// anything is moved from under it.
+fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Result<Reply, Failure> {
+    if apply {
+        let stop = Request { call: Call::DaemonStop, ..request.clone() };
+        ask_running(place, &stop);
+    } else if let Some(reply) = ask_running(place, request) {
+        return Ok(reply);
+    }
+    let _lock = StoreLock::take(&place.lock_path(), access.lock_timeout)?;
+    Ok(render::reply(crate::service::repair(place, apply), &request.output, 0))
 }
 
 /// A store that cannot be opened is the one case in which `validate` has most to say.

@@ -29,7 +29,7 @@ const TABLE: &[Row] = &[
     Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
-    Row("corrupt_store", exit::DOMAIN, "bd validate shows all findings"),
+    Row("corrupt_store", exit::DOMAIN, "bd validate shows where, bd repair --dry-run what can be saved"),
     Row("newer_format", exit::DOMAIN, ""),
     Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
     Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),

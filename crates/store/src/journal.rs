@@ -10,8 +10,8 @@ use crate::disk::{Disk, DiskFile};
 use crate::frame::{self, Found};
 use crate::{Error, Header, Record, Result};
 
-const VERSION: u32 = 1;
-const NAME: &str = "journal.";
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const NAME: &str = "journal.";
 
 /// How much is zero-filled at a time.
 const FILL_BYTES: u64 = 256 * 1024;

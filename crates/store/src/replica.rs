@@ -293,7 +293,7 @@ impl<D: Disk, W: World> Replica<D, W> {
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.
-fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
+pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
     let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
     let mut last = carried;
     for record in &recovered.records {

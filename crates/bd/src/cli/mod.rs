@@ -73,6 +73,7 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Verb {
     Init(init::Args),
     #[command(visible_alias = "new")]
@@ -164,14 +165,24 @@ enum Action {
 /// Runs a command line and prints its answer.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let reply = match Cli::command()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-    {
+    let reply = match parse(&arguments) {
         Ok(cli) => execute(cli),
         Err(error) => usage_error(&error, &arguments),
     };
     print(&reply)
+}
+
+/// A verb's arguments are built when the verb is used, which makes every command start faster. Help and errors speak of
+/// all verbs, so they come from a second look with everything built.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let parse_with = |command: clap::Command| {
+        command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
+    };
+    parse_with(Cli::command()).or_else(|_| {
+        let mut everything = Cli::command();
+        everything.build();
+        parse_with(everything)
+    })
 }
 
 fn execute(cli: Cli) -> Reply {
@@ -235,6 +246,15 @@ fn print(reply: &Reply) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_tells_about_every_verb() {
+        let help = parse(&["bd".into(), "--help".into()]).unwrap_err().to_string();
+        for line in ["create", "ready", "repair"] {
+            let row = help.lines().find(|row| row.trim_start().starts_with(line)).unwrap_or_default();
+            assert!(row.split_whitespace().count() > 2, "{line}: {row:?}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed_and_every_verb_has_an_example() {

@@ -19,6 +19,9 @@ use crate::service::{Service, SyncResult};
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(300);
 
+/// A reply needs one turn to be taken up and one to be written.
+const FAREWELL_TURNS: usize = 4;
+
 pub struct Engine {
     service: Service,
     queue: mpsc::Receiver<Job>,
@@ -315,6 +318,10 @@ impl Engine {
     pub async fn leave(mut self, stopped: Stopped) -> Result<(), Failure> {
         // Whoever still waits in the queue sees the end and asks the next daemon.
         self.queue.close();
+        // Replies are written by the tasks of their connections: give those a turn before the runtime goes.
+        for _ in 0..FAREWELL_TURNS {
+            tokio::task::yield_now().await;
+        }
         if let Stopped::JournalFailed(failure) = stopped {
             return Err(failure);
         }

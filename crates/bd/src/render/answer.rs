@@ -264,12 +264,23 @@ pub struct ConflictAnswer {
 }
 
 /// What `repair` did, or would do.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct RepairAnswer {
+    /// What is wrong; nothing when the store is healthy.
+    pub damage: Vec<String>,
     pub applied: bool,
     pub actions: Vec<String>,
+    /// What could not be read. It stays in the backup.
+    pub unreadable: Vec<UnreadableAnswer>,
     /// The reference that keeps the damaged commit.
     pub backup: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct UnreadableAnswer {
+    pub file: String,
+    pub line: Option<usize>,
+    pub reason: String,
 }
 
 fn count<S: serde::Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {

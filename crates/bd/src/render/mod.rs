@@ -8,7 +8,7 @@ mod text;
 
 pub use answer::{
     Answer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer,
-    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, VerifyAnswer,
+    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, UnreadableAnswer, VerifyAnswer,
 };
 pub use style::Style;
 

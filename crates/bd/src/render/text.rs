@@ -208,14 +208,21 @@ fn findings(out: &mut String, findings: &[Finding], style: Style) {
 }
 
 fn repair(out: &mut String, repair: &RepairAnswer) {
-    if repair.actions.is_empty() {
+    if repair.damage.is_empty() {
         out.push_str("Nothing to repair\n");
         return;
+    }
+    for damage in &repair.damage {
+        let _ = writeln!(out, "damage: {}", escape(damage));
+    }
+    for lost in &repair.unreadable {
+        let line = lost.line.map(|line| format!(" line {line}")).unwrap_or_default();
+        let _ = writeln!(out, "unreadable: {}{line}: {}", escape(&lost.file), escape(&lost.reason));
     }
     for action in &repair.actions {
         let _ = writeln!(out, "{} {}", if repair.applied { "did:" } else { "would:" }, escape(action));
     }
-    if let Some(backup) = &repair.backup {
-        let _ = writeln!(out, "The damaged commit is kept as {backup}");
+    if repair.applied && !repair.unreadable.is_empty() {
+        out.push_str("What could not be read is kept in the backup\n");
     }
 }

@@ -8,6 +8,7 @@ mod status;
 mod sync;
 mod validate;
 
+pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
@@ -87,7 +88,7 @@ impl Service {
             Call::ConflictList { all } => Ok(self.conflicts(*all)),
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
-            Call::Repair { apply } => self.repair(request, *apply),
+            Call::Repair { .. } => self.repair_plan(),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(key),

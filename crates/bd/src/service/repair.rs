@@ -1,11 +1,40 @@
+use beads_store::{GitRepository, Plan, RealWorld, examine};
+
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, RepairAnswer};
-use crate::request::Request;
+use crate::place::Place;
+use crate::render::{Answer, RepairAnswer, UnreadableAnswer};
 
 impl Service {
-    /// A store that could be opened needs no repair.
-    pub(super) fn repair(&mut self, _request: &Request, apply: bool) -> Result<Answer, Failure> {
-        Ok(Answer::Repair(RepairAnswer { applied: apply, actions: Vec::new(), backup: None }))
+    /// Shows what is wrong on disk while the store is open. Only a command that holds the lock itself repairs.
+    pub(super) fn repair_plan(&self) -> Result<Answer, Failure> {
+        repair(&self.place, false)
     }
+}
+
+/// Repairs a store that perhaps cannot be opened. The caller holds the lock. The repository is opened afresh, because the
+/// library remembers objects that it has read once.
+pub fn repair(place: &Place, apply: bool) -> Result<Answer, Failure> {
+    let repository = GitRepository::open(&place.git_dir)?;
+    let plan = examine(&place.store_dir(), &repository, RealWorld)?;
+    if let Some(plan) = plan.as_ref().filter(|_| apply) {
+        plan.apply(&repository)?;
+    }
+    Ok(answer(plan, apply))
+}
+
+fn answer(plan: Option<Plan>, apply: bool) -> Answer {
+    let Some(plan) = plan else { return Answer::Repair(RepairAnswer::default()) };
+    let unreadable = plan.unreadable.into_iter().map(|lost| UnreadableAnswer {
+        file: lost.file,
+        line: lost.line,
+        reason: lost.reason,
+    });
+    Answer::Repair(RepairAnswer {
+        damage: plan.damage,
+        applied: apply,
+        actions: plan.actions,
+        unreadable: unreadable.collect(),
+        backup: plan.backup_ref,
+    })
 }

@@ -1,0 +1,432 @@
+//! Lenient reading of damaged files, for `bd repair`. Every line that can be understood on its own is taken, by join;
+//! order, canonical form, checksums and ids do not matter, because ids follow from the births anyway. Every line
+//! that cannot be understood is reported, and stays in the backup that the repair makes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+
+use crate::body::Body;
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
+use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
+use crate::{
+    Bead, BeadId, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Patch,
+    PrefixRegister, Result, Stamp, State,
+};
+
+/// Something that could not be read, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    pub file: String,
+    /// From 1; `None` when the whole file is meant.
+    pub line: Option<usize>,
+    pub reason: String,
+}
+
+/// Collects what is left of a store. The result does not depend on the order in which the pieces are taken.
+#[derive(Debug, Default)]
+pub struct Salvage {
+    state: State,
+    /// Changes and edges wait until every bead is known.
+    patches: Vec<(String, Lineage, Patch)>,
+    edges: Vec<(String, EdgeKey, Edge)>,
+    named_edges: Vec<NamedEdge>,
+    conflicts: Vec<(String, Conflict)>,
+    named_conflicts: Vec<(usize, End, ConflictLine)>,
+    /// Garbage is collected at the end, so that nothing depends on when it was.
+    gc_floor: Option<Stamp>,
+    unreadable: Vec<Unreadable>,
+}
+
+/// An edge of a file, whose ends mean whatever stood under these ids in the same commit.
+#[derive(Debug)]
+struct NamedEdge {
+    from: End,
+    to: End,
+    kind: EdgeKind,
+    edge: Edge,
+}
+
+#[derive(Debug)]
+struct End {
+    id: BeadId,
+    /// The bead whose line has this id, if exactly one has.
+    bead: Option<Lineage>,
+}
+
+impl Salvage {
+    /// Takes a state that was read without trouble.
+    pub fn take_state(&mut self, state: &State) {
+        self.state.join(state);
+    }
+
+    /// Takes one record of the journal; `place` says where it stands, should it turn out to be of no use.
+    pub fn take_delta(&mut self, place: &str, delta: &Delta) {
+        for (lineage, patch) in &delta.beads {
+            self.patches.push((place.to_owned(), lineage.clone(), patch.clone()));
+        }
+        for (key, edge) in &delta.edges {
+            self.edges.push((place.to_owned(), key.clone(), edge.clone()));
+        }
+        for conflict in &delta.conflicts {
+            self.conflicts.push((place.to_owned(), conflict.clone()));
+        }
+        self.gc_floor = self.gc_floor.max(delta.gc_floor);
+        if let Some(prefix) = &delta.prefix {
+            self.take_prefix(prefix);
+        }
+    }
+
+    /// Takes what is left of the files of one commit, by their names. A file of a later format is no damage: it is
+    /// refused, because this program would lose what it does not understand.
+    pub fn take_files(&mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
+        let bytes_of =
+            |name| files.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.as_slice());
+        if let Some(bytes) = bytes_of(META) {
+            self.take_meta(bytes)?;
+        }
+        let mut ids = BTreeMap::new();
+        for name in [STATE, TOMBSTONES] {
+            for (number, line) in lines(bytes_of(name).unwrap_or_default()) {
+                match self.take_bead_line(name, line) {
+                    Ok(Some((id, lineage))) => {
+                        _ = ids.entry(id).or_insert_with(BTreeSet::new).insert(lineage)
+                    }
+                    Ok(None) => {}
+                    Err(reason) => self.report(name, Some(number), reason),
+                }
+            }
+        }
+        let end = |id: BeadId| {
+            let bead = ids.get(&id).filter(|beads| beads.len() == 1).and_then(|beads| beads.first().cloned());
+            End { id, bead }
+        };
+        for (number, line) in lines(bytes_of(DEPS).unwrap_or_default()) {
+            match parse::<EdgeLine>(line).and_then(|line| Ok((line.edge()?, line))) {
+                Ok((edge, EdgeLine { from, to, kind, .. })) => {
+                    self.named_edges.push(NamedEdge { from: end(from), to: end(to), kind, edge });
+                }
+                Err(reason) => self.report(DEPS, Some(number), reason),
+            }
+        }
+        for (number, line) in lines(bytes_of(CONFLICTS).unwrap_or_default()) {
+            match parse::<ConflictLine>(line) {
+                Ok(line) => self.named_conflicts.push((number, end(line.bead.clone()), line)),
+                Err(reason) => self.report(CONFLICTS, Some(number), reason),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that something could not be read at all.
+    pub fn report(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
+        self.unreadable.push(Unreadable { file: file.to_owned(), line, reason: reason.into() });
+    }
+
+    /// The state that all pieces make together, and what could not be read.
+    pub fn finish(mut self) -> (State, Vec<Unreadable>) {
+        self.settle_patches();
+        self.settle_edges();
+        self.settle_conflicts();
+        let floor = Delta { gc_floor: self.gc_floor, ..Delta::default() };
+        self.state.take(&floor).expect("a floor speaks of no bead");
+        (self.state, self.unreadable)
+    }
+
+    fn take_meta(&mut self, bytes: &[u8]) -> Result<()> {
+        #[derive(serde::Deserialize)]
+        struct Version {
+            format_version: u64,
+        }
+        if let Ok(Version { format_version: found }) = parse(bytes)
+            && found > FORMAT_VERSION
+        {
+            return Err(Error::NewerFormat { found, known: FORMAT_VERSION });
+        }
+        let meta: MetaFile = match parse(bytes) {
+            Ok(meta) => meta,
+            Err(reason) => {
+                self.report(META, Some(1), reason);
+                return Ok(());
+            }
+        };
+        self.gc_floor = self.gc_floor.max(meta.gc_floor);
+        match (meta.prefix_at, meta.prefix_by) {
+            (Some(at), Some(by)) => {
+                self.take_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix: meta.prefix });
+            }
+            _ if meta.prefix == Default::default() => {}
+            _ => self.report(META, Some(1), format!("the prefix {} without who chose it", meta.prefix)),
+        }
+        Ok(())
+    }
+
+    fn take_prefix(&mut self, prefix: &PrefixRegister) {
+        if *prefix > self.state.prefix {
+            self.state.prefix = prefix.clone();
+        }
+    }
+
+    /// The bead of a line and the id it stands under; `None` for a line that only says what follows from the births.
+    fn take_bead_line(&mut self, file: &str, line: &[u8]) -> Result<Option<(BeadId, Lineage)>, String> {
+        let (id, lineage, bead) = if file == STATE {
+            let mut body: Body = parse(line)?;
+            let id = body.id.take().ok_or("id is missing")?;
+            let (lineage, bead) = read_bead(&id, body)?;
+            (id, lineage, bead)
+        } else {
+            let tombstone: TombstoneLine = parse(line)?;
+            let Some(mut body) = tombstone.bead else {
+                return if tombstone.remapped.is_empty() {
+                    Err("a deletion without its bead".into())
+                } else {
+                    Ok(None)
+                };
+            };
+            body.id = None;
+            let (lineage, mut bead) = read_bead(&tombstone.id, body)?;
+            let mark = Mark::new(tombstone.deleted_at, tombstone.deleted_by);
+            bead.deletion = Some(Deletion { mark, reason: tombstone.reason });
+            (tombstone.id, lineage, bead)
+        };
+        let whole = Delta::of_bead(lineage.clone(), Patch::from(&bead));
+        self.state.take(&whole).map_err(|error| error.to_string())?;
+        Ok(Some((id, lineage)))
+    }
+
+    /// A change counts once its bead is there, whole, from wherever.
+    fn settle_patches(&mut self) {
+        let mut waiting = std::mem::take(&mut self.patches);
+        loop {
+            let before = waiting.len();
+            waiting.retain(|(_, lineage, patch)| {
+                self.state.take(&Delta::of_bead(lineage.clone(), patch.clone())).is_err()
+            });
+            if waiting.len() == before {
+                break;
+            }
+        }
+        for (place, lineage, _) in waiting {
+            let reason = format!("a change of {}, whose birth cannot be read", lineage.birth_id());
+            self.report(&place, None, reason);
+        }
+    }
+
+    fn settle_edges(&mut self) {
+        for NamedEdge { from, to, kind, edge } in std::mem::take(&mut self.named_edges) {
+            let key = EdgeKey { from: self.bind(from), to: self.bind(to), kind };
+            self.take_edge(key, edge);
+        }
+        for (place, key, edge) in std::mem::take(&mut self.edges) {
+            if [&key.from, &key.to]
+                .into_iter()
+                .filter_map(Endpoint::lineage)
+                .any(|end| self.is_forgotten(end))
+            {
+                continue;
+            }
+            match (self.known_end(key.from), self.known_end(key.to)) {
+                (Ok(from), Ok(to)) => self.take_edge(EdgeKey { from, to, kind: key.kind }, edge),
+                (Err(id), _) | (_, Err(id)) => {
+                    self.report(&place, None, format!("a dependency of {id}, whose birth cannot be read"));
+                }
+            }
+        }
+    }
+
+    fn settle_conflicts(&mut self) {
+        for (number, end, line) in std::mem::take(&mut self.named_conflicts) {
+            let bead = match self.bind(end) {
+                Endpoint::Bead(lineage) => Ok(lineage),
+                Endpoint::Bare(id) => Err(format!("no bead {id}")),
+            };
+            match bead.and_then(|bead| line.conflict(bead)) {
+                Ok(conflict) => self.state.join_conflict(&conflict),
+                Err(reason) => self.report(CONFLICTS, Some(number), reason),
+            }
+        }
+        for (place, conflict) in std::mem::take(&mut self.conflicts) {
+            if self.state.bead(&conflict.bead).is_some() {
+                self.state.join_conflict(&conflict);
+            } else if !self.is_forgotten(&conflict.bead) {
+                let id = conflict.bead.birth_id();
+                self.report(&place, None, format!("a conflict of {id}, whose birth cannot be read"));
+            }
+        }
+    }
+
+    /// Not here, because garbage collection took it.
+    fn is_forgotten(&self, lineage: &Lineage) -> bool {
+        self.state.bead(lineage).is_none() && lineage.at() < self.state.gc_floor()
+    }
+
+    fn take_edge(&mut self, key: EdgeKey, edge: Edge) {
+        self.state.take(&Delta::of_edge(key, edge)).expect("an edge alone is always taken");
+    }
+
+    /// First what the commit itself meant by the id, then what the id means in the whole; else it stays bare.
+    fn bind(&self, end: End) -> Endpoint {
+        match end.bead.or_else(|| self.state.names().holder(end.id.as_str()).cloned()) {
+            Some(lineage) => Endpoint::Bead(lineage),
+            None => Endpoint::Bare(end.id),
+        }
+    }
+
+    /// An end that no bead was found for becomes bare, unless another bead has its id and would be mistaken for it.
+    fn known_end(&self, end: Endpoint) -> Result<Endpoint, BeadId> {
+        match end {
+            Endpoint::Bead(lineage) if self.state.bead(&lineage).is_none() => {
+                let id = lineage.birth_id().clone();
+                if self.state.names().holder(id.as_str()).is_some() {
+                    Err(id)
+                } else {
+                    Ok(Endpoint::Bare(id))
+                }
+            }
+            known => Ok(known),
+        }
+    }
+}
+
+fn read_bead(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
+    // Out of order they are still the same notes.
+    body.notes.sort_by(|a, b| a.order().cmp(&b.order()));
+    body.notes.dedup_by(|a, b| a.order() == b.order());
+    bead_from_body(id, body).map(|(lineage, bead, _)| (lineage, bead))
+}
+
+/// The lines that are not empty, with their numbers; the last may lack its end.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    lines.map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.is_empty())
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "not valid UTF-8")?;
+    serde_json::from_str(text).map_err(|error| {
+        let text = error.to_string();
+        format!("{} (column {})", text.split(" at line ").next().unwrap_or(&text), error.column())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Create, DepAdd};
+    use crate::{Catalog, Clock, Context, Op, Snapshot};
+
+    /// Three beads, the second waiting for the first and the third deleted.
+    fn sample() -> State {
+        let mut catalog = Catalog::default();
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        let create = |id: &str| {
+            let create = Create { id: Some(id.parse().unwrap()), ..Create::titled(id.parse().unwrap()) };
+            Op::Create(Box::new(create))
+        };
+        let (from, to) = ("bd-2".to_owned(), "bd-1".to_owned());
+        let edge = Op::DepAdd(DepAdd { from, to, kind: EdgeKind::Blocks });
+        let delete = crate::op::Delete { id: "bd-3".into(), ..Default::default() };
+        for op in [create("bd-1"), create("bd-2"), create("bd-3"), edge, Op::Delete(delete)] {
+            let mut context = Context {
+                actor: "ann".parse().unwrap(),
+                now_ms: 1_000,
+                clock: &mut clock,
+                random: &mut || 4,
+                branch: Default::default(),
+                lease_ms: 1,
+            };
+            let applied = op.apply(&catalog, &mut context).unwrap();
+            catalog.take(&applied.delta).unwrap();
+        }
+        catalog.state().clone()
+    }
+
+    fn files(snapshot: &Snapshot) -> Vec<(String, Vec<u8>)> {
+        snapshot.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect()
+    }
+
+    fn salvage(snapshot: &Snapshot) -> (State, Vec<Unreadable>) {
+        let mut salvage = Salvage::default();
+        salvage.take_files(&files(snapshot)).unwrap();
+        salvage.finish()
+    }
+
+    #[test]
+    fn an_undamaged_snapshot_comes_back_byte_for_byte() {
+        let snapshot = sample().encode();
+        let (state, unreadable) = salvage(&snapshot);
+        assert_eq!(unreadable, []);
+        assert_eq!(state.encode(), snapshot);
+    }
+
+    #[test]
+    fn order_spaces_duplicates_and_checksums_do_not_matter() {
+        let snapshot = sample().encode();
+        let mut damaged = snapshot.clone();
+        let text = String::from_utf8(damaged.state).unwrap();
+        let lines: Vec<_> =
+            text.lines().rev().chain(text.lines()).map(|line| line.replacen(',', " , ", 1)).collect();
+        damaged.state = lines.join("\n").into_bytes();
+        let (state, unreadable) = salvage(&damaged);
+        assert_eq!(unreadable, []);
+        assert_eq!(state.encode(), snapshot);
+    }
+
+    #[test]
+    fn a_bad_line_is_reported_and_costs_nothing_else() {
+        let mut damaged = sample().encode();
+        let end = damaged.state.iter().position(|byte| *byte == b'\n').unwrap();
+        damaged.state[end / 2] = 0xff;
+        damaged.tombstones.truncate(damaged.tombstones.len() / 2);
+        damaged.meta.clear();
+        let (state, unreadable) = salvage(&damaged);
+        let places: Vec<_> = unreadable.iter().map(|lost| (lost.file.as_str(), lost.line)).collect();
+        assert_eq!(places, [(META, Some(1)), (STATE, Some(1)), (TOMBSTONES, Some(1))]);
+        assert_eq!(state.names().holders().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["bd-2"]);
+        assert_eq!(state.edges().len(), 1, "the edge stays, with a bare end");
+        state.encode().decode().expect("what was salvaged is a sound store");
+    }
+
+    #[test]
+    fn an_edge_finds_a_bead_that_only_an_older_commit_has() {
+        let snapshot = sample().encode();
+        let mut damaged = snapshot.clone();
+        damaged.state.clear();
+        damaged.tombstones.clear();
+        let mut older = snapshot.decode().unwrap().state;
+        older.edges.clear();
+        let mut salvage = Salvage::default();
+        salvage.take_files(&files(&damaged)).unwrap();
+        salvage.take_state(&older);
+        assert_eq!(salvage.finish().0.encode(), snapshot);
+    }
+
+    #[test]
+    fn records_wait_for_their_bead_and_are_reported_without_it() {
+        let whole = sample();
+        let (lineage, bead) = whole.beads().first_key_value().unwrap();
+        let change = Patch { title: Some(bead.title.clone()), ..Patch::default() };
+        let change = Delta::of_bead(lineage.clone(), change);
+
+        let mut salvage = Salvage::default();
+        salvage.take_delta("journal frame 2", &change);
+        salvage.take_delta("journal frame 1", &Delta::of_bead(lineage.clone(), Patch::from(bead.as_ref())));
+        let (state, unreadable) = salvage.finish();
+        assert_eq!((state.beads().len(), unreadable), (1, vec![]));
+
+        let mut salvage = Salvage::default();
+        salvage.take_delta("journal frame 2", &change);
+        let (state, unreadable) = salvage.finish();
+        assert!(state.beads().is_empty());
+        assert_eq!(unreadable[0].file, "journal frame 2");
+        assert!(unreadable[0].reason.contains("bd-1"), "{}", unreadable[0].reason);
+    }
+
+    #[test]
+    fn a_later_format_is_refused() {
+        let mut newer = sample().encode();
+        newer.meta = br#"{"format_version":99,"something":"new"}"#.to_vec();
+        let error = Salvage::default().take_files(&files(&newer)).unwrap_err();
+        assert_eq!(error.code(), "newer_format");
+    }
+}

@@ -1,0 +1,209 @@
+//! What can still be read of the sync ref: its tip, or else the nearest commits before it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+
+use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
+use beads_core::{Salvage, State};
+use git2::{ObjectType, Oid};
+
+use crate::git::GitRepository;
+use crate::repository::{CommitId, REF, Repository};
+use crate::{Error, Result};
+
+/// How many damaged commits are passed on the way back to a good one.
+const MAX_COMMITS: usize = 10_000;
+
+/// What the sync ref points at.
+#[derive(Debug)]
+pub enum Tip {
+    /// There is no ref yet.
+    Absent,
+    Sound {
+        commit: CommitId,
+        state: Box<State>,
+    },
+    Damaged {
+        commit: CommitId,
+        reason: String,
+    },
+    /// The file of the ref does not name a commit.
+    Unnamed {
+        reason: String,
+    },
+}
+
+impl Tip {
+    pub fn commit(&self) -> Option<&str> {
+        match self {
+            Self::Sound { commit, .. } | Self::Damaged { commit, .. } => Some(commit),
+            Self::Absent | Self::Unnamed { .. } => None,
+        }
+    }
+
+    pub fn damage(&self) -> Option<String> {
+        match self {
+            Self::Damaged { reason, .. } | Self::Unnamed { reason } => Some(reason.clone()),
+            Self::Absent | Self::Sound { .. } => None,
+        }
+    }
+}
+
+/// Where the state came from.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub actions: Vec<String>,
+    /// The tip, if its commit object can be read.
+    pub tip_commit: Option<CommitId>,
+    /// What the new commit builds on. Only commits that are there as a whole: with a hole in its history the ref
+    /// could never be pushed.
+    pub parents: Vec<CommitId>,
+}
+
+pub fn tip(repository: &GitRepository) -> Result<Tip> {
+    let commit = match repository.tip() {
+        Ok(None) => return Ok(Tip::Absent),
+        Ok(Some(commit)) => commit,
+        Err(error) => return Ok(Tip::Unnamed { reason: error.to_string() }),
+    };
+    match decode(repository, &commit) {
+        Ok(state) => Ok(Tip::Sound { commit, state: Box::new(state) }),
+        Err(error) if error.code() == "corrupt_store" => {
+            let reason = error.to_string();
+            Ok(Tip::Damaged { commit, reason })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes everything the commits still say.
+pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<Found> {
+    let mut found = Found::default();
+    match tip {
+        Tip::Absent => return Ok(found),
+        Tip::Sound { commit, state } => {
+            salvage.take_state(state);
+            (found.tip_commit, found.parents) = (Some(commit.clone()), vec![commit.clone()]);
+            return Ok(found);
+        }
+        Tip::Damaged { commit, .. } => {
+            if repository.git.find_commit(Oid::from_str(commit)?).is_ok() {
+                found.tip_commit = Some(commit.clone());
+                let whole = read_files(repository, commit, salvage)?;
+                let before = take_readable(repository, vec![commit.clone()], salvage, &mut found);
+                found.parents = if whole { vec![commit.clone()] } else { before };
+            } else {
+                salvage.report(&format!("commit {commit}"), None, "the commit object cannot be read");
+            }
+        }
+        Tip::Unnamed { reason } => salvage.report(REF, None, reason.as_str()),
+    }
+    if found.parents.is_empty() {
+        found.parents = take_earlier_tips(repository, salvage, &mut found);
+    }
+    Ok(found)
+}
+
+/// Takes the nearest commits that decode, going back from each start, and returns them.
+fn take_readable(
+    repository: &GitRepository,
+    starts: Vec<CommitId>,
+    salvage: &mut Salvage,
+    found: &mut Found,
+) -> Vec<CommitId> {
+    let mut seen: BTreeSet<CommitId> = starts.iter().cloned().collect();
+    let mut queue = VecDeque::from(starts);
+    let mut readable = Vec::new();
+    for _ in 0..MAX_COMMITS {
+        let Some(commit) = queue.pop_front() else { break };
+        if let Ok(state) = decode(repository, &commit) {
+            salvage.take_state(&state);
+            found.actions.push(format!("take everything that commit {commit} says"));
+            readable.push(commit);
+            continue;
+        }
+        let damaged = Oid::from_str(&commit).and_then(|oid| repository.git.find_commit(oid));
+        for parent in damaged.iter().flat_map(git2::Commit::parent_ids) {
+            if seen.insert(parent.to_string()) {
+                queue.push_back(parent.to_string());
+            }
+        }
+    }
+    readable
+}
+
+/// When nothing leads back from the tip: where the ref was before, and what was fetched from elsewhere.
+fn take_earlier_tips(repository: &GitRepository, salvage: &mut Salvage, found: &mut Found) -> Vec<CommitId> {
+    let mut starts = Vec::new();
+    // The library makes a log that is not there as soon as it is asked for it.
+    let log = repository.git.commondir().join("logs").join(REF);
+    if log.is_file()
+        && let Ok(log) = repository.git.reflog(REF)
+    {
+        let mut earlier = log.iter().map(|entry| entry.id_new().to_string());
+        starts.extend(earlier.find(|commit| decode(repository, commit).is_ok()));
+    }
+    if let Ok(tracked) = repository.git.references_glob("refs/remotes/*/beads/store") {
+        starts
+            .extend(tracked.flatten().filter_map(|reference| reference.target()).map(|oid| oid.to_string()));
+    }
+    starts.dedup();
+    take_readable(repository, starts, salvage, found)
+}
+
+/// Takes the lines of a commit that does not decode. Returns whether all its objects are there.
+fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -> Result<bool> {
+    let place = |name: &str| format!("{name} of commit {commit}");
+    let tree = match repository.git.find_commit(Oid::from_str(commit)?).and_then(|commit| commit.tree()) {
+        Ok(tree) => tree,
+        Err(error) => {
+            salvage.report(&format!("the tree of commit {commit}"), None, error.message());
+            return Ok(false);
+        }
+    };
+    let (mut files, mut whole) = (Vec::new(), true);
+    for entry in &tree {
+        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        if ![STATE, TOMBSTONES, DEPS, META, CONFLICTS].contains(&name.as_str()) {
+            salvage.report(&place(&name), None, "not part of the format");
+            continue;
+        }
+        match repository.git.find_blob(entry.id()) {
+            Ok(blob) => files.push((name, blob.content().to_vec())),
+            Err(error) => {
+                whole &= entry.kind() != Some(ObjectType::Blob);
+                salvage.report(&place(&name), None, error.message());
+            }
+        }
+    }
+    for name in [DEPS, META, STATE, TOMBSTONES] {
+        if tree.get_name(name).is_none() {
+            salvage.report(&place(name), None, "the file is missing");
+        }
+    }
+    salvage.take_files(&files)?;
+    Ok(whole)
+}
+
+fn decode(repository: &GitRepository, commit: &str) -> Result<State> {
+    Ok(repository.snapshot(commit)?.decode()?.state)
+}
+
+/// Gives a commit a name that nothing moves.
+pub fn keep(repository: &GitRepository, reference: &str, commit: &str) -> Result<()> {
+    repository.git.reference(reference, Oid::from_str(commit)?, false, "bd repair")?;
+    let directory = repository.git.commondir().join(reference);
+    for path in directory.ancestors().skip(1).take(3) {
+        crate::disk::sync_directory(path).map_err(|source| Error::Io {
+            action: "sync",
+            path: path.to_owned(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// The file in which git keeps the sync ref.
+pub fn ref_file(repository: &GitRepository) -> PathBuf {
+    repository.git.commondir().join(REF)
+}

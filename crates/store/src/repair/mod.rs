@@ -1,0 +1,161 @@
+//! Making a store that cannot be opened whole again (§10.2). First everything that can still be read is joined into one
+//! state; then, if asked to, the damaged parts are put aside under a name of their own and the state is committed.
+//! Nothing is ever deleted.
+
+mod commits;
+mod frames;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use beads_core::{Salvage, Snapshot, State, Timestamp, Unreadable};
+
+use crate::disk::{RealDisk, sync_directory};
+use crate::git::GitRepository;
+use crate::journal::Journal;
+use crate::repository::{CommitId, REF, Repository};
+use crate::wall::World;
+use crate::{Error, Header, Replica, Result};
+use commits::Tip;
+
+/// Where damaged commits are kept.
+const BACKUP_REFS: &str = "refs/beads/backup/";
+
+/// What is wrong with a store and what will be done about it. Making one changes nothing.
+#[derive(Debug)]
+pub struct Plan {
+    /// What is wrong.
+    pub damage: Vec<String>,
+    /// What [`apply`](Self::apply) does, in order.
+    pub actions: Vec<String>,
+    /// What could not be read; it stays in the backup.
+    pub unreadable: Vec<Unreadable>,
+    /// The reference that will keep the damaged commit, if the commit itself is there.
+    pub backup_ref: Option<String>,
+    snapshot: Snapshot,
+    tip: Tip,
+    parents: Vec<CommitId>,
+    /// The segments to put aside, and the header of the segment that takes their place.
+    journal: Option<(Vec<String>, Header)>,
+    store_dir: PathBuf,
+    backup_dir: PathBuf,
+}
+
+/// `None` when the store can be opened. The caller holds the lock. Damage that a later version may understand is not
+/// repaired but returned as the error it is.
+pub fn examine(store_dir: &Path, repository: &GitRepository, world: impl World) -> Result<Option<Plan>> {
+    let now_ms = world.now_ms();
+    match Replica::open(RealDisk::new(store_dir), repository, world) {
+        Ok(_) => Ok(None),
+        Err(error) if error.code() == "corrupt_store" => {
+            plan(store_dir, repository, now_ms, &error).map(Some)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error) -> Result<Plan> {
+    let mut salvage = Salvage::default();
+    let mut actions = Vec::new();
+    let tip = commits::tip(repository)?;
+    let found = commits::gather(repository, &tip, &mut salvage)?;
+    actions.extend(found.actions);
+    let journal = frames::gather(&RealDisk::new(store_dir), &mut salvage, &mut actions)?;
+    let (state, unreadable) = salvage.finish();
+    let snapshot = state.encode();
+    snapshot.decode().map_err(|error| not_sound(&error))?;
+
+    let mut damage: Vec<_> = tip.damage().into_iter().chain(journal.damage.clone()).collect();
+    if damage.is_empty() {
+        damage.push(error.to_string());
+    }
+    let name = backup_name(now_ms);
+    let backup_dir = store_dir.join(format!("backup-{name}"));
+    let backup_ref = found.tip_commit.map(|_| format!("{BACKUP_REFS}{name}"));
+    if let Some(reference) = &backup_ref {
+        actions.push(format!("keep the commit that {REF} points at as {reference}"));
+    }
+    if matches!(tip, Tip::Unnamed { .. }) {
+        actions.push(format!("move the file of {REF} to {}", backup_dir.display()));
+    }
+    actions.push(format!("commit {} to {REF}", counted(&state)));
+    // A journal that only adds to what is now on the ref can stay.
+    let journal = if journal.damage.is_some() || !journal.fits(state) {
+        Some((journal.segments, journal.header))
+    } else {
+        None
+    };
+    if let Some((segments, _)) = &journal {
+        actions.push(format!("move {} to {}", segments.join(", "), backup_dir.display()));
+    }
+    let (parents, store_dir) = (found.parents, store_dir.to_owned());
+    Ok(Plan {
+        damage,
+        actions,
+        unreadable,
+        backup_ref,
+        snapshot,
+        tip,
+        parents,
+        journal,
+        store_dir,
+        backup_dir,
+    })
+}
+
+impl Plan {
+    /// Does what the plan says. The new commit stands before anything is put aside, so a crash in between leaves a
+    /// store that can be repaired again without losing anything.
+    pub fn apply(&self, repository: &GitRepository) -> Result<CommitId> {
+        if let (Some(reference), Some(tip)) = (&self.backup_ref, self.tip.commit()) {
+            commits::keep(repository, reference, tip)?;
+        }
+        if matches!(self.tip, Tip::Unnamed { .. }) {
+            self.put_aside(&commits::ref_file(repository))?;
+        }
+        let commit = repository.write(&self.snapshot, &self.parents, "beads: repair")?;
+        if !repository.swing(repository.tip()?.as_deref(), &commit)? {
+            return Err(Error::RefMoved(REF));
+        }
+        repository.snapshot(&commit)?.decode()?;
+        if let Some((segments, header)) = &self.journal {
+            for name in segments {
+                self.put_aside(&self.store_dir.join(name))?;
+            }
+            // The new segment remembers the clock, the position and the receipts of the old ones.
+            let (mut journal, _) = Journal::recover(RealDisk::new(&self.store_dir))?;
+            journal.rotate(header)?;
+        }
+        Ok(commit)
+    }
+
+    fn put_aside(&self, file: &Path) -> Result<()> {
+        let target = self.backup_dir.join(file.file_name().unwrap_or_default());
+        let moved = || -> std::io::Result<()> {
+            fs::create_dir_all(&self.backup_dir)?;
+            fs::rename(file, &target)?;
+            sync_directory(&self.backup_dir)?;
+            sync_directory(&self.store_dir)?;
+            file.parent().map_or(Ok(()), sync_directory)
+        };
+        moved().map_err(|source| Error::Io { action: "put aside", path: file.to_owned(), source })
+    }
+}
+
+/// Not reached unless the encoder and the decoder disagree; then nothing may be written.
+fn not_sound(error: &beads_core::Error) -> Error {
+    let reason = format!("what could be read does not make a sound store: {error}");
+    Error::RefDamaged { reference: REF, commit: "?".into(), reason }
+}
+
+fn counted(state: &State) -> String {
+    let deleted = state.beads().values().filter(|bead| bead.deletion.is_some()).count();
+    let live = state.beads().len() - deleted;
+    format!("{live} beads, {deleted} deleted beads and {} dependencies", state.edges().len())
+}
+
+/// The time in UTC, in characters that a reference may have.
+fn backup_name(now_ms: u64) -> String {
+    let text = Timestamp::from_ms(now_ms).map_or_else(|_| now_ms.to_string(), |time| time.to_string());
+    text.chars().filter(char::is_ascii_alphanumeric).collect()
+}

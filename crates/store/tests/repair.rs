@@ -1,0 +1,252 @@
+//! `bd repair` on real repositories: each kind of damage, and what must survive it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use beads_core::op::{Create, NoteAdd};
+use beads_core::{Line, Op, Snapshot};
+use beads_store::{Caller, GitRepository, Plan, REF, RealDisk, RealWorld, Replica, Repository, examine};
+
+struct Store {
+    root: tempfile::TempDir,
+}
+
+impl Store {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        GitRepository::open_or_init_bare(&root.path().join("store.git")).unwrap();
+        Self { root }
+    }
+
+    /// Opened afresh each time: the library remembers objects that it has read once.
+    fn repository(&self) -> GitRepository {
+        GitRepository::open(&self.git_dir()).unwrap()
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.root.path().join("store.git")
+    }
+
+    fn store_dir(&self) -> PathBuf {
+        self.git_dir().join("beads")
+    }
+
+    fn open(&self) -> beads_store::Result<Replica<RealDisk, RealWorld>> {
+        Replica::open(RealDisk::new(self.store_dir()), &self.repository(), RealWorld)
+    }
+
+    /// Makes beads with these ids, each in a frame of its own.
+    fn create(&self, ids: &[&str]) {
+        let mut replica = self.open().unwrap();
+        for id in ids {
+            let create = Create { id: Some(id.parse().unwrap()), ..Create::titled(id.parse().unwrap()) };
+            replica.apply(&Op::Create(Box::new(create)), &caller()).unwrap();
+            replica.commit().unwrap();
+        }
+    }
+
+    fn checkpoint(&self) -> String {
+        let mut replica = self.open().unwrap();
+        replica.checkpoint(&self.repository()).unwrap();
+        replica.base().unwrap().to_owned()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.repository().snapshot(&self.repository().tip().unwrap().unwrap()).unwrap()
+    }
+
+    /// Puts a commit with these files on the ref, as a broken tool might.
+    fn force(&self, snapshot: &Snapshot) -> String {
+        let tip = self.repository().tip().unwrap();
+        let parents: Vec<_> = tip.iter().cloned().collect();
+        let commit = self.repository().write(snapshot, &parents, "damage").unwrap();
+        assert!(self.repository().swing(tip.as_deref(), &commit).unwrap());
+        commit
+    }
+
+    fn examine(&self) -> Option<Plan> {
+        examine(&self.store_dir(), &self.repository(), RealWorld).unwrap()
+    }
+
+    /// Plans, checks that planning changed nothing, applies, and checks that the store opens.
+    fn repair(&self) -> Plan {
+        assert_eq!(self.open().unwrap_err().code(), "corrupt_store");
+        let before = listing(self.root.path());
+        let plan = self.examine().expect("a store that does not open needs repair");
+        assert_eq!(listing(self.root.path()), before, "a plan changes nothing");
+        assert!(!plan.damage.is_empty() && !plan.actions.is_empty());
+        plan.apply(&self.repository()).unwrap();
+        assert!(self.examine().is_none(), "a repaired store is healthy");
+        plan
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let replica = self.open().unwrap();
+        replica.catalog().state().names().holders().map(|(id, _)| id.to_string()).collect()
+    }
+
+    fn segments(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.store_dir()).unwrap().map(|entry| entry.unwrap().path());
+        let mut found: Vec<_> = entries
+            .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("journal."))
+            .collect();
+        found.sort();
+        found
+    }
+
+    fn remove_object(&self, id: &str) {
+        fs::remove_file(self.git_dir().join("objects").join(&id[..2]).join(&id[2..])).unwrap();
+    }
+
+    fn git(&self) -> git2::Repository {
+        git2::Repository::open_bare(self.git_dir()).unwrap()
+    }
+}
+
+fn caller() -> Caller {
+    Caller { actor: "ann".parse().unwrap(), branch: Line::default(), lease_ms: 1000, request: None }
+}
+
+/// Every file with its bytes.
+fn listing(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(listing(&path));
+        } else {
+            all.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn break_first_line(snapshot: &mut Snapshot) {
+    let end = snapshot.state.iter().position(|byte| *byte == b'\n').unwrap();
+    snapshot.state[end - 1] = b'?';
+}
+
+#[test]
+fn a_healthy_store_needs_nothing() {
+    let store = Store::new();
+    assert!(store.examine().is_none(), "an empty one");
+    store.create(&["bd-1"]);
+    assert!(store.examine().is_none(), "one with a journal");
+    store.checkpoint();
+    assert!(store.examine().is_none(), "one with a commit");
+}
+
+#[test]
+fn lines_that_still_read_survive_and_the_rest_is_reported() {
+    let store = Store::new();
+    store.create(&["bd-1", "bd-2", "bd-3"]);
+    store.checkpoint();
+    let mut snapshot = store.snapshot();
+    break_first_line(&mut snapshot);
+    let damaged = store.force(&snapshot);
+    let plan = store.repair();
+
+    assert_eq!(store.ids(), ["bd-1", "bd-2", "bd-3"], "the first line is still in the commit before");
+    let lost: Vec<_> = plan.unreadable.iter().map(|lost| (lost.file.as_str(), lost.line)).collect();
+    assert_eq!(lost, [("state.jsonl", Some(1))]);
+    let kept = store.git().refname_to_id(plan.backup_ref.as_deref().unwrap()).unwrap();
+    assert_eq!(kept.to_string(), damaged);
+    let git = store.git();
+    let tip = git.find_reference(REF).unwrap().peel_to_commit().unwrap();
+    assert_eq!(tip.parent_id(0).unwrap().to_string(), damaged, "history goes on from the damaged commit");
+}
+
+#[test]
+fn a_missing_blob_costs_only_what_no_other_commit_has() {
+    let store = Store::new();
+    store.create(&["bd-1"]);
+    let before = store.checkpoint();
+    store.create(&["bd-2"]);
+    let damaged = store.checkpoint();
+    store.create(&["bd-3"]);
+    let git = store.git();
+    let tree = git.find_commit(git2::Oid::from_str(&damaged).unwrap()).unwrap().tree().unwrap();
+    store.remove_object(&tree.get_name("state.jsonl").unwrap().id().to_string());
+    let plan = store.repair();
+
+    assert_eq!(store.ids(), ["bd-1", "bd-3"], "from the commit before, and from the journal");
+    assert!(plan.unreadable.iter().any(|lost| lost.file.starts_with("state.jsonl of commit")));
+    let tip = store.repository().tip().unwrap().unwrap();
+    let git = store.git();
+    let tip = git.find_commit(git2::Oid::from_str(&tip).unwrap()).unwrap();
+    let parents: Vec<_> = tip.parent_ids().map(|oid| oid.to_string()).collect();
+    assert_eq!(parents, [before], "no hole in the history");
+    assert!(plan.backup_ref.is_some());
+}
+
+#[test]
+fn a_missing_commit_falls_back_to_the_journal() {
+    let store = Store::new();
+    store.create(&["bd-1"]);
+    let commit = store.checkpoint();
+    store.create(&["bd-2"]);
+    store.remove_object(&commit);
+    let plan = store.repair();
+    assert_eq!(plan.backup_ref, None, "there is nothing that a reference could keep");
+    assert_eq!(store.ids(), ["bd-2"]);
+}
+
+#[test]
+fn a_ref_that_names_nothing_is_moved_aside() {
+    let store = Store::new();
+    store.git().config().unwrap().set_bool("core.logAllRefUpdates", true).unwrap();
+    store.create(&["bd-1"]);
+    store.checkpoint();
+    fs::write(store.git_dir().join(REF), "not a commit\n").unwrap();
+    store.repair();
+    assert_eq!(store.ids(), ["bd-1"], "the log of the ref knows where it was");
+    let kept = listing(&store.store_dir()).into_iter().find(|(_, bytes)| bytes == b"not a commit\n");
+    assert!(kept.is_some(), "the old file is in the backup");
+}
+
+#[test]
+fn frames_after_a_bad_one_survive() {
+    let store = Store::new();
+    store.create(&["bd-1", "bd-2", "bd-3"]);
+    let mut replica = store.open().unwrap();
+    let (position, last) = (replica.position(), replica.catalog().state().stamps().max().unwrap());
+    let note = |id: &str| {
+        Op::NoteAdd(NoteAdd { id: id.into(), content: "hello".parse().unwrap(), ..NoteAdd::default() })
+    };
+    replica.apply(&note("bd-2"), &caller()).unwrap();
+    replica.commit().unwrap();
+    drop(replica);
+    let segment = &store.segments()[0];
+    let mut bytes = fs::read(segment).unwrap();
+    let name = |bytes: &[u8]| bytes.windows(4).position(|window| window == b"bd-2").unwrap();
+    let place = name(&bytes);
+    bytes[place] ^= 1;
+    fs::write(segment, &bytes).unwrap();
+    let plan = store.repair();
+
+    assert_eq!(store.ids(), ["bd-1", "bd-3"]);
+    let reasons: Vec<_> = plan.unreadable.iter().map(|lost| lost.reason.as_str()).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("no frame")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("a change of bd-2")), "{reasons:?}");
+    assert!(
+        listing(&store.store_dir()).iter().any(|(_, kept)| *kept == bytes),
+        "the segment is in the backup"
+    );
+    let mut replica = store.open().unwrap();
+    assert_eq!(replica.position(), position + 1, "positions go on");
+    let applied = replica.apply(&note("bd-1"), &caller()).unwrap();
+    assert!(applied.delta.beads.values().next().unwrap().latest_stamp() > last, "and so does the clock");
+}
+
+#[test]
+fn a_later_format_is_not_damage() {
+    let store = Store::new();
+    store.create(&["bd-1"]);
+    store.checkpoint();
+    let mut snapshot = store.snapshot();
+    snapshot.meta = br#"{"format_version":99}"#.to_vec();
+    store.force(&snapshot);
+    let error = examine(&store.store_dir(), &store.repository(), RealWorld).unwrap_err();
+    assert_eq!(error.code(), "newer_format");
+}

@@ -1,0 +1,33 @@
+//! `--name value` pairs.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::str::FromStr;
+
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+pub struct Arguments(BTreeMap<String, String>);
+
+impl Arguments {
+    pub fn parse(given: impl Iterator<Item = String>) -> Result<Self> {
+        let mut given = given;
+        let mut pairs = BTreeMap::new();
+        while let Some(name) = given.next() {
+            let name = name.strip_prefix("--").ok_or_else(|| format!("{name:?} is not an option"))?;
+            let value = given.next().ok_or_else(|| format!("--{name} needs a value"))?;
+            pairs.insert(name.to_owned(), value);
+        }
+        Ok(Self(pairs))
+    }
+
+    pub fn required(&self, name: &str) -> Result<&str> {
+        self.0.get(name).map(String::as_str).ok_or_else(|| format!("--{name} is needed").into())
+    }
+
+    pub fn or<T: FromStr>(&self, name: &str, default: T) -> Result<T> {
+        match self.0.get(name) {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("--{name}: {text:?} will not do").into()),
+        }
+    }
+}
