@@ -75,7 +75,11 @@ impl Snapshot {
         }
         let summed: Vec<_> = self.summed_files().map(|(name, _)| name).collect();
         if let Some(stranger) = meta.sha256.keys().find(|name| !summed.contains(&name.as_str())) {
-            return Err(corrupt(META, 1, format!("a checksum for {stranger:?}, which is not there")));
+            return Err(corrupt(
+                META,
+                1,
+                format!("a checksum for {stranger:?}, which is not there or not part of the format"),
+            ));
         }
         let mark = match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),

@@ -52,6 +52,15 @@ impl SyncPlan {
 
     pub fn run(&self, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
         let repository = GitRepository::open(&self.git_dir)?;
+        let result = self.exchange(&repository, checkpoint);
+        // Tidying up is for later if it cannot be done now; nothing depends on it.
+        if let Err(error) = repository.pack_loose_history() {
+            eprintln!("packing failed: {error}");
+        }
+        result
+    }
+
+    fn exchange(&self, repository: &GitRepository, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
         let remote = if self.local_only { Ok(None) } else { self.remote_name() };
         let alone = |exchange| SyncResultOf { remote: None, exchange };
         let of = match remote {
@@ -60,7 +69,7 @@ impl SyncPlan {
             Ok(Some(name)) => match AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline) {
                 Err(error) => SyncResultOf { remote: Some(name), exchange: Err(error.into()) },
                 Ok(remote) => {
-                    let (saved, exchange) = checkpoint.sync(&repository, &remote, pause)?;
+                    let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
                     return Ok(SyncResult {
                         saved,
                         remote: Some(name),
@@ -69,7 +78,7 @@ impl SyncPlan {
                 }
             },
         };
-        let saved = checkpoint.save(&repository)?;
+        let saved = checkpoint.save(repository)?;
         Ok(SyncResult { saved, remote: of.remote, exchange: of.exchange })
     }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::team::{Team, ran};
 
 /// Whether the `bd` lines of the transcript are run as well: set this once `bd claim` exists.
-const RUN_BD: bool = false;
+const RUN_BD: bool = true;
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BB.md");
 

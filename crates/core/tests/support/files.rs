@@ -1,7 +1,7 @@
 //! Damaging files on purpose.
 
 use beads_core::Snapshot;
-use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
+use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -11,6 +11,7 @@ pub fn file_mut<'a>(files: &'a mut Snapshot, name: &str) -> &'a mut Vec<u8> {
         TOMBSTONES => &mut files.tombstones,
         DEPS => &mut files.deps,
         META => &mut files.meta,
+        CONFLICTS => &mut files.conflicts,
         _ => panic!("no file {name}"),
     }
 }
@@ -18,7 +19,7 @@ pub fn file_mut<'a>(files: &'a mut Snapshot, name: &str) -> &'a mut Vec<u8> {
 /// The same files with checksums that fit.
 pub fn sealed(mut files: Snapshot) -> Snapshot {
     let mut meta: Value = serde_json::from_slice(&files.meta).unwrap();
-    for (name, bytes) in [(STATE, &files.state), (TOMBSTONES, &files.tombstones), (DEPS, &files.deps)] {
+    for (name, bytes) in files.files().into_iter().filter(|(name, _)| *name != META) {
         meta["sha256"][name] = beads_core::canonical::hex(&Sha256::digest(bytes)).into();
     }
     files.meta = format!("{meta}\n").into_bytes();

@@ -1,0 +1,248 @@
+//! Conflicts and the garbage floor: found, kept, encoded, joined, restored and forgotten.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use beads_core::op::{CollectGarbage, ConflictRestore, Create, Delete, Op, Update};
+use beads_core::{Catalog, Clock, Conflict, Context, Delta, Field, Stamp, State, Status, concurrent_writes};
+use serde_json::json;
+use support::{actor, assert_same, decode, join, mark};
+
+/// A replica without a disk.
+#[derive(Clone)]
+struct Side {
+    catalog: Catalog,
+    clock: Clock,
+    name: &'static str,
+}
+
+impl Side {
+    fn new(name: &'static str, tag: u16) -> Self {
+        Self { catalog: Catalog::default(), clock: Clock::new(Stamp::ZERO, tag), name }
+    }
+
+    fn run(&mut self, now_ms: u64, op: &Op) -> Delta {
+        let mut context = Context {
+            actor: actor(self.name),
+            now_ms,
+            clock: &mut self.clock,
+            random: &mut || 0,
+            branch: Default::default(),
+            lease_ms: 1_000,
+        };
+        let delta = op.apply(&self.catalog, &mut context).unwrap().delta;
+        self.catalog.take(&delta).unwrap();
+        delta
+    }
+
+    fn create(&mut self, now_ms: u64, id: &str) {
+        let create = Create { id: Some(id.parse().unwrap()), ..Create::titled("first".parse().unwrap()) };
+        self.run(now_ms, &Op::Create(Box::new(create)));
+    }
+
+    fn retitle(&mut self, now_ms: u64, title: &str) {
+        let update = Update { title: Some(title.parse().unwrap()), ..Update::of("bd-a") };
+        self.run(now_ms, &Op::Update(Box::new(update)));
+    }
+
+    fn state(&self) -> &State {
+        self.catalog.state()
+    }
+}
+
+/// Two sides that agreed on one bead and went apart.
+fn agreed() -> (Side, Side, State) {
+    let mut ann = Side::new("ann", 1);
+    ann.create(1_000, "bd-a");
+    let mut ben = Side::new("ben", 2);
+    ben.catalog.join(ann.state());
+    let base = ann.state().clone();
+    (ann, ben, base)
+}
+
+fn merged(ours: &State, theirs: &State, base: Option<&State>) -> State {
+    let mut state = ours.clone();
+    state.join(theirs);
+    for conflict in concurrent_writes(ours, theirs, base) {
+        state.join_conflict(&conflict);
+    }
+    state
+}
+
+#[test]
+fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
+    let (mut ann, mut ben, base) = agreed();
+    assert_eq!(concurrent_writes(ann.state(), ben.state(), Some(&base)), []);
+    ann.retitle(2_000, "from ann");
+    assert_eq!(concurrent_writes(ann.state(), ben.state(), Some(&base)), [], "one side only");
+    ben.retitle(3_000, "from ben");
+    let found = concurrent_writes(ann.state(), ben.state(), Some(&base));
+    let [conflict] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((conflict.field, &conflict.value), (Field::Title, &json!("from ann")));
+    assert_eq!((conflict.lost.by().as_str(), conflict.won.by().as_str()), ("ann", "ben"));
+    let other_way = concurrent_writes(ben.state(), ann.state(), Some(&base));
+    assert_eq!(other_way, found, "who merges does not matter");
+    let seen_by_both = Some(ben.state());
+    assert_eq!(
+        concurrent_writes(ann.state(), ben.state(), seen_by_both),
+        [],
+        "theirs is what we last agreed on"
+    );
+}
+
+#[test]
+fn equal_outcomes_and_renewals_are_no_conflict() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "same");
+    ben.retitle(3_000, "same");
+    assert_eq!(concurrent_writes(ann.state(), ben.state(), Some(&base)), []);
+}
+
+#[test]
+fn conflicts_survive_the_files_and_join_in_any_order() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "from ann");
+    ben.retitle(3_000, "from ben");
+    let both = merged(ann.state(), ben.state(), Some(&base)).encode();
+    assert!(String::from_utf8_lossy(&both.conflicts).contains("CONFLICT-"));
+    assert_same("decode, encode", &decode(&both).encode(), &both);
+    let (a, b) = (ann.state().encode(), ben.state().encode());
+    assert_same("absorbs", &join(&both, &a), &both);
+    assert_same("commutes", &join(&both, &b), &join(&b, &both));
+    assert_same("idempotent", &join(&both, &both), &both);
+}
+
+#[test]
+fn a_conflict_that_lies_about_itself_is_refused() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "from ann");
+    ben.retitle(3_000, "from ben");
+    let good = merged(ann.state(), ben.state(), Some(&base)).encode();
+    let line = String::from_utf8(good.conflicts.clone()).unwrap();
+    let lies = [
+        line.replace("CONFLICT-", "CONFLICT-0").replacen("\",\"value", "\",\"value", 1),
+        line.replace("\"from ann\"", "17"),
+        line.replace("\"bd-a\"", "\"bd-none\""),
+        line.replace("\"by\":\"ann\"", "\"by\":\"eve\""),
+        line.replace("\"field\":\"title\"", "\"field\":\"nonsense\""),
+        format!("{line}{line}"),
+    ];
+    for lie in lies {
+        let files = support::files::sealed(beads_core::Snapshot {
+            conflicts: lie.clone().into_bytes(),
+            ..good.clone()
+        });
+        let error = files.decode().unwrap_err().to_string();
+        assert!(error.contains("conflicts.jsonl line"), "{error}\n{lie}");
+    }
+}
+
+#[test]
+fn restoring_writes_the_losing_value_again_and_dismisses() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "from ann");
+    ben.retitle(3_000, "from ben");
+    ben.catalog = merged(ann.state(), ben.state(), Some(&base)).into();
+    let id = ben.state().conflicts().keys().next().unwrap().clone();
+    ben.run(4_000, &Op::ConflictRestore(ConflictRestore { id: id.clone() }));
+    let lineage = ben.catalog.resolve("bd-a").unwrap();
+    assert_eq!(ben.catalog.bead(lineage).unwrap().title.value.as_str(), "from ann");
+    assert!(ben.state().conflicts()[&id].dismissed.is_some());
+}
+
+#[test]
+fn every_field_can_be_restored_from_its_plain_value() {
+    let (mut ann, _, _) = agreed();
+    let close =
+        beads_core::op::Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Default::default() };
+    ann.run(2_000, &Op::Close(close));
+    let bead = ann.catalog.bead(ann.catalog.resolve("bd-a").unwrap()).unwrap().clone();
+    for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
+        let value = bead.value_json(field);
+        let patch = beads_core::Patch::of_json(field, &value, &mark(9_000, 0, "ann")).unwrap();
+        assert_ne!(patch, beads_core::Patch::default(), "{field:?}");
+    }
+    assert_eq!(bead.value_json(Field::Status), json!({"closed_reason": "done", "status": "closed"}));
+    assert_eq!(bead.status.value.status, Status::Closed);
+}
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+#[test]
+fn below_the_floor_deletions_are_forgotten_everywhere() {
+    let mut ann = Side::new("ann", 1);
+    ann.create(DAY, "bd-a");
+    ann.create(DAY, "bd-b");
+    let before = ann.clone();
+    ann.run(2 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
+    let history = ann.clone();
+    let week = CollectGarbage { ttl_ms: 7 * DAY };
+    assert!(ann.run(3 * DAY, &Op::CollectGarbage(week.clone())).is_empty(), "too young");
+    let raised = ann.run(20 * DAY, &Op::CollectGarbage(week));
+    assert!(raised.gc_floor.is_some());
+    assert_eq!(ann.state().beads().len(), 1);
+    let files = ann.state().encode();
+    assert_same("decode, encode", &decode(&files).encode(), &files);
+    // A replica without a setting of its own drops the same.
+    assert_same("theirs", &join(&history.state().encode(), &files), &files);
+    assert_same("ours", &join(&files, &history.state().encode()), &files);
+    // A journal that still speaks of the forgotten bead can be replayed.
+    let mut replayed = ann.state().clone();
+    let lineage = before.catalog.resolve("bd-a").unwrap().clone();
+    let late = history.state().bead(&lineage).unwrap().deletion.clone();
+    let patch = beads_core::Patch { deletion: late, ..Default::default() };
+    replayed.take(&Delta::of_bead(lineage, patch)).unwrap();
+    assert_same("replayed", &replayed.encode(), &files);
+}
+
+#[test]
+fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
+    let (mut ann, mut ben) = (Side::new("ann", 1), Side::new("ben", 2));
+    ann.create(DAY, "bd-a");
+    ben.create(DAY + 5, "bd-a");
+    ann.catalog.join(ben.state());
+    ann.run(2 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
+    let before = ann.state().beads().len();
+    ann.run(60 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY }));
+    assert_eq!(ann.state().beads().len(), before, "the ids of others follow from it");
+    decode(&ann.state().encode());
+    let mut context = Context {
+        actor: actor("ann"),
+        now_ms: 70 * DAY,
+        clock: &mut ann.clock,
+        random: &mut || 0,
+        branch: Default::default(),
+        lease_ms: 0,
+    };
+    let short = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY - 1 });
+    assert!(short.apply(&ann.catalog, &mut context).is_err());
+}
+
+#[test]
+fn one_collision_has_one_name() {
+    let (ann, _, _) = agreed();
+    let bead = ann.catalog.resolve("bd-a").unwrap().clone();
+    let (lost, won) = (mark(5, 0, "ann"), mark(6, 0, "ben"));
+    let conflict = Conflict { bead, field: Field::Title, value: json!("x"), lost, won, dismissed: None };
+    let later = Conflict { won: mark(9, 0, "cyd"), ..conflict.clone() };
+    assert_eq!(conflict.id(), later.id(), "the name does not depend on the winner");
+    let mut state = ann.state().clone();
+    state.join_conflict(&later);
+    state.join_conflict(&conflict);
+    assert_eq!(state.conflicts()[&conflict.id()].won, later.won, "the latest winner is kept");
+}
+
+/// The example in `docs/FORMAT.md`, with the id that follows from its bead.
+#[test]
+fn the_documented_conflict_has_its_documented_id() {
+    let doc = include_str!("../../../docs/FORMAT.md");
+    let line = doc.split("```json a conflict\n").nth(1).unwrap().lines().next().unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let born = beads_core::Lineage::new(
+        "bd-a1".parse().unwrap(),
+        Stamp::decode(1_702_234_567_900, 0).unwrap(),
+        actor("ann@mac"),
+    );
+    let lost = mark(line["at"][0].as_u64().unwrap(), 4660, line["by"].as_str().unwrap());
+    assert_eq!(line["id"], beads_core::ConflictId::new(&born, Field::Title, &lost).as_str());
+}

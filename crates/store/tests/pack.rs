@@ -1,0 +1,65 @@
+//! A long history stays small, and nothing of it is lost on the way into the pack.
+#![allow(clippy::unwrap_used)] // a test that cannot go on stops
+
+use beads_core::op::{Create, Op, Update};
+use beads_store::{Caller, GitRepository, REF, RealDisk, RealWorld, Replica, Repository};
+
+fn caller() -> Caller {
+    Caller { actor: "ann".parse().unwrap(), branch: Default::default(), lease_ms: 1, request: None }
+}
+
+fn loose_objects(git_dir: &std::path::Path) -> usize {
+    let fan_outs = std::fs::read_dir(git_dir.join("objects")).unwrap().map(|entry| entry.unwrap());
+    let fan_outs = fan_outs.filter(|entry| entry.file_name().len() == 2);
+    fan_outs.map(|entry| std::fs::read_dir(entry.path()).unwrap().count()).sum()
+}
+
+#[test]
+fn every_commit_is_still_there_after_packing_and_the_loose_ones_are_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
+    let disk = RealDisk::new(directory.path().join("beads"));
+    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    for number in 0..50 {
+        let create = Create {
+            id: Some(format!("bd-{number}").parse().unwrap()),
+            ..Create::titled("bead".parse().unwrap())
+        };
+        replica.apply(&Op::Create(Box::new(create)), &caller()).unwrap();
+    }
+    let mut tips = Vec::new();
+    for round in 0..40 {
+        let update = Update { title: Some(format!("round {round}").parse().unwrap()), ..Update::of("bd-7") };
+        replica.apply(&Op::Update(Box::new(update)), &caller()).unwrap();
+        replica.checkpoint(&repository).unwrap();
+        tips.push(repository.tip().unwrap().unwrap());
+    }
+    let snapshots: Vec<_> = tips.iter().map(|tip| repository.snapshot(tip).unwrap()).collect();
+    assert!(loose_objects(directory.path()) >= 40 * 3);
+    assert!(repository.pack_loose_history().unwrap() > 0);
+    assert_eq!(loose_objects(directory.path()), 0);
+    assert_eq!(repository.pack_loose_history().unwrap(), 0, "nothing is left to pack");
+    let again = GitRepository::open(directory.path()).unwrap();
+    for (tip, snapshot) in tips.iter().zip(&snapshots) {
+        assert!(again.snapshot(tip).unwrap() == *snapshot, "{tip} changed");
+    }
+    let git = git2::Repository::open_bare(directory.path()).unwrap();
+    assert_eq!(git.refname_to_id(REF).unwrap().to_string(), *tips.last().unwrap());
+}
+
+#[test]
+fn what_a_crash_left_aside_is_put_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
+    let disk = RealDisk::new(directory.path().join("beads"));
+    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    replica.checkpoint(&repository).unwrap();
+    let tip = repository.tip().unwrap().unwrap();
+    let objects = directory.path().join("objects");
+    let aside = objects.join("beads-packed");
+    std::fs::create_dir(&aside).unwrap();
+    std::fs::rename(objects.join(&tip[..2]).join(&tip[2..]), aside.join(&tip)).unwrap();
+    repository.pack_loose_history().unwrap();
+    assert!(!aside.exists());
+    GitRepository::open(directory.path()).unwrap().snapshot(&tip).unwrap();
+}
