@@ -1,30 +1,43 @@
-//! Project chores: `cargo xtask <chore>`.
+//! Project chores: `cargo xtask <chore>`. A chore is a file with one `run`, and a line in the table below.
 #![allow(clippy::print_stdout, reason = "a chore reports on standard output")]
 
 mod arguments;
 mod generate;
 mod ratios;
+mod sim;
 
 use std::process::ExitCode;
 
-use arguments::Arguments;
+use arguments::{Arguments, Result};
 
-const USAGE: &str = "\
-cargo xtask generate --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]
-    make a git repository with a store of that size
-cargo xtask ratios --dir D [--runs 200] [--bd target/release/bd]
-    time commands answered by a warm daemon against /bin/true
-";
+/// What a chore is called, what it does and takes, and where it is.
+type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
+
+const CHORES: &[Chore] = &[
+    (
+        "generate",
+        "make a git repository with a store: --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]",
+        generate::run,
+    ),
+    (
+        "ratios",
+        "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
+        ratios::run,
+    ),
+    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
+];
 
 fn main() -> ExitCode {
     let mut given = std::env::args().skip(1);
-    let chore = given.next().unwrap_or_default();
-    let done = Arguments::parse(given).and_then(|arguments| match chore.as_str() {
-        "generate" => generate::run(&arguments),
-        "ratios" => ratios::run(&arguments),
-        _ => Err(USAGE.into()),
-    });
-    match done {
+    let asked = given.next().unwrap_or_default();
+    let Some((_, _, run)) = CHORES.iter().find(|(name, ..)| *name == asked) else {
+        eprintln!("usage: cargo xtask <chore> [options]");
+        for (name, about, _) in CHORES {
+            eprintln!("  {name:10} {about}");
+        }
+        return ExitCode::from(2);
+    };
+    match Arguments::parse(given).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");

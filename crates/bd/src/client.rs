@@ -134,6 +134,12 @@ fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
     }
     let Ok(stream) = UnixStream::connect(socket.path()) else { return Exchange::Nobody };
     let Ok(mut frame) = serde_json::to_vec(request) else { return Exchange::Lost };
+    if frame.len() > daemon::MAX_FRAME_BYTES {
+        // The daemon would hang up on it, which looks like a daemon that died.
+        let message = format!("the command has {} bytes, more than fit into one request", frame.len());
+        let failure = Failure::new("too_large", message);
+        return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
+    }
     frame.push(b'\n');
     let mut line = Vec::new();
     let mut talk = || -> std::io::Result<usize> {

@@ -2,7 +2,7 @@
 //! every command.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -68,6 +68,7 @@ impl Place {
     }
 
     fn private(directory: &Path, branch: String) -> Self {
+        let directory = resolved(directory);
         Self { git_dir: directory.join(PRIVATE_REPOSITORY), kind: Kind::Private, branch }
     }
 
@@ -150,6 +151,20 @@ fn branch_of(git_dir: &Path) -> String {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| Failure::io("find", path, &error))
+}
+
+/// The path without links and `..`, as far as it exists: one store has one name before and after its first write.
+fn resolved(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => continue,
+            Component::ParentDir => drop(resolved.pop()),
+            other => resolved.push(other),
+        }
+        resolved = resolved.canonicalize().unwrap_or(resolved);
+    }
+    resolved
 }
 
 fn absolute_in(base: &Path, path: &Path) -> PathBuf {

@@ -71,7 +71,14 @@ impl Call {
 
     /// Whether a private store that is not there yet should be made for this.
     pub fn creates_the_store(&self) -> bool {
-        matches!(self, Self::Mutate(_) | Self::Init { .. } | Self::ConfigSet { .. })
+        match self {
+            // Anything else has nothing to work on in a store that is not there.
+            Self::Mutate(mutate) => {
+                !mutate.dry_run && mutate.ops.iter().any(|op| matches!(op, Op::Create(_)))
+            }
+            Self::Init { .. } | Self::ConfigSet { .. } => true,
+            _ => false,
+        }
     }
 }
 

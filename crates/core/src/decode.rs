@@ -73,14 +73,9 @@ impl Snapshot {
                 Some(_) => {}
             }
         }
-        if let Some(stranger) =
-            meta.sha256.keys().find(|name| ![DEPS, STATE, TOMBSTONES].contains(&name.as_str()))
-        {
-            return Err(corrupt(
-                META,
-                1,
-                format!("a checksum for {stranger:?}, which is not part of the format"),
-            ));
+        let summed: Vec<_> = self.summed_files().map(|(name, _)| name).collect();
+        if let Some(stranger) = meta.sha256.keys().find(|name| !summed.contains(&name.as_str())) {
+            return Err(corrupt(META, 1, format!("a checksum for {stranger:?}, which is not there")));
         }
         let mark = match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),

@@ -53,6 +53,7 @@ impl Checkpoint {
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
             {
+                repository.settle()?;
                 self.base = Some(tip.clone());
                 return Ok(tip.clone());
             }

@@ -80,8 +80,10 @@ impl Disk for RealDisk {
         fs::remove_file(self.path(name))
     }
 
+    /// The directory may be as new as its files, so its own entry is made durable too.
     fn sync_directory(&self) -> io::Result<()> {
-        sync_directory(&self.directory)
+        sync_directory(&self.directory)?;
+        self.directory.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_directory)
     }
 
     fn describe(&self, name: &str) -> String {

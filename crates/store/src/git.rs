@@ -9,7 +9,7 @@ use git2::{ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
 use crate::repository::{CommitId, REF, Repository};
-use crate::{Error, Result};
+use crate::{Error, Result, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
@@ -74,21 +74,35 @@ impl GitRepository {
         Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
     }
 
+    /// The content of a loose object; `None` when it is packed, or missing, which the library finds out.
+    fn loose(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>> {
+        let objects = self.git.commondir().join("objects");
+        loose::read(&objects, id, kind).map_err(|reason| Self::damaged(commit, reason))
+    }
+
     fn tree(&self, commit: &str) -> Result<Tree<'_>> {
-        let find = || self.git.find_commit(Oid::from_str(commit)?)?.tree();
-        find().map_err(|error| Self::damaged(commit, error.message()))
+        let wrong = |error: git2::Error| Self::damaged(commit, error.message());
+        let id = Oid::from_str(commit).map_err(wrong)?;
+        self.loose(commit, id, ObjectType::Commit)?;
+        let tree = self.git.find_commit(id).map_err(wrong)?.tree_id();
+        self.loose(commit, tree, ObjectType::Tree)?;
+        self.git.find_tree(tree).map_err(wrong)
     }
 
     fn file(&self, commit: &str, tree: &Tree<'_>, name: &str) -> Result<Vec<u8>> {
+        let wrong = |reason: &str| Self::damaged(commit, format!("{name}: {reason}"));
         let entry = tree.get_name(name).ok_or_else(|| Self::damaged(commit, format!("{name} is missing")))?;
         if entry.kind() != Some(ObjectType::Blob) || entry.filemode() != FILE_MODE {
             return Err(Self::damaged(commit, format!("{name} is not a regular file")));
         }
-        let blob = self
-            .git
-            .find_blob(entry.id())
-            .map_err(|error| Self::damaged(commit, format!("{name}: {}", error.message())))?;
-        Ok(blob.content().to_vec())
+        let objects = self.git.commondir().join("objects");
+        match loose::read(&objects, entry.id(), ObjectType::Blob).map_err(|reason| wrong(&reason))? {
+            Some(content) => Ok(content),
+            None => {
+                let blob = self.git.find_blob(entry.id()).map_err(|error| wrong(error.message()))?;
+                Ok(blob.content().to_vec())
+            }
+        }
     }
 
     fn write_tree(&self, snapshot: &Snapshot) -> Result<(Oid, Vec<Oid>)> {
@@ -162,17 +176,35 @@ impl Repository for GitRepository {
         Ok(commit.to_string())
     }
 
+    /// Names are compared first, because they tell most differences; equal ones are believed only after reading.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
         let tree = self.tree(commit)?;
-        let same = |name: &str, bytes: &[u8]| -> Result<bool, git2::Error> {
-            let hash = Oid::hash_object(ObjectType::Blob, bytes)?;
-            Ok(tree.get_name(name).is_some_and(|entry| entry.id() == hash && entry.filemode() == FILE_MODE))
-        };
-        let mut all = tree.len() == snapshot.files().len();
-        for (name, bytes) in snapshot.files() {
-            all = all && same(name, bytes)?;
+        if tree.len() != snapshot.files().len() {
+            return Ok(false);
         }
-        Ok(all)
+        for (name, bytes) in snapshot.files() {
+            let hash = Oid::hash_object(ObjectType::Blob, bytes)?;
+            let same = |entry: &git2::TreeEntry<'_>| entry.id() == hash && entry.filemode() == FILE_MODE;
+            if !tree.get_name(name).is_some_and(|entry| same(&entry)) {
+                return Ok(false);
+            }
+        }
+        for (name, bytes) in snapshot.files() {
+            if self.file(commit, &tree, name)? != bytes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
+    fn settle(&self) -> Result<()> {
+        let root = self.git.commondir();
+        let heads = root.join("refs/heads");
+        let loose = heads.join("beads/store");
+        let file = if loose.exists() { loose } else { root.join("packed-refs") };
+        let places = [file, heads.join("beads"), heads, root.join("refs"), root.to_owned()];
+        sync_all(&places.into_iter().filter(|place| place.exists()).collect::<Vec<_>>())
     }
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
@@ -211,9 +243,7 @@ impl Repository for GitRepository {
             }
             Err(error) => return Err(error.into()),
         }
-        let heads = self.git.commondir().join("refs/heads");
-        let directories = [heads.join("beads"), heads.clone(), self.git.commondir().join("refs")];
-        sync_all(&directories)?;
+        self.settle()?;
         // Read back: what cannot be read again was not written.
         Ok(self.git.refname_to_id(REF)? == to)
     }
@@ -224,8 +254,8 @@ pub(crate) fn is_lost_race(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }
 
-fn sync_all(directories: &[PathBuf]) -> Result<()> {
-    for path in directories {
+fn sync_all(places: &[PathBuf]) -> Result<()> {
+    for path in places {
         sync_directory(path).map_err(|source| Error::Io { action: "sync", path: path.clone(), source })?;
     }
     Ok(())

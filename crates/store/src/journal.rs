@@ -45,6 +45,8 @@ struct Segment<F> {
     filled: u64,
     /// Behind `end` there may be remains of a batch that was never acknowledged.
     torn: bool,
+    /// Where the last frame starts and what it is, when it was recovered and not written here.
+    unsettled: Option<(u64, Vec<u8>)>,
 }
 
 impl<D: Disk> Journal<D> {
@@ -52,47 +54,71 @@ impl<D: Disk> Journal<D> {
     pub fn recover(disk: D) -> Result<(Self, Recovered)> {
         let mut journal = Self { disk, segment: None, older: Vec::new(), failed: None };
         let mut recovered = Recovered::default();
-        let numbers = journal.segment_numbers()?;
-        let last = numbers.last().copied();
-        for number in numbers {
+        let mut segments = Vec::new();
+        for number in journal.segment_numbers()? {
             let name = segment_name(number);
             let bytes = journal.disk.read(&name).map_err(|error| journal.io("read", &name, error))?;
-            let read = journal.read_segment(&name, &bytes, Some(number) == last, &mut recovered)?;
-            if let Some((end, next_frame)) = read {
-                if let Some(previous) = journal.segment.take() {
-                    journal.older.push(previous.number);
-                }
-                let file = journal.disk.open(&name).map_err(|error| journal.io("open", &name, error))?;
-                let (end, filled) = (end as u64, bytes.len() as u64);
-                journal.segment =
-                    Some(Segment { number, file, next_frame, end, filled, torn: recovered.torn });
+            segments.push((number, name, bytes));
+        }
+        if is_unfinished_rotation(&segments) {
+            // It holds nothing, and its number can be used again.
+            segments.pop();
+            recovered.torn = true;
+        }
+        let last = segments.last().map(|(number, ..)| *number);
+        for (number, name, bytes) in segments {
+            let is_last = Some(number) == last;
+            let read = journal.read_segment(&name, &bytes, is_last, &mut recovered)?;
+            if is_last {
+                journal.segment = Some(journal.open_segment(number, &name, &bytes, &read)?);
             } else {
-                // Created but never synced: it holds nothing and its number can be used again.
-                recovered.torn = true;
+                journal.older.push(number);
             }
+            recovered.torn |= read.torn;
         }
         Ok((journal, recovered))
     }
 
-    /// The end of what is good and the number of the next frame; `None` for a last segment without a header.
+    fn open_segment(
+        &self,
+        number: u64,
+        name: &str,
+        bytes: &[u8],
+        read: &SegmentRead,
+    ) -> Result<Segment<D::File>> {
+        let file = self.disk.open(name).map_err(|error| self.io("open", name, error))?;
+        let last_frame = bytes[read.last_frame..read.end].to_vec();
+        Ok(Segment {
+            number,
+            file,
+            next_frame: read.frames,
+            end: read.end as u64,
+            filled: bytes.len() as u64,
+            torn: read.torn,
+            unsettled: Some((read.last_frame as u64, last_frame)),
+        })
+    }
+
     fn read_segment(
         &self,
         name: &str,
         bytes: &[u8],
         is_last: bool,
         recovered: &mut Recovered,
-    ) -> Result<Option<(usize, u64)>> {
+    ) -> Result<SegmentRead> {
         let damaged =
             |offset, reason: String| Error::JournalDamaged { file: self.disk.describe(name), offset, reason };
-        let (mut offset, mut expected) = (0, 0);
+        let mut read = SegmentRead::default();
         loop {
+            let offset = read.end;
             match frame::find(bytes, offset) {
                 Found::Frame { number, payload, end } => {
-                    if number != expected {
-                        return Err(damaged(offset, format!("frame {number} where {expected} should be")));
+                    if number != read.frames {
+                        let due = read.frames;
+                        return Err(damaged(offset, format!("frame {number} where {due} should be")));
                     }
                     self.take_frame(number, payload, recovered).map_err(|reason| damaged(offset, reason))?;
-                    (offset, expected) = (end, expected + 1);
+                    (read.last_frame, read.end, read.frames) = (offset, end, number + 1);
                 }
                 Found::Bad { good_later: Some(later) } => {
                     return Err(damaged(offset, format!("a bad frame before a good one at byte {later}")));
@@ -101,12 +127,10 @@ impl<D: Disk> Journal<D> {
                 Found::Bad { good_later: None } if !is_last => {
                     return Err(damaged(offset, "a bad frame, and a later segment exists".into()));
                 }
+                _ if read.frames == 0 => return Err(damaged(0, "the segment has no header".into())),
                 found => {
-                    recovered.torn |= matches!(found, Found::Bad { .. });
-                    if expected == 0 && !is_last {
-                        return Err(damaged(0, "the segment has no header".into()));
-                    }
-                    return Ok((expected > 0).then_some((offset, expected)));
+                    read.torn = matches!(found, Found::Bad { .. });
+                    return Ok(read);
                 }
             }
         }
@@ -118,9 +142,13 @@ impl<D: Disk> Journal<D> {
             if header.version != VERSION {
                 return Err(format!("journal version {}: upgrade bd", header.version));
             }
-            let before = recovered.records.last().map(|record| record.position);
-            if before.is_some_and(|before| before != header.position) {
-                return Err(format!("records {before:?} to {} are missing", header.position));
+            // The segment before may have lost all its records, so its own header counts too.
+            let recorded = recovered.records.last().map(|record| record.position);
+            let announced = recovered.header.as_ref().map(|before| before.position);
+            if let Some(before) = recorded.max(announced)
+                && before != header.position
+            {
+                return Err(format!("records {} to {} are missing", before + 1, header.position));
             }
             recovered.header = Some(header);
             return Ok(());
@@ -148,32 +176,66 @@ impl<D: Disk> Journal<D> {
             serde_json::to_writer(&mut payload, record).map_err(|error| self.fail(error.to_string()))?;
             payload.push(b'\n');
         }
+        self.settle()?;
         let segment = self.segment.as_mut().expect("a journal is started before it is written");
         segment.append(&payload).map_err(|error| self.fail(error.to_string()))
     }
 
-    /// Starts a new segment; from now on records go there.
+    /// Makes sure that what was recovered stays, and nothing else. It may have been read from the system's cache alone:
+    /// its writer died before the sync, or the sync failed, after which a cache may take lost pages for written ones.
+    /// So the last frame is written once more, a torn tail is cleared, and all is synced before anything relies on it.
+    fn settle(&mut self) -> Result<()> {
+        let Some(segment) = &mut self.segment else { return Ok(()) };
+        match segment.settle().and_then(|settled| if settled { self.disk.sync_directory() } else { Ok(()) }) {
+            Ok(()) => segment.unsettled = None,
+            Err(error) => return Err(self.fail(error.to_string())),
+        }
+        Ok(())
+    }
+
+    /// Starts a new segment; from now on records go there. After a failure the old one is still in use.
     pub fn rotate(&mut self, header: &Header) -> Result<()> {
         if let Some(reason) = &self.failed {
             return Err(Error::JournalFailed(reason.clone()));
         }
+        self.settle()?;
         let numbers = self.segment.iter().map(|segment| segment.number).chain(self.older.iter().copied());
         let number = numbers.max().map_or(1, |last| last + 1);
         let name = segment_name(number);
         let payload = serde_json::to_vec(header).map_err(|error| self.fail(error.to_string()))?;
         let start = || -> io::Result<Segment<D::File>> {
-            let file = self.disk.create(&name)?;
-            let mut segment = Segment { number, file, next_frame: 0, end: 0, filled: 0, torn: false };
+            let mut segment = Segment::new(number, self.disk.create(&name)?);
             segment.append(&payload)?;
             self.disk.sync_directory()?;
             Ok(segment)
         };
         match start() {
-            Ok(segment) => self.older.extend(self.segment.replace(segment).map(|old| old.number)),
-            // The segment in use is untouched, so writing may go on there.
-            Err(error) => return Err(self.io("start", &name, error)),
+            Ok(segment) => {
+                self.older.extend(self.segment.replace(segment).map(|old| old.number));
+                Ok(())
+            }
+            Err(error) => {
+                self.take_back(&name);
+                Err(self.io("start", &name, error))
+            }
         }
-        Ok(())
+    }
+
+    /// Removes a segment that could not be started. Should its header stay, the records that now go on in the segment
+    /// before it would contradict it; so without the removal nothing more may be written.
+    fn take_back(&mut self, name: &str) {
+        let removed = self.remove(name).and_then(|()| self.disk.sync_directory());
+        if let Err(error) = removed {
+            self.failed = Some(error.to_string());
+        }
+    }
+
+    /// A file that is gone already is removed.
+    fn remove(&self, name: &str) -> io::Result<()> {
+        match self.disk.remove(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
     }
 
     /// Whether records can be appended without [`rotate`](Self::rotate) first.
@@ -191,18 +253,17 @@ impl<D: Disk> Journal<D> {
         self.segment.as_ref().map_or(0, |segment| segment.end)
     }
 
-    /// Removes the segments before `number`: the ref holds all they say.
+    /// Removes the segments before `number`: the ref holds all they say. They go one by one, oldest first, because a
+    /// gap that a crash leaves in the middle would look like lost records.
     pub fn trim_before(&mut self, number: u64) -> Result<()> {
-        let (gone, kept): (Vec<u64>, Vec<u64>) = self.older.iter().partition(|older| **older < number);
-        for old in gone {
-            let name = segment_name(old);
-            self.disk.remove(&name).map_err(|error| self.io("remove", &name, error))?;
+        while let Some(oldest) = self.older.first().copied().filter(|oldest| *oldest < number) {
+            self.settle()?;
+            let name = segment_name(oldest);
+            let removed = self.remove(&name).and_then(|()| self.disk.sync_directory());
+            removed.map_err(|error| self.io("remove", &name, error))?;
+            self.older.remove(0);
         }
-        self.older = kept;
-        if self.segment.is_none() {
-            return Ok(());
-        }
-        self.disk.sync_directory().map_err(|error| self.io("sync the directory of", NAME, error))
+        Ok(())
     }
 
     fn segment_numbers(&self) -> Result<Vec<u64>> {
@@ -223,16 +284,51 @@ impl<D: Disk> Journal<D> {
     }
 }
 
+/// How far a segment could be read.
+#[derive(Debug, Default)]
+struct SegmentRead {
+    frames: u64,
+    last_frame: usize,
+    end: usize,
+    torn: bool,
+}
+
+/// Whether the last segment is what a crash while starting it leaves: no header, and the segment before it still
+/// there, unless it was the very first. A segment that ever stood alone had its header synced long before.
+fn is_unfinished_rotation(segments: &[(u64, String, Vec<u8>)]) -> bool {
+    let Some(((number, _, bytes), earlier)) = segments.split_last() else { return false };
+    let nothing_good = matches!(frame::find(bytes, 0), Found::End | Found::Bad { good_later: None });
+    nothing_good && (*number == 1 || earlier.last().is_some_and(|(before, ..)| before + 1 == *number))
+}
+
 impl<F: DiskFile> Segment<F> {
+    fn new(number: u64, file: F) -> Self {
+        Self { number, file, next_frame: 0, end: 0, filled: 0, torn: false, unsettled: None }
+    }
+
+    /// Whether there was something to settle.
+    fn settle(&mut self) -> io::Result<bool> {
+        let Some((offset, frame)) = &self.unsettled else { return Ok(false) };
+        self.file.write_at(frame, *offset)?;
+        if self.torn {
+            self.write_zeros(self.end, self.filled)?;
+        }
+        self.file.sync()?;
+        self.torn = false;
+        Ok(true)
+    }
+
+    fn write_zeros(&self, from: u64, to: u64) -> io::Result<()> {
+        let length = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
+        if length == 0 { Ok(()) } else { self.file.write_at(&vec![0; length], from) }
+    }
+
     fn append(&mut self, payload: &[u8]) -> io::Result<()> {
         let frame = frame::encode(self.next_frame, payload);
         let end = self.end + frame.len() as u64;
         let wanted = end.next_multiple_of(FILL_BYTES).max(self.filled);
-        let clean_from = if self.torn { self.end } else { self.filled };
-        if wanted > clean_from {
-            self.file.write_at(&vec![0; usize::try_from(wanted - clean_from).unwrap_or(0)], clean_from)?;
-            (self.filled, self.torn) = (wanted, false);
-        }
+        self.write_zeros(self.filled, wanted)?;
+        self.filled = wanted;
         self.file.write_at(&frame, self.end)?;
         self.file.sync()?;
         self.end = end;

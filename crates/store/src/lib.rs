@@ -13,6 +13,7 @@ mod git;
 mod git_program;
 mod journal;
 mod lock;
+mod loose;
 mod native;
 mod record;
 mod remote;

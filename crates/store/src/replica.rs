@@ -58,6 +58,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         let base = repository.tip()?;
         let mut state = beads_core::State::default();
         if let Some(tip) = &base {
+            // What is written from now on builds on this commit.
+            repository.settle()?;
             state = repository.snapshot(tip)?.decode()?.state;
         } else {
             // A fresh clone has no ref of its own yet, but what it needs came along.
@@ -146,20 +148,22 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     /// Checks and applies a mutation in memory. It must not be acknowledged before [`commit`](Self::commit).
     pub fn apply(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
+        let now_ms = self.world.now_ms();
         if let Some((id, _)) = &caller.request
-            && let Some(receipt) = self.receipts.get(id)
+            && let Some(receipt) = self.receipts.get(id).filter(|receipt| receipt.until_ms > now_ms)
         {
             return Ok(receipt.applied());
         }
-        let now_ms = self.world.now_ms();
         let applied = self.decide(op, caller, now_ms)?;
         if applied.delta.is_empty() {
             return Ok(applied);
         }
         self.catalog.take(&applied.delta)?;
         self.position += 1;
-        let request =
-            caller.request.as_ref().map(|(id, keep_ms)| Receipt::new(id.clone(), now_ms + keep_ms, &applied));
+        let request = caller
+            .request
+            .as_ref()
+            .map(|(id, keep_ms)| Receipt::new(id.clone(), now_ms.saturating_add(*keep_ms), &applied));
         if let Some(receipt) = request.clone() {
             self.keep(receipt);
         }
@@ -265,11 +269,10 @@ impl<D: Disk, W: World> Replica<D, W> {
     }
 
     fn keep(&mut self, receipt: Receipt) {
-        if self.receipts.contains_key(&receipt.id) {
-            return;
+        // An id that was used again after its receipt ran out keeps its place in the order.
+        if self.receipts.insert(receipt.id.clone(), receipt.clone()).is_none() {
+            self.receipt_order.push_back(receipt.id);
         }
-        self.receipt_order.push_back(receipt.id.clone());
-        self.receipts.insert(receipt.id.clone(), receipt);
         let now_ms = self.world.now_ms();
         while let Some(oldest) = self.receipt_order.front() {
             let expired = self.receipts.get(oldest).is_none_or(|receipt| receipt.until_ms <= now_ms);

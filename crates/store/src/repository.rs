@@ -33,6 +33,9 @@ pub trait Repository: Send {
     /// What a clone brought along or a fetch has seen: the tips of the sync ref on remotes.
     fn tracked(&self) -> Result<Vec<CommitId>>;
 
+    /// Makes the ref durable as it stands: whoever moved it may have died before its sync.
+    fn settle(&self) -> Result<()>;
+
     /// Moves the sync ref if it still points at `from`; durable when this returns `true`.
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool>;
 }

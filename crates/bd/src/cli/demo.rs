@@ -70,6 +70,12 @@ impl Demo {
     }
 
     fn show(&self) -> Result<(), Failure> {
+        // The daemons synchronise by themselves; here they wait for the word, so that every run meets the same conflicts.
+        for (side, key) in
+            ["a", "b"].into_iter().flat_map(|side| ["sync.quiet", "sync.max_delay"].map(|key| (side, key)))
+        {
+            self.run(side, "ann", &["config", "set", key, "1h"])?;
+        }
         say("A bare remote and two replicas, a and b, each with a daemon of its own.\n");
         self.shown("a", "ann", &["create", "Ship it", "-t", "epic", "--id", "bd-ship"])?;
         self.shown("a", "ann", &["sync"])?;

@@ -15,13 +15,19 @@ pub struct FilterArgs {
     #[arg(long = "type", short = 't', value_name = "TYPE", value_delimiter = ',')]
     kind: Vec<BeadType>,
     /// Exactly this priority
-    #[arg(long, short = 'p', value_name = "0-4", conflicts_with_all = ["priority_min", "priority_max"])]
+    #[arg(
+        long,
+        short = 'p',
+        value_name = "0-4",
+        allow_negative_numbers = true,
+        conflicts_with_all = ["priority_min", "priority_max"]
+    )]
     priority: Option<Priority>,
     /// This priority or a less urgent one
-    #[arg(long, value_name = "0-4")]
+    #[arg(long, value_name = "0-4", allow_negative_numbers = true)]
     priority_min: Option<Priority>,
     /// This priority or a more urgent one
-    #[arg(long, value_name = "0-4")]
+    #[arg(long, value_name = "0-4", allow_negative_numbers = true)]
     priority_max: Option<Priority>,
     /// In these hands
     #[arg(long, short = 'a', value_name = "NAME")]
@@ -61,7 +67,7 @@ pub struct FilterArgs {
     #[arg(long, short = 'r')]
     reverse: bool,
     /// At most so many; 0 for all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     limit: usize,
 }
 

@@ -1,5 +1,6 @@
 //! Flags that every verb takes.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,10 +22,10 @@ pub struct Globals {
     #[arg(long = "repo", short = 'C', value_name = "DIR", global = true)]
     repo: Option<PathBuf>,
     /// A private store, named by the path of a database file in its directory
-    #[arg(long, value_name = "PATH", env = "BEADS_DB", global = true, hide_env = true)]
+    #[arg(long, value_name = "PATH", global = true)]
     db: Option<PathBuf>,
     /// Who is acting [default: $BD_ACTOR, else user@host]
-    #[arg(long, value_name = "NAME", env = "BD_ACTOR", global = true, hide_env = true)]
+    #[arg(long, value_name = "NAME", global = true)]
     actor: Option<Actor>,
     /// Answer in JSON
     #[arg(long, global = true)]
@@ -50,6 +51,11 @@ fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|failure| failure.message)
 }
 
+/// An empty variable is one that is not set: as a path it would name the directory we are in.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 impl Globals {
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { Format::Text }
@@ -58,7 +64,7 @@ impl Globals {
     pub fn output(&self) -> Output {
         let stdout = std::io::stdout();
         let terminal = stdout.is_terminal();
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let no_color = variable("NO_COLOR").is_some();
         let width = || {
             rustix::termios::tcgetwinsize(&stdout)
                 .ok()
@@ -83,12 +89,13 @@ impl Globals {
             Some(directory) => directory.clone(),
             None => here()?,
         };
-        let dir = std::env::var_os("BEADS_DIR").map(PathBuf::from).filter(|_| self.db.is_none());
-        Place::find(&Wanted { db: self.db.clone(), dir, start })
+        let db = self.db.clone().or_else(|| variable("BEADS_DB").map(PathBuf::from));
+        let dir = variable("BEADS_DIR").map(PathBuf::from).filter(|_| db.is_none());
+        Place::find(&Wanted { db, dir, start })
     }
 
     pub fn access(&self) -> Access {
-        let off = |name: &str| std::env::var_os(name).is_some_and(|value| value != "0" && !value.is_empty());
+        let off = |name: &str| variable(name).is_some_and(|value| value != "0");
         Access {
             no_daemon: self.no_daemon || off("BD_NO_DAEMON") || off("BEADS_NO_DAEMON"),
             lock_timeout: self.lock_timeout,
@@ -110,6 +117,10 @@ impl Globals {
     fn actor(&self) -> Result<Actor, Failure> {
         if let Some(actor) = &self.actor {
             return Ok(actor.clone());
+        }
+        if let Some(actor) = variable("BD_ACTOR") {
+            let actor = actor.into_string().map_err(|_| Failure::invalid("BD_ACTOR is not valid UTF-8"))?;
+            return Ok(actor.parse()?);
         }
         let user = ["USER", "LOGNAME"]
             .iter()

@@ -2,6 +2,7 @@ use beads_core::op::Update;
 use beads_core::{Label, Op};
 use clap::Subcommand;
 
+use super::guard::GuardArgs;
 use crate::failure::Failure;
 use crate::request::{Call, Mutate, Query};
 
@@ -37,29 +38,38 @@ struct Many {
     /// One or more ids, and the label last
     #[arg(required = true, num_args = 2.., value_names = ["ID", "LABEL"])]
     ids_and_label: Vec<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
 }
 
 impl Many {
-    fn split(mut self) -> Result<(Vec<String>, Label), Failure> {
-        let label = self.ids_and_label.pop().unwrap_or_default();
-        Ok((self.ids_and_label, label.parse()?))
+    /// An update of each bead, all but the labels filled in, and the label.
+    fn split(mut self) -> Result<(Vec<Update>, Label), Failure> {
+        let label = self.ids_and_label.pop().unwrap_or_default().parse()?;
+        let guard = self.guard.guard();
+        let update = |id| Update { guard: guard.clone(), ..Update::of(id) };
+        Ok((self.ids_and_label.into_iter().map(update).collect(), label))
     }
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let mutate = |ids: Vec<String>, op: &dyn Fn(String) -> Update| {
-            let ops = ids.into_iter().map(|id| Op::Update(Box::new(op(id)))).collect();
+        let mutate = |updates: Vec<Update>, change: &dyn Fn(&mut Update)| {
+            let op = |mut update| {
+                change(&mut update);
+                Op::Update(Box::new(update))
+            };
+            let ops = updates.into_iter().map(op).collect();
             Call::Mutate(Mutate { ops, many: true, dry_run: false })
         };
         match self.verb {
             Verb::Add(many) => {
-                let (ids, label) = many.split()?;
-                Ok(mutate(ids, &|id| Update { add_labels: vec![label.clone()], ..Update::of(id) }))
+                let (updates, label) = many.split()?;
+                Ok(mutate(updates, &|update| update.add_labels.push(label.clone())))
             }
             Verb::Remove(many) => {
-                let (ids, label) = many.split()?;
-                Ok(mutate(ids, &|id| Update { remove_labels: vec![label.clone()], ..Update::of(id) }))
+                let (updates, label) = many.split()?;
+                Ok(mutate(updates, &|update| update.remove_labels.push(label.clone())))
             }
             Verb::List { id } => Ok(Call::query(Query::LabelsOf { id })),
             Verb::ListAll => Ok(Call::query(Query::Labels)),

@@ -44,7 +44,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
@@ -213,7 +213,13 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
     let wants_json = arguments.iter().any(|argument| {
         argument.to_str().is_some_and(|text| text == "--json" || text.starts_with("--json="))
     });
-    let code = if error.kind() == ErrorKind::ValueValidation { "invalid_value" } else { "usage" };
+    // A value that is not there at all is the same kind of error for clap as one that is not among the possible ones.
+    let given = matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if !value.is_empty());
+    let code = match error.kind() {
+        ErrorKind::ValueValidation => "invalid_value",
+        ErrorKind::InvalidValue if given => "invalid_value",
+        _ => "usage",
+    };
     let text = text.to_string();
     // The first paragraph says what is wrong; usage and tips follow it.
     let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").replace('\n', " ");

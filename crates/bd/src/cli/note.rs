@@ -22,6 +22,8 @@ pub struct Args {
     id: Option<String>,
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -54,7 +56,7 @@ impl Args {
             (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
             (Some(Verb::Add(add)), _) => append(add.id, &add.text, add.guard.guard()),
             (None, Some(id)) if self.text.is_empty() => Ok(Call::query(Query::Notes { id })),
-            (None, Some(id)) => append(id, &self.text, Default::default()),
+            (None, Some(id)) => append(id, &self.text, self.guard.guard()),
             (None, None) => Err(Failure::usage("an id is needed")),
         }
     }

@@ -1,6 +1,7 @@
 use beads_core::Op;
 use beads_core::op::Restore;
 
+use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
 use crate::request::{Call, Mutate};
@@ -14,12 +15,15 @@ pub struct Args {
     /// Why; kept as a note
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
+    #[command(flatten)]
+    guard: GuardArgs,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
         let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
-        let op = |id| Op::Restore(Restore { id, reason: reason.clone() });
+        let guard = self.guard.guard();
+        let op = |id| Op::Restore(Restore { id, guard: guard.clone(), reason: reason.clone() });
         Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
     }
 }

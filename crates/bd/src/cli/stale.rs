@@ -9,13 +9,13 @@ use crate::request::{Call, Query};
 #[command(after_help = "Example:\n  bd stale --days 14")]
 pub struct Args {
     /// For how many days
-    #[arg(long, short = 'd', default_value_t = 30)]
+    #[arg(long, short = 'd', default_value_t = 30, allow_negative_numbers = true)]
     days: u32,
     /// open or in_progress; both when absent
     #[arg(long, short = 's', value_delimiter = ',')]
     status: Vec<StatusFilter>,
     /// At most so many; 0 for all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     limit: usize,
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::OwnedReadHalf;
@@ -20,8 +21,43 @@ pub struct Job {
     pub reply: oneshot::Sender<Reply>,
 }
 
-/// How many clients are connected.
-pub type Connections = Arc<AtomicUsize>;
+/// How busy the daemon is.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Clients that are connected.
+    pub open: AtomicUsize,
+    /// Requests that were read and whose replies are not written yet.
+    owed: AtomicUsize,
+}
+
+pub type Connections = Arc<Traffic>;
+
+/// How long a daemon that leaves waits for clients to take their last replies.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Lets the replies go that were given before the daemon decided to leave.
+pub async fn settle(connections: &Connections) {
+    let deadline = Instant::now() + PARTING;
+    while connections.owed.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Counts a request as long as it lives.
+struct Owed<'a>(&'a Traffic);
+
+impl<'a> Owed<'a> {
+    fn new(traffic: &'a Traffic) -> Self {
+        traffic.owed.fetch_add(1, Ordering::Relaxed);
+        Self(traffic)
+    }
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        self.0.owed.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// Takes connections of this user and serves each in a task of its own.
 pub async fn accept(listener: UnixListener, jobs: mpsc::Sender<Job>, connections: Connections) {
@@ -30,19 +66,24 @@ pub async fn accept(listener: UnixListener, jobs: mpsc::Sender<Job>, connections
             Ok((stream, _)) => {
                 let (jobs, connections) = (jobs.clone(), connections.clone());
                 tokio::spawn(async move {
-                    let open = connections.fetch_add(1, Ordering::Relaxed);
+                    let open = connections.open.fetch_add(1, Ordering::Relaxed);
                     // The client sees the end of the stream; there is nobody to report to.
-                    let _ = converse(stream, jobs, open).await;
-                    connections.fetch_sub(1, Ordering::Relaxed);
+                    let _ = converse(stream, jobs, open, &connections).await;
+                    connections.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
             // Out of file descriptors, perhaps: the clients that are connected will free some.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }
 
-async fn converse(stream: UnixStream, jobs: mpsc::Sender<Job>, open: usize) -> std::io::Result<()> {
+async fn converse(
+    stream: UnixStream,
+    jobs: mpsc::Sender<Job>,
+    open: usize,
+    traffic: &Traffic,
+) -> std::io::Result<()> {
     let ours = rustix::process::getuid().as_raw();
     if stream.peer_cred()?.uid() != ours {
         return Ok(());
@@ -50,7 +91,9 @@ async fn converse(stream: UnixStream, jobs: mpsc::Sender<Job>, open: usize) -> s
     let (read, mut write) = stream.into_split();
     let mut reader = BufReader::new(read);
     loop {
-        let reply = match frame(&mut reader).await? {
+        let frame = frame(&mut reader).await?;
+        let _owed = Owed::new(traffic);
+        let reply = match frame {
             Frame::End => return Ok(()),
             Frame::Line(_) if open >= MAX_CONNECTIONS => busy("too many connections"),
             Frame::Line(line) => ask(&line, &jobs).await,

@@ -197,7 +197,7 @@ impl Engine {
             socket: self.socket.path().display().to_string(),
             version: Some(VERSION.to_owned()),
             uptime: Some(self.started.elapsed().as_secs()),
-            connections: Some(self.connections.load(Ordering::Relaxed)),
+            connections: Some(self.connections.open.load(Ordering::Relaxed)),
         }
     }
 
@@ -241,7 +241,7 @@ impl Engine {
             self.start_sync();
         }
         let idle = self.last_request + self.service.config().duration("daemon.idle");
-        let alone = self.connections.load(Ordering::Relaxed) == 0;
+        let alone = self.connections.open.load(Ordering::Relaxed) == 0;
         if idle <= now && alone && !self.saver.running {
             return Some(Stopped::Gracefully);
         }

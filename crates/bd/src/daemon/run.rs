@@ -9,6 +9,7 @@ use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 
 use super::engine::Engine;
+use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, READY};
 use super::{MAX_QUEUE, SocketPath, connection};
 use crate::failure::Failure;
@@ -67,14 +68,14 @@ fn open(options: &RunOptions) -> Result<Option<Opened>, Failure> {
             Err(error) => return Err(error.into()),
         },
     };
-    let service = Service::open(place, lock)?;
     socket.prepare()?;
+    let service = Service::open(place, lock)?;
     // We hold the lock, so whatever lies there is left over from a daemon that is gone.
     let _ = std::fs::remove_file(socket.path());
     let listener = std::os::unix::net::UnixListener::bind(socket.path())
-        .map_err(|error| Failure::io("listen on", socket.path(), &error))?;
+        .map_err(|error| no_socket("listen on", socket.path(), &error))?;
     std::fs::set_permissions(socket.path(), std::fs::Permissions::from_mode(0o600))
-        .map_err(|error| Failure::io("protect", socket.path(), &error))?;
+        .map_err(|error| no_socket("protect", socket.path(), &error))?;
     Ok(Some(Opened { service, listener, socket }))
 }
 
@@ -101,6 +102,9 @@ fn serve(opened: Opened) -> Result<(), Failure> {
         // New clients now find nobody and start the next daemon, which waits for our lock.
         accepting.abort();
         let _ = std::fs::remove_file(socket.path());
-        engine.leave(served).await
+        let connections = engine.connections();
+        let left = engine.leave(served).await;
+        connection::settle(&connections).await;
+        left
     })
 }

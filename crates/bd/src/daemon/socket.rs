@@ -39,7 +39,7 @@ impl SocketPath {
         match made {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::io("make", &self.directory, &error)),
+            Err(error) => return Err(no_socket("make", &self.directory, &error)),
         }
         self.check()
     }
@@ -65,6 +65,11 @@ impl SocketPath {
             }
         }
     }
+}
+
+/// Where no socket can be, no daemon can be, and commands do the work themselves.
+pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::new("daemon_unreachable", format!("cannot {action} {}: {error}", path.display()))
 }
 
 fn runtime_directory() -> PathBuf {

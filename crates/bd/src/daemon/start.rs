@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use super::SocketPath;
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
 
@@ -15,6 +16,8 @@ pub(super) const LOST_THE_RACE: &str = "another daemon is there";
 pub fn start(place: &Place) -> Result<(), Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new("daemon_unreachable", format!("cannot find this program: {error}")))?;
+    // Where no socket may be there is no point in starting anything.
+    SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
     std::fs::create_dir_all(&store_dir).map_err(|error| Failure::io("make", &store_dir, &error))?;
     let log_path = store_dir.join("daemon.log");

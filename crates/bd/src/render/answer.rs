@@ -28,17 +28,27 @@ pub enum Answer {
     Cycles(Vec<CycleAnswer>),
     Epics(Vec<EpicAnswer>),
     Count(#[serde(serialize_with = "count")] usize),
-    CountBy(#[serde(serialize_with = "groups")] Vec<Group>),
+    /// Groups may overlap, so the total is not their sum.
+    CountBy {
+        total: usize,
+        groups: Vec<Group>,
+    },
     Status(Box<StatusAnswer>),
     Findings(Vec<Finding>),
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
-    Initialised { prefix: Prefix, git_dir: PathBuf },
+    Initialised {
+        prefix: Prefix,
+        git_dir: PathBuf,
+    },
     Synced(SyncAnswer),
     Verified(VerifyAnswer),
     Conflicts(Vec<ConflictAnswer>),
     Conflict(Box<ConflictAnswer>),
-    Setting { key: String, value: String },
+    Setting {
+        key: String,
+        value: String,
+    },
     Settings(BTreeMap<String, String>),
 }
 
@@ -279,13 +289,4 @@ fn count<S: serde::Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S:
         count: usize,
     }
     Counted { count: *count }.serialize(serializer)
-}
-
-fn groups<S: serde::Serializer>(groups: &[Group], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counted<'a> {
-        total: usize,
-        groups: &'a [Group],
-    }
-    Counted { total: groups.iter().map(|group| group.count).sum(), groups }.serialize(serializer)
 }

@@ -48,7 +48,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Count(count) => {
             let _ = writeln!(out, "{count}");
         }
-        Answer::CountBy(groups) => {
+        Answer::CountBy { groups, .. } => {
             for group in groups {
                 let _ = writeln!(out, "{:>6}  {}", group.count, escape(&group.group));
             }

@@ -47,7 +47,9 @@ impl Service {
             Query::Cycles => Ok(Answer::Cycles(cycles(catalog))),
             Query::Epics => self.epics(),
             Query::Count { filter, by: None } => Ok(Answer::Count(catalog.count(filter)?)),
-            Query::Count { filter, by: Some(by) } => Ok(Answer::CountBy(catalog.count_by(filter, *by)?)),
+            Query::Count { filter, by: Some(by) } => {
+                Ok(Answer::CountBy { total: catalog.count(filter)?, groups: catalog.count_by(filter, *by)? })
+            }
             Query::Status => self.status(),
         }
     }

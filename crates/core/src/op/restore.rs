@@ -2,14 +2,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Applied;
+use super::{Applied, Guard};
 use crate::{Catalog, Context, Delta, Error, Note, Patch, Result, Text};
 
 /// Brings a deleted bead back, with everything it had, by appending a note after the deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Restore {
     pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
     /// Why; "restored" when absent.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
@@ -19,6 +20,7 @@ impl Restore {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let lineage = catalog.resolve_any(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
         if bead.deletion.is_none() {
             return Ok(Applied::bead(lineage, Delta::default()));
         }

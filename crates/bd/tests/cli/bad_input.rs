@@ -1,0 +1,257 @@
+//! Bad input, on every verb: a typed error, exit 1 or 2, one line on standard error, and an unchanged store.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::sandbox::{Sandbox, both};
+
+/// Three beads, one of them deleted, with something in every field that bad input could hurt.
+fn furnish(bd: &Sandbox) {
+    bd.create(&["first", "--id", "bd-1", "-d", "text", "-l", "red"]);
+    bd.create(&["second", "--id", "bd-2", "--deps", "bd-1"]);
+    bd.create(&["third", "--id", "bd-3"]);
+    bd.json(&["delete", "bd-3"]);
+}
+
+/// With and without `--json`, the same refusal.
+fn refused<A: AsRef<OsStr> + std::fmt::Debug>(bd: &Sandbox, args: &[A], code: &str) {
+    let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
+    // First, so that whatever else is wrong, the answer is JSON.
+    let json = [vec!["--json".into()], args.clone()].concat();
+    let error = bd.run(&json);
+    error.failed(&short(&args), code);
+    let text = bd.run(&args);
+    assert_eq!(text.exit, error.exit, "{:?}", short(&args));
+    assert_eq!(text.stdout, "", "{:?}", short(&args));
+    text.says_one_error();
+}
+
+/// Arguments for a failure message; a title of a mebibyte says no more than its beginning.
+fn short(args: &[OsString]) -> Vec<String> {
+    args.iter().map(|arg| arg.to_string_lossy().chars().take(40).collect()).collect()
+}
+
+fn check(cases: &[(&[&str], &str)]) {
+    both(|bd| {
+        furnish(bd);
+        let before = bd.everything();
+        for (args, code) in cases {
+            refused(bd, args, code);
+        }
+        assert_eq!(bd.everything(), before);
+        assert_eq!(bd.run(&["validate"]).exit, Some(0));
+    });
+}
+
+#[test]
+fn ids_that_are_unknown() {
+    check(&[
+        (&["show", "bd-nope"], "not_found"),
+        (&["update", "bd-nope", "-p", "1"], "not_found"),
+        (&["claim", "bd-nope"], "not_found"),
+        (&["unclaim", "bd-nope"], "not_found"),
+        (&["close", "bd-nope"], "not_found"),
+        (&["reopen", "bd-nope"], "not_found"),
+        (&["delete", "bd-nope"], "not_found"),
+        (&["restore", "bd-nope"], "not_found"),
+        (&["note", "add", "bd-nope", "x"], "not_found"),
+        (&["note", "list", "bd-nope"], "not_found"),
+        (&["label", "add", "bd-nope", "x"], "not_found"),
+        (&["label", "remove", "bd-nope", "x"], "not_found"),
+        (&["label", "list", "bd-nope"], "not_found"),
+        (&["dep", "add", "bd-1", "bd-nope"], "not_found"),
+        (&["dep", "add", "bd-nope", "bd-1"], "not_found"),
+        (&["dep", "remove", "bd-1", "bd-nope"], "not_found"),
+        (&["dep", "list", "bd-nope"], "not_found"),
+        (&["dep", "tree", "bd-nope"], "not_found"),
+        (&["children", "bd-nope"], "not_found"),
+        (&["list", "--parent", "bd-nope"], "not_found"),
+        (&["ready", "--parent", "bd-nope"], "not_found"),
+        (&["create", "x", "--parent", "bd-nope"], "not_found"),
+        (&["create", "x", "--deps", "bd-nope"], "not_found"),
+        (&["create", "x", "--deps", "blocks:bd-3"], "deleted"),
+        (&["update", "bd-1", "--parent", "bd-nope"], "not_found"),
+    ]);
+}
+
+#[test]
+fn values_out_of_range() {
+    check(&[
+        (&["create", "x", "-p", "5"], "invalid_value"),
+        (&["create", "x", "-p", "-1"], "invalid_value"),
+        (&["create", "x", "-p", "high"], "invalid_value"),
+        (&["create", "x", "-t", "story"], "invalid_value"),
+        (&["create", "x", "--id", "nodash"], "invalid_value"),
+        (&["create", "x", "--id", "../bd-1"], "invalid_value"),
+        (&["create", "x", "--deps", "hates:bd-1"], "invalid_value"),
+        (&["create", "x", "-a", ""], "invalid_value"),
+        (&["create", "x", "-l", "a,,b"], "invalid_value"),
+        (&["update", "bd-1", "-p", "5"], "invalid_value"),
+        (&["update", "bd-1", "-p", "-1"], "invalid_value"),
+        (&["update", "bd-1", "-t", "story"], "invalid_value"),
+        (&["update", "bd-1", "--status", "blocked"], "invalid_value"),
+        (&["update", "bd-1", "--title", ""], "invalid_value"),
+        (&["reopen", "bd-1", "--status", "shut"], "invalid_value"),
+        (&["list", "--status", "gone"], "invalid_value"),
+        (&["list", "--type", "story"], "invalid_value"),
+        (&["list", "-p", "5"], "invalid_value"),
+        (&["list", "--priority-min", "-1"], "invalid_value"),
+        (&["list", "-p", "-1"], "invalid_value"),
+        (&["list", "--limit", "-1"], "invalid_value"),
+        (&["list", "--limit", "many"], "invalid_value"),
+        (&["list", "--created-after", "yesterday"], "invalid_value"),
+        (&["ready", "-p", "5"], "invalid_value"),
+        (&["blocked", "-t", "story"], "invalid_value"),
+        (&["count", "-s", "gone"], "invalid_value"),
+        (&["search", "x", "-p", "9"], "invalid_value"),
+        (&["stale", "--days", "-1"], "invalid_value"),
+        (&["dep", "add", "bd-1", "bd-2", "-t", "hates"], "invalid_value"),
+        (&["dep", "tree", "bd-1", "--depth", "deep"], "invalid_value"),
+        (&["claim", "bd-1", "--lease", "forever"], "invalid_value"),
+        (&["init", "--prefix", "UP"], "invalid_value"),
+        (&["config", "set", "claim.lease", "soon"], "invalid_value"),
+        (&["--actor", "", "create", "x"], "invalid_value"),
+        (&["--actor", "a\nb", "create", "x"], "invalid_value"),
+        (&["--lock-timeout", "soon", "list"], "invalid_value"),
+    ]);
+}
+
+#[test]
+fn edges_that_must_not_be() {
+    check(&[
+        (&["dep", "add", "bd-1", "bd-1"], "self_dependency"),
+        (&["dep", "add", "bd-1", "bd-2"], "cycle"),
+        (&["dep", "add", "bd-1", "bd-3"], "deleted"),
+        (&["update", "bd-1", "--parent", "bd-1"], "self_dependency"),
+        (&["dep", "remove", "bd-1", "bd-2"], "dependency_not_found"),
+    ]);
+}
+
+#[test]
+fn flags_and_arguments_that_are_not_there() {
+    check(&[
+        (&["frobnicate"], "usage"),
+        (&["create"], "usage"),
+        (&["create", "x", "--frob"], "usage"),
+        (&["update"], "usage"),
+        (&["update", "bd-1"], "usage"),
+        (&["update", "bd-1", "--frob"], "usage"),
+        (&["show"], "usage"),
+        (&["show", "bd-1", "--frob"], "usage"),
+        (&["list", "--frob"], "usage"),
+        (&["list", "stray"], "usage"),
+        (&["search"], "usage"),
+        (&["ready", "--frob"], "usage"),
+        (&["blocked", "--frob"], "usage"),
+        (&["claim"], "usage"),
+        (&["claim", "bd-1", "bd-2"], "usage"),
+        (&["unclaim"], "usage"),
+        (&["close"], "usage"),
+        (&["reopen"], "usage"),
+        (&["delete"], "usage"),
+        (&["restore"], "usage"),
+        (&["deleted", "stray"], "usage"),
+        (&["note", "add", "bd-1"], "usage"),
+        (&["label", "add", "bd-1"], "usage"),
+        (&["label", "frob"], "usage"),
+        (&["dep", "add", "bd-1"], "usage"),
+        (&["dep", "frob"], "usage"),
+        (&["children"], "usage"),
+        (&["epic", "frob"], "usage"),
+        (&["count", "--by-colour"], "usage"),
+        (&["stale", "--frob"], "usage"),
+        (&["status", "stray"], "usage"),
+        (&["where", "stray"], "usage"),
+        (&["config", "get"], "usage"),
+        (&["config", "set", "nope", "1"], "unknown_key"),
+        (&["sync", "--frob"], "usage"),
+        (&["validate", "--frob"], "usage"),
+        (&["repair"], "usage"),
+        (&["daemon", "frob"], "usage"),
+        (&["version", "--frob"], "usage"),
+        (&["completions"], "usage"),
+        (&["init", "--frob"], "usage"),
+    ]);
+}
+
+#[test]
+fn titles_that_are_no_titles() {
+    let huge = "x".repeat(100 * 1024);
+    let limit = "x".repeat(4097);
+    check(&[
+        (&["create", ""], "invalid_value"),
+        (&["create", "   "], "invalid_value"),
+        (&["create", "two\nlines"], "invalid_value"),
+        (&["create", "bell\u{7}"], "invalid_value"),
+        (&["create", "\u{1b}[31mred"], "invalid_value"),
+        (&["create", "c1 \u{9b}31m"], "invalid_value"),
+        (&["create", &limit], "invalid_value"),
+        (&["create", &huge], "invalid_value"),
+        (&["update", "bd-1", "--title", "two\nlines"], "invalid_value"),
+        (&["update", "bd-1", "--title", &huge], "invalid_value"),
+        (&["update", "bd-1", "--external-ref", "a\u{1b}b"], "invalid_value"),
+        (&["create", "x", "--external-ref", "a\tb"], "invalid_value"),
+        (&["create", "x", "-a", "a\u{1b}b"], "invalid_value"),
+        (&["label", "add", "bd-1", "\u{1b}"], "invalid_value"),
+    ]);
+}
+
+/// The kernel does not pass arguments this long (128 KiB each), so the title of a mebibyte goes over the socket.
+#[test]
+fn a_title_of_a_mebibyte_over_the_socket() {
+    let bd = Sandbox::new(crate::sandbox::Mode::Daemon);
+    furnish(&bd);
+    let before = bd.everything();
+    let mut client = crate::socket::Client::connect(&bd.socket()).unwrap();
+    let title = "x".repeat(1024 * 1024);
+    let reply = client.mutate(&serde_json::json!({"op": "create", "title": title})).unwrap();
+    assert_eq!(reply["error"]["code"], "invalid_request", "{}", reply["error"]["code"]);
+    assert_ne!(reply["exit"], 0);
+    assert_eq!(bd.everything(), before);
+}
+
+#[test]
+fn arguments_that_are_not_utf8() {
+    both(|bd| {
+        furnish(bd);
+        let before = bd.everything();
+        let bad = OsStr::from_bytes(b"caf\xe9");
+        let word = OsStr::new;
+        let cases: &[(&[&OsStr], &str)] = &[
+            (&[word("create"), bad], "usage"),
+            (&[word("create"), word("x"), word("-d"), bad], "usage"),
+            (&[word("create"), word("x"), word("--id"), bad], "usage"),
+            (&[word("update"), word("bd-1"), word("--title"), bad], "usage"),
+            (&[word("note"), word("add"), word("bd-1"), bad], "usage"),
+            (&[word("show"), bad], "usage"),
+            (&[word("close"), word("bd-1"), word("--reason"), bad], "usage"),
+            (&[word("search"), bad], "usage"),
+            (&[word("label"), word("add"), word("bd-1"), bad], "usage"),
+            (&[word("config"), word("set"), word("issue_prefix"), bad], "usage"),
+            (&[word("--actor"), bad, word("create"), word("x")], "usage"),
+            (&[bad], "usage"),
+        ];
+        for (args, code) in cases {
+            refused(bd, args, code);
+        }
+        // A file may be called anything; this one is not there.
+        refused(bd, &[word("create"), word("x"), word("--body-file"), bad], "io_error");
+        assert_eq!(bd.everything(), before);
+    });
+}
+
+#[test]
+fn an_actor_from_the_environment_is_checked_and_an_empty_one_is_none() {
+    both(|bd| {
+        let run = |actor: &[u8]| {
+            let mut command = bd.command(&["create", "x", "--json"]);
+            crate::sandbox::Run::of(command.env("BD_ACTOR", OsStr::from_bytes(actor)).env("USER", "carol"))
+        };
+        run(b"two\nlines").failed("BD_ACTOR", "invalid_value");
+        run(b"caf\xe9").failed("BD_ACTOR", "invalid_value");
+        assert_eq!(bd.json(&["list"]), serde_json::json!([]));
+        let by = run(b"").succeeded("BD_ACTOR=").value()["created_by"].clone();
+        assert!(by.as_str().unwrap().starts_with("carol@"), "{by}");
+        assert_eq!(bd.json_as("dave", &["create", "y"])["created_by"], "dave");
+    });
+}

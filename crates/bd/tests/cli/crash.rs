@@ -1,0 +1,156 @@
+//! `kill -9` at any moment: what was acknowledged is there, once, and the store is sound.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::concurrency::Dice;
+use crate::sandbox::{Mode, Run, Sandbox, kill};
+
+const WRITERS: usize = 3;
+
+/// Titles of all beads, and how often each is there.
+fn titles(bd: &Sandbox) -> BTreeMap<String, usize> {
+    let mut titles = BTreeMap::new();
+    for bead in bd.json(&["list"]).as_array().unwrap() {
+        *titles.entry(bead["title"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    titles
+}
+
+fn sound(bd: &Sandbox) {
+    assert_eq!(bd.run(&["validate"]).succeeded("validate").stdout, "");
+    bd.text(&["sync"]);
+    assert_eq!(bd.run(&["validate"]).succeeded("validate").stdout, "");
+    // The ref alone, as another machine would read it.
+    let before = bd.everything();
+    bd.text(&["daemon", "stop"]);
+    std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
+    assert_eq!(bd.everything(), before);
+}
+
+/// A moment of up to so many microseconds: kills must come at any time, not at a time that suits the test.
+fn any_moment(dice: &mut Dice, up_to_us: usize) {
+    std::thread::sleep(Duration::from_micros(dice.roll(up_to_us) as u64));
+}
+
+/// Clients write through a daemon that is killed again and again. None of them notices.
+fn killing_the_daemon(kills: usize) {
+    let bd = Sandbox::new(Mode::Daemon);
+    // So that kills hit checkpoints too.
+    bd.text(&["config", "set", "sync.quiet", "1ms"]);
+    bd.text(&["config", "set", "sync.max_delay", "5ms"]);
+    let acknowledged = Mutex::new(Vec::new());
+    let over = AtomicBool::new(false);
+    let mut dice = Dice::new();
+    std::thread::scope(|scope| {
+        for who in 0..WRITERS {
+            let (bd, acknowledged, over) = (&bd, &acknowledged, &over);
+            scope.spawn(move || {
+                for turn in 0.. {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let title = format!("bead {who}.{turn}");
+                    let id = bd.create(&[&title]);
+                    assert_eq!(bd.show(&id)["title"], title, "seen at once by its writer");
+                    acknowledged.lock().unwrap().push(title);
+                }
+            });
+        }
+        let mut killed = 0;
+        while killed < kills {
+            any_moment(&mut dice, 60_000);
+            if let Some(pid) = bd.daemon_pid() {
+                any_moment(&mut dice, 10_000);
+                kill(pid);
+                killed += 1;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let titles = titles(&bd);
+    let acknowledged = acknowledged.into_inner().unwrap();
+    assert!(acknowledged.len() >= WRITERS, "{acknowledged:?}");
+    for title in &acknowledged {
+        assert_eq!(titles.get(title), Some(&1), "{title}: a retry must not write twice");
+    }
+    assert_eq!(titles.len(), acknowledged.len());
+    sound(&bd);
+}
+
+/// Commands that do the work themselves are killed at any moment, while others go on.
+fn killing_commands(kills: usize) {
+    let bd = Sandbox::new(Mode::Embedded);
+    let seed = bd.create(&["seed"]);
+    let acknowledged = Mutex::new(Vec::<String>::new());
+    let tried = Mutex::new(Vec::<String>::new());
+    let over = AtomicBool::new(false);
+    let mut dice = Dice::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let title = format!("survivor {turn}");
+                bd.create(&[&title]);
+                acknowledged.lock().unwrap().push(title);
+            }
+        });
+        for victim in 0..kills {
+            let title = format!("victim {victim}");
+            let mut child = match victim % 3 {
+                0 => bd.command(&["sync", "--json"]).spawn().unwrap(),
+                1 => bd.command(&["note", "add", &seed, &title, "--json"]).spawn().unwrap(),
+                _ => bd.command(&["create", &title, "--json"]).spawn().unwrap(),
+            };
+            any_moment(&mut dice, 40_000);
+            let _ = child.kill();
+            let run = Run::finish(child);
+            if victim % 3 == 2 {
+                tried.lock().unwrap().push(title.clone());
+                // Killed after it had said yes, or not killed in time: both are promises.
+                let promised =
+                    serde_json::from_str::<Value>(&run.stdout).is_ok_and(|bead| bead["id"].is_string());
+                if promised {
+                    acknowledged.lock().unwrap().push(title);
+                }
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let titles = titles(&bd);
+    for title in acknowledged.into_inner().unwrap() {
+        assert_eq!(titles.get(&title), Some(&1), "{title}");
+    }
+    assert!(titles.values().all(|count| *count == 1), "{titles:?}");
+    let tried = tried.into_inner().unwrap();
+    assert!(titles.keys().all(|title| !title.starts_with("victim") || tried.contains(title)));
+    sound(&bd);
+}
+
+#[test]
+fn killing_the_daemon_loses_nothing() {
+    killing_the_daemon(30);
+}
+
+#[test]
+fn killing_commands_loses_nothing() {
+    killing_commands(60);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn killing_the_daemon_at_length() {
+    killing_the_daemon(500);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn killing_commands_at_length() {
+    killing_commands(1_500);
+}

@@ -1,0 +1,40 @@
+//! The command line from outside: real processes, real daemons, real repositories. What a test says about behaviour
+//! is said twice, once with a daemon and once without.
+
+mod bad_input;
+mod blocked;
+mod claim;
+mod close;
+mod concurrency;
+mod config;
+mod count;
+mod crash;
+mod create;
+mod daemon;
+mod delete;
+mod dep;
+mod epic;
+mod guard;
+mod ids;
+mod init;
+mod label;
+mod list;
+mod model;
+mod no_git;
+mod note;
+mod place;
+mod protocol;
+mod ready;
+mod reopen;
+mod sandbox;
+mod schema;
+mod search;
+mod show;
+mod socket;
+mod stale;
+mod status;
+mod terminal;
+mod text;
+mod update;
+mod validate;
+mod version;

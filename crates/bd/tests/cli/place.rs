@@ -1,0 +1,187 @@
+//! Where the store is found, and what is left alone.
+
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Run, Sandbox, both, commit_something};
+
+/// Every file below a directory, without what is inside `.git`.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![directory.to_owned()];
+    while let Some(next) = todo.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().unwrap() != ".git" {
+                todo.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn work_tree_index_and_branches_are_left_alone() {
+    both(|bd| {
+        let repository = bd.repository();
+        let observe = || {
+            let mut refs: Vec<_> = repository
+                .references()
+                .unwrap()
+                .map(|reference| reference.unwrap())
+                .map(|reference| (reference.name().unwrap().to_owned(), reference.target()))
+                .filter(|(name, _)| name != "refs/heads/beads/store")
+                .collect();
+            refs.sort_unstable();
+            let index = std::fs::read(bd.dir().join(".git/index")).unwrap();
+            let head = std::fs::read(bd.dir().join(".git/HEAD")).unwrap();
+            (files(bd.dir()), refs, index, head)
+        };
+        let before = observe();
+        bd.text(&["init"]);
+        let id = bd.create(&["x"]);
+        bd.json(&["claim", &id]);
+        bd.json(&["close", &id]);
+        bd.text(&["sync"]);
+        bd.text(&["daemon", "stop"]);
+        assert_eq!(observe(), before);
+        assert!(repository.statuses(None).unwrap().is_empty());
+        assert!(repository.find_reference("refs/heads/beads/store").is_ok());
+    });
+}
+
+#[test]
+fn subdirectories_and_worktrees_share_the_store() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        let deep = bd.dir().join("a/b/c");
+        std::fs::create_dir_all(&deep).unwrap();
+        let other = bd.root().join("other");
+        bd.repository().worktree("other", &other, None).unwrap();
+        for place in [deep, other.clone()] {
+            let place = place.to_str().unwrap();
+            assert_eq!(bd.json(&["-C", place, "show", &id])[0]["title"], "x", "{place}");
+            assert_eq!(bd.json(&["--repo", place, "where"])["path"], bd.json(&["where"])["path"]);
+        }
+        let there = bd.json(&["-C", other.to_str().unwrap(), "create", "from the worktree"]);
+        assert_eq!(there["created_on_branch"], "other");
+        assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2);
+        assert_eq!(files(&other), [other.join(".git"), other.join("file.txt")]);
+        let worktree = git2::Repository::open(&other).unwrap();
+        assert!(worktree.statuses(None).unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_bare_repository_will_do() {
+    both(|bd| {
+        let bare = bd.root().join("bare.git");
+        git2::Repository::init_bare(&bare).unwrap();
+        let at = bare.to_str().unwrap();
+        let id = bd.json(&["-C", at, "create", "x"])["id"].as_str().unwrap().to_owned();
+        bd.text(&["-C", at, "sync"]);
+        let inside = bare.join("refs");
+        assert_eq!(bd.json(&["-C", inside.to_str().unwrap(), "show", &id])[0]["title"], "x");
+        let repository = git2::Repository::open_bare(&bare).unwrap();
+        assert!(repository.find_reference("refs/heads/beads/store").is_ok());
+        assert_eq!(bd.json(&["list"]), serde_json::json!([]), "another repository, another store");
+    });
+}
+
+#[test]
+fn outside_a_repository_the_first_write_makes_a_private_store() {
+    for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
+        let bd = Sandbox::without_repository(mode);
+        for read in [
+            &["list"][..],
+            &["ready"],
+            &["show", "bd-1"],
+            &["blocked"],
+            &["deleted"],
+            &["count"],
+            &["status"],
+            &["validate"],
+            &["config", "list"],
+            &["label", "list-all"],
+            &["dep", "cycles"],
+            &["epic", "status"],
+            &["sync"],
+        ] {
+            bd.error(read, "no_store");
+        }
+        // A write that cannot be: there is nothing to write to.
+        bd.error(&["close", "bd-1"], "no_store");
+        bd.error(&["note", "add", "bd-1", "x"], "no_store");
+        bd.error(&["create", ""], "invalid_value");
+        assert_eq!(bd.json(&["where"])["exists"], false);
+        assert_eq!(files(bd.dir()), Vec::<PathBuf>::new(), "reading leaves nothing behind");
+
+        let id = bd.create(&["x"]);
+        assert!(bd.dir().join(".beads").is_dir());
+        let found = bd.json(&["where"]);
+        assert_eq!((&found["private"], &found["exists"]), (&true.into(), &true.into()));
+        let below = bd.dir().join("below");
+        std::fs::create_dir(&below).unwrap();
+        assert_eq!(bd.json(&["-C", below.to_str().unwrap(), "show", &id])[0]["title"], "x");
+        assert!(bd.show(&id)["created_on_branch"].is_null());
+        bd.text(&["sync"]);
+        assert_eq!(bd.json(&["validate"]), serde_json::json!([]));
+    }
+}
+
+/// `--db`, `BEADS_DB` and `BEADS_DIR` all lead to the same private store, however its path is written.
+#[test]
+fn a_private_store_by_name() {
+    both(|bd| {
+        let home = bd.root().join("elsewhere");
+        std::fs::create_dir(&home).unwrap();
+        std::os::unix::fs::symlink(&home, bd.root().join("link")).unwrap();
+        let db = home.join(".beads/beads.db");
+        // The first write goes through a link and `..`: the store has one name all the same, and at once.
+        let id = bd.create(&["x", "--db", "../link/.beads/beads.db"]);
+        assert_eq!(bd.json(&["--db", db.to_str().unwrap(), "show", &id])[0]["title"], "x");
+        let with = |name: &str, value: &Path| {
+            let mut command = bd.command(&["show", &id, "--json"]);
+            Run::of(command.env(name, value)).succeeded(name).value()[0]["title"].clone()
+        };
+        assert_eq!(with("BEADS_DB", &db), "x");
+        assert_eq!(with("BEADS_DIR", &home.join(".beads")), "x");
+        assert_eq!(with("BEADS_DIR", Path::new("../link/.beads")), "x");
+        bd.error(&["show", &id], "not_found");
+        // An empty variable is none.
+        for name in ["BEADS_DB", "BEADS_DIR"] {
+            let run = Run::of(bd.command(&["list", "--json"]).env(name, ""));
+            assert_eq!(run.succeeded(name).value(), serde_json::json!([]));
+        }
+        let names: Vec<_> = files(&home).into_iter().filter(|path| path.parent() == Some(&home)).collect();
+        assert_eq!(names, [home.join(".beads")]);
+        assert_eq!(files(bd.dir()), [bd.dir().join(".git"), bd.dir().join("file.txt")]);
+    });
+}
+
+/// A store that is there wins over the repository around it; one in a directory further up does not.
+#[test]
+fn the_nearest_store_up_to_the_repository() {
+    both(|bd| {
+        let inner = bd.dir().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let db = inner.join(".beads/beads.db");
+        let id = bd.create(&["private", "--db", db.to_str().unwrap()]);
+        let at = inner.to_str().unwrap();
+        assert_eq!(bd.json(&["-C", at, "show", &id])[0]["title"], "private");
+        bd.error(&["show", &id], "not_found");
+        let nested = inner.join("nested");
+        std::fs::create_dir(&nested).unwrap();
+        commit_something(&nested);
+        bd.error(&["-C", nested.to_str().unwrap(), "show", &id], "not_found");
+    });
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_an_error() {
+    both(|bd| {
+        bd.error(&["-C", "/no/such/directory", "list"], "io_error");
+        bd.error(&["-C", "", "list"], "usage");
+    });
+}

@@ -1,0 +1,145 @@
+//! What a daemon does with frames that `bd` would never send.
+
+use serde_json::json;
+
+use crate::sandbox::{Mode, Sandbox, is_alive, wait_until};
+use crate::socket::Client;
+
+fn serving() -> (Sandbox, u32) {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["x", "--id", "bd-1"]);
+    let pid = bd.daemon_pid().unwrap();
+    (bd, pid)
+}
+
+fn still_serves(bd: &Sandbox, pid: u32) {
+    assert_eq!(bd.show("bd-1")["title"], "x");
+    assert_eq!(bd.daemon_pid(), Some(pid), "the same daemon goes on");
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn garbage_is_answered_and_the_connection_goes_on() {
+    let (bd, pid) = serving();
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let unknown_field = r#"{"client":"1","actor":"a","call":"sync","colour":"red"}"#;
+    let no_actor = r#"{"client":"1","actor":"","call":"sync"}"#;
+    for garbage in ["nonsense", "", "{}", "[1,2]", "\u{1b}[31m", "{\"client\":1}", unknown_field, no_actor] {
+        client.send(format!("{garbage}\n").as_bytes()).unwrap();
+        let reply = client.receive().unwrap();
+        assert_eq!(reply["error"]["code"], "invalid_request", "{garbage:?}");
+        assert_ne!(reply["exit"], 0);
+    }
+    client.send(b"caf\xe9\n").unwrap();
+    assert_eq!(client.receive().unwrap()["error"]["code"], "invalid_request");
+    let reply = client.ask(&json!({"query": {"show": {"ids": ["bd-1"]}}})).unwrap();
+    assert_eq!(reply["result"][0]["title"], "x");
+    still_serves(&bd, pid);
+}
+
+#[test]
+fn half_a_line_asks_nothing() {
+    let (bd, pid) = serving();
+    for half in ["{\"client\":\"1\"", "x", "{\"client\":\"0.9.0\",\"actor\":\"a\",\"call\":\"daemon_stop\"}"]
+    {
+        let mut client = Client::connect(&bd.socket()).unwrap();
+        client.send(half.as_bytes()).unwrap();
+        drop(client);
+    }
+    // One that hangs in the middle of a line keeps nobody else waiting.
+    let mut slow = Client::connect(&bd.socket()).unwrap();
+    slow.send(b"{\"client\":").unwrap();
+    still_serves(&bd, pid);
+}
+
+#[test]
+fn a_frame_that_is_too_long_is_refused() {
+    let (bd, pid) = serving();
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let chunk = vec![b'x'; 1024 * 1024];
+    // The daemon may hang up before it has been sent all of it.
+    let sent = (0..17).map_while(|_| client.send(&chunk).ok()).count();
+    assert!(sent >= 15, "{sent}");
+    if let Some(reply) = client.receive() {
+        assert_eq!(reply["error"]["code"], "too_large");
+        assert!(client.receive().is_none(), "and the connection is closed");
+    }
+    still_serves(&bd, pid);
+}
+
+#[test]
+fn several_requests_on_one_connection_are_answered_in_order() {
+    let (bd, pid) = serving();
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let request = |n: usize| {
+        let op = json!({"op": "update", "id": "bd-1", "priority": n % 5});
+        let call = json!({"mutate": {"ops": [op]}});
+        format!("{}\n", json!({"client": "0", "actor": "a", "call": call}))
+    };
+    let all: String = (0..20).map(request).collect();
+    client.send(all.as_bytes()).unwrap();
+    for n in 0..20 {
+        assert_eq!(client.receive().unwrap()["result"]["priority"], n % 5);
+    }
+    still_serves(&bd, pid);
+}
+
+#[test]
+fn an_older_daemon_makes_way_for_a_newer_client() {
+    let (bd, pid) = serving();
+    bd.json(&["note", "add", "bd-1", "not saved yet"]);
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    client.version = "999.0.0";
+    let op = json!({"op": "create", "title": "must not be taken by the old one"});
+    let reply = client.mutate(&op).expect("it says why it leaves");
+    assert_eq!(reply["error"]["code"], "daemon_older");
+    wait_until("the old daemon leaves", || !is_alive(pid));
+    assert_eq!(bd.show("bd-1")["notes"][0]["content"], "not saved yet");
+    assert_ne!(bd.daemon_pid(), Some(pid));
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+    // An older client is served.
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    client.version = "0.0.1";
+    assert_eq!(client.ask(&json!({"query": "status"})).unwrap()["exit"], 0);
+}
+
+#[test]
+fn a_request_id_is_remembered_across_restarts() {
+    let (bd, _) = serving();
+    let request = json!({
+        "client": "0", "actor": "a", "request_id": "once",
+        "call": {"mutate": {"ops": [{"op": "create", "title": "only one of it"}]}},
+    });
+    let mut ids = Vec::new();
+    for round in 0..3 {
+        bd.show("bd-1");
+        let mut client = Client::connect(&bd.socket()).unwrap();
+        client.send(format!("{request}\n").as_bytes()).unwrap();
+        ids.push(client.receive().unwrap()["result"]["id"].clone());
+        match round {
+            0 => crate::sandbox::kill(bd.daemon_pid().unwrap()),
+            _ => drop(bd.text(&["daemon", "stop"])),
+        }
+    }
+    assert!(ids.iter().all(|id| id.is_string() && *id == ids[0]), "{ids:?}");
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2);
+}
+
+/// What was answered before the daemon was told to stop reaches whoever asked, even in the same batch.
+#[test]
+fn the_last_replies_are_delivered() {
+    let (bd, pid) = serving();
+    let mut clients: Vec<_> = (0..20).map(|_| Client::connect(&bd.socket()).unwrap()).collect();
+    let ask = |call: serde_json::Value| format!("{}\n", json!({"client": "0", "actor": "a", "call": call}));
+    for client in &mut clients {
+        let op = json!({"op": "note_add", "id": "bd-1", "content": "n"});
+        client.send(ask(json!({"mutate": {"ops": [op]}})).as_bytes()).unwrap();
+    }
+    let mut stopper = Client::connect(&bd.socket()).unwrap();
+    stopper.send(ask(json!("daemon_stop")).as_bytes()).unwrap();
+    assert_eq!(stopper.receive().expect("a reply to stop")["result"]["pid"], pid);
+    let answered = clients.iter_mut().filter_map(Client::receive).filter(|reply| reply["exit"] == 0).count();
+    wait_until("the daemon leaves", || !is_alive(pid));
+    let stored = bd.json(&["note", "list", "bd-1"]).as_array().unwrap().len();
+    assert_eq!(stored, answered, "every write that was made was acknowledged");
+}

@@ -1,0 +1,129 @@
+use serde_json::json;
+
+use crate::sandbox::{Mode, Sandbox, both, wait_until};
+use crate::schema::check_bead;
+use crate::socket::Client;
+
+#[test]
+fn open_and_unblocked_by_priority_then_age() {
+    both(|bd| {
+        bd.create(&["later", "--id", "bd-1", "-p", "3"]);
+        bd.create(&["urgent", "--id", "bd-2", "-p", "0"]);
+        bd.create(&["older", "--id", "bd-3", "-p", "1"]);
+        bd.create(&["younger", "--id", "bd-4", "-p", "1"]);
+        bd.create(&["done", "--id", "bd-5", "-p", "0"]);
+        bd.create(&["taken", "--id", "bd-6", "-p", "0"]);
+        bd.create(&["waits", "--id", "bd-7", "-p", "0", "--deps", "bd-1"]);
+        bd.create(&[
+            "related only",
+            "--id",
+            "bd-8",
+            "-p",
+            "4",
+            "--deps",
+            "related:bd-1,discovered_from:bd-2",
+        ]);
+        bd.json(&["close", "bd-5"]);
+        bd.json(&["claim", "bd-6"]);
+        assert_eq!(bd.ids(&["ready"]), ["bd-2", "bd-3", "bd-4", "bd-1", "bd-8"]);
+        assert_eq!(bd.ids(&["ready", "--limit", "2"]), ["bd-2", "bd-3"]);
+        assert_eq!(bd.ids(&["ready", "-p", "1"]), ["bd-3", "bd-4"]);
+        bd.json(&["ready"]).as_array().unwrap().iter().for_each(check_bead);
+        bd.error(&["ready", "--sort", "title"], "usage");
+        // The blocker is closed, reopened, deleted, restored.
+        bd.json(&["close", "bd-1"]);
+        assert_eq!(bd.ids(&["ready"]), ["bd-2", "bd-7", "bd-3", "bd-4", "bd-8"]);
+        bd.json(&["reopen", "bd-1"]);
+        assert!(!bd.ids(&["ready"]).contains(&"bd-7".into()));
+        bd.json(&["delete", "bd-1"]);
+        assert!(bd.ids(&["ready"]).contains(&"bd-7".into()));
+        bd.json(&["restore", "bd-1"]);
+        assert!(!bd.ids(&["ready"]).contains(&"bd-7".into()));
+        bd.json(&["dep", "remove", "bd-7", "bd-1"]);
+        assert!(bd.ids(&["ready"]).contains(&"bd-7".into()));
+        assert!(bd.text(&["ready", "-n", "1"]).starts_with("bd-2"));
+    });
+}
+
+#[test]
+fn a_blocker_in_progress_blocks_and_a_claimed_bead_is_not_ready() {
+    both(|bd| {
+        bd.create(&["blocker", "--id", "bd-1"]);
+        bd.create(&["waits", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.json(&["claim", "bd-1"]);
+        assert_eq!(bd.ids(&["ready"]), Vec::<String>::new());
+        // In progress without a lease is somebody's work too.
+        bd.create(&["started", "--id", "bd-3"]);
+        bd.json(&["update", "bd-3", "--status", "in_progress"]);
+        assert_eq!(bd.ids(&["ready"]), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_lease_that_ran_out_makes_a_bead_ready_again() {
+    both(|bd| {
+        bd.create(&["taken", "--id", "bd-1"]);
+        bd.json(&["claim", "bd-1", "--lease", "1ms"]);
+        wait_until("the lease of a millisecond runs out", || bd.ids(&["ready"]) == ["bd-1"]);
+        assert_eq!(bd.show("bd-1")["status"], "in_progress");
+        // Blocked is blocked, whatever the lease says.
+        bd.create(&["blocker", "--id", "bd-2", "-p", "4"]);
+        bd.json(&["dep", "add", "bd-1", "bd-2"]);
+        assert_eq!(bd.ids(&["ready"]), ["bd-2"]);
+        bd.json(&["dep", "remove", "bd-1", "bd-2"]);
+        let claimed = bd.json_as("bob", &["claim", "bd-1"]);
+        assert_eq!(claimed["assignee"], "bob");
+        assert_eq!(bd.ids(&["ready"]), ["bd-2"]);
+    });
+}
+
+#[test]
+fn epics_with_open_children_come_last_and_say_so() {
+    both(|bd| {
+        bd.create(&["epic", "--id", "bd-e", "-t", "epic", "-p", "0"]);
+        bd.create(&["empty epic", "--id", "bd-f", "-t", "epic", "-p", "1"]);
+        bd.create(&["one", "--id", "bd-1", "-p", "3", "--parent", "bd-e"]);
+        bd.create(&["two", "--id", "bd-2", "-p", "4", "--parent", "bd-e"]);
+        let ready = bd.json(&["ready"]);
+        assert_eq!(crate::sandbox::ids_of(&ready), ["bd-f", "bd-1", "bd-2", "bd-e"]);
+        assert_eq!(ready[3]["open_children"], 2);
+        for other in &ready.as_array().unwrap()[..3] {
+            assert!(other.get("open_children").is_none(), "{other}");
+        }
+        assert!(bd.text(&["ready"]).lines().last().unwrap().contains("2 open children"));
+        bd.json(&["close", "bd-1", "bd-2"]);
+        assert_eq!(bd.ids(&["ready"]), ["bd-e", "bd-f"], "with all children closed an epic is work again");
+    });
+}
+
+#[test]
+fn parent_means_anywhere_below() {
+    both(|bd| {
+        bd.create(&["root", "--id", "bd-r", "-t", "epic"]);
+        bd.create(&["child", "--id", "bd-c", "--parent", "bd-r"]);
+        bd.create(&["grandchild", "--id", "bd-g", "--parent", "bd-c"]);
+        bd.create(&["elsewhere", "--id", "bd-x"]);
+        let mut below = bd.ids(&["ready", "--parent", "bd-r"]);
+        below.sort_unstable();
+        assert_eq!(below, ["bd-c", "bd-g"]);
+        bd.error(&["ready", "--parent", "bd-nope"], "not_found");
+    });
+}
+
+/// Deferral has no flag of its own; programs that speak the protocol can set it.
+#[test]
+fn what_is_deferred_into_the_future_is_not_ready() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["now", "--id", "bd-1"]);
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let mut create = |id: &str, until: u64| {
+        let op = json!({"op": "create", "title": "deferred", "id": id, "defer_until": until});
+        let reply = client.mutate(&op).unwrap();
+        assert_eq!(reply["exit"], 0, "{reply}");
+    };
+    create("bd-2", 4_000_000_000_000);
+    create("bd-3", 1_600_000_000_000);
+    assert_eq!(bd.ids(&["ready"]), ["bd-1", "bd-3"]);
+    assert_eq!(bd.json(&["status"])["summary"]["deferred_issues"], 1);
+    check_bead(&bd.show("bd-2"));
+}

@@ -1,0 +1,40 @@
+use crate::sandbox::both;
+use crate::schema::check_bead;
+
+#[test]
+fn a_closing_is_taken_back_and_the_claim_is_over() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        bd.json(&["claim", &id]);
+        bd.json(&["close", &id, "--reason", "too soon"]);
+        let answer = bd.json(&["reopen", &id, "--reason", "it came back"]);
+        let bead = &answer[0];
+        check_bead(bead);
+        assert_eq!(bead["status"], "open");
+        assert!(
+            bead["closed_at"].is_null() && bead["closed_by"].is_null() && bead["closed_reason"].is_null()
+        );
+        assert!(bead["assignee"].is_null());
+        assert_eq!(bead["notes"][0]["content"], "it came back");
+        let before = bd.everything();
+        bd.json(&["reopen", &id]);
+        assert_eq!(bd.everything(), before, "reopening what is open changes nothing");
+        assert_eq!(bd.text(&["close", &id]), "");
+        assert_eq!(bd.text(&["reopen", &id]), format!("reopened {id}: x\n"));
+    });
+}
+
+#[test]
+fn it_can_go_on_where_it_stopped() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        bd.json(&["claim", &id]);
+        bd.json(&["close", &id]);
+        let bead = bd.json(&["reopen", &id, "--status", "in_progress"])[0].clone();
+        assert_eq!(bead["status"], "in_progress");
+        assert_eq!(bead["assignee"], crate::sandbox::ACTOR);
+        bd.json(&["close", &id]);
+        bd.error(&["reopen", &id, "--status", "closed"], "invalid_value");
+        bd.error(&["reopen", &id, "--status", "gone"], "invalid_value");
+    });
+}

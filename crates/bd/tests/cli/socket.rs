@@ -1,0 +1,65 @@
+//! The socket protocol, spoken by hand: what a program other than `bd` would do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{ACTOR, PATIENCE};
+
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+    pub actor: String,
+    pub version: &'static str,
+}
+
+impl Client {
+    pub fn connect(socket: &Path) -> Option<Self> {
+        let stream = UnixStream::connect(socket).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        Some(Self {
+            stream: BufReader::new(stream),
+            actor: ACTOR.to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.get_mut().write_all(bytes)
+    }
+
+    /// The next line, or `None` when the other side has closed.
+    pub fn receive(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.stream.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&line).unwrap()),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
+            Err(error) => panic!("no reply: {error}"),
+        }
+    }
+
+    pub fn ask(&mut self, call: &Value) -> Option<Value> {
+        let request = json!({
+            "client": self.version,
+            "actor": self.actor,
+            "call": call,
+            "output": {"format": "value"},
+        });
+        self.send(format!("{request}\n").as_bytes()).ok()?;
+        self.receive()
+    }
+
+    pub fn mutate(&mut self, op: &Value) -> Option<Value> {
+        self.ask(&json!({"mutate": {"ops": [op]}}))
+    }
+
+    /// Asks the daemon to leave, and says which process that is.
+    pub fn stop(&mut self) -> Option<u32> {
+        let status = self.ask(&json!("daemon_status"))?;
+        let _ = self.ask(&json!("daemon_stop"));
+        status["result"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
+    }
+}

@@ -1,0 +1,17 @@
+use crate::sandbox::{Mode, Sandbox};
+
+#[test]
+fn version_help_and_completions_need_no_store() {
+    let bd = Sandbox::without_repository(Mode::Daemon);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(bd.text(&["version"]), format!("bd {version}\n"));
+    assert_eq!(bd.json(&["version"])["version"], version);
+    assert!(bd.text(&["--version"]).contains(version));
+    assert!(bd.text(&["--help"]).contains("ready"));
+    assert!(bd.text(&["dep", "add", "--help"]).contains("bd dep add"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(bd.text(&["completions", shell]).contains("ready"), "{shell}");
+    }
+    bd.error(&["completions", "abacus"], "invalid_value");
+    assert!(std::fs::read_dir(bd.dir()).unwrap().next().is_none(), "none of this leaves anything behind");
+}

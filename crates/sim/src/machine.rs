@@ -1,0 +1,240 @@
+//! One machine: a disk, a repository, a clock, and the real replica on top of them.
+
+use beads_core::{Applied, Lineage, Op};
+use beads_store::{Caller, Checkpoint, Error, Replica, World};
+
+use crate::dice::Dice;
+use crate::disk::SimDisk;
+use crate::faults::Faults;
+use crate::ledger::{Fact, Reading, facts, minted};
+use crate::mutation::Mutations;
+use crate::repository::SimRepository;
+use crate::world::SimWorld;
+
+/// Receipts outlive every jump of the clock.
+const KEEP_RECEIPTS_MS: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
+const LEASE_MS: u64 = 60 * 60 * 1000;
+
+/// A fault of the program under test, as opposed to one that was injected.
+pub type Broken = String;
+
+/// A machine, and what its replica acknowledged so far.
+#[derive(Debug)]
+pub struct Machine {
+    pub faults: Faults,
+    pub disk: SimDisk,
+    pub repository: SimRepository,
+    pub world: SimWorld,
+    pub replica: Option<Replica<SimDisk, SimWorld>>,
+    /// Everything acknowledged here.
+    pub facts: Vec<Fact>,
+    fired_when_opened: u64,
+    unacknowledged: Vec<Told>,
+    answered: Vec<Request>,
+    position: u64,
+    last_minted: Option<(u64, u64)>,
+    requests_made: u64,
+}
+
+/// What a caller will be told once the journal is synced.
+#[derive(Debug)]
+struct Told {
+    facts: Vec<Fact>,
+    position: u64,
+    request: Option<Request>,
+}
+
+/// A request with an id, to be repeated.
+#[derive(Debug, Clone)]
+struct Request {
+    op: Op,
+    caller: Caller,
+    bead: Option<Lineage>,
+}
+
+impl Machine {
+    pub fn new(seed: u64, now_ms: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let faults = Faults::default();
+        Self {
+            disk: SimDisk::new(dice.roll(), faults.clone()),
+            repository: SimRepository::new(dice.roll(), faults.clone()),
+            world: SimWorld::new(dice.roll(), now_ms),
+            faults,
+            replica: None,
+            facts: Vec::new(),
+            fired_when_opened: 0,
+            unacknowledged: Vec::new(),
+            answered: Vec::new(),
+            position: 0,
+            last_minted: None,
+            requests_made: 0,
+        }
+    }
+
+    /// Opens the store if it is not open. Only an injected fault may keep it closed.
+    pub fn open(&mut self) -> Result<String, Broken> {
+        if self.replica.is_some() {
+            return Ok(String::new());
+        }
+        self.fired_when_opened = self.faults.fired();
+        match Replica::open(self.disk.clone(), &self.repository, self.world.clone()) {
+            Ok(replica) => {
+                self.check_recovered(&replica)?;
+                let told = format!("opened at {}", replica.position());
+                self.replica = Some(replica);
+                Ok(told)
+            }
+            Err(error) => self.excuse(&error, "open"),
+        }
+    }
+
+    fn check_recovered(&self, replica: &Replica<SimDisk, SimWorld>) -> Result<(), Broken> {
+        if replica.position() < self.position {
+            return Err(format!("reopened at {} after {}", replica.position(), self.position));
+        }
+        let reading = Reading::new(&replica.catalog().state().encode())?;
+        reading.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))
+    }
+
+    /// An error is expected when a fault was injected since the store was opened, and the program's own otherwise.
+    fn excuse(&self, error: &Error, action: &str) -> Result<String, Broken> {
+        if self.faults.is_dark() || self.faults.fired() > self.fired_when_opened {
+            return Ok(format!("{action} failed: {}", error.code()));
+        }
+        Err(format!("{action} failed without a fault: {error}"))
+    }
+
+    /// Applies random mutations. What the core refuses is part of life.
+    pub fn mutate(&mut self, count: u64, dice: &mut Dice) -> Result<String, Broken> {
+        let mut told = String::new();
+        for _ in 0..count {
+            let Some(replica) = &mut self.replica else { return Ok(told) };
+            let now_ms = self.world.now_ms();
+            let chosen = Mutations { dice, catalog: replica.catalog(), now_ms }.any();
+            let Ok(op) = chosen else { continue };
+            self.requests_made += 1;
+            let request = dice.chance(30).then(|| (format!("r{}", self.requests_made), KEEP_RECEIPTS_MS));
+            let actor = Mutations::actor(dice);
+            let caller = Caller { actor, branch: Default::default(), lease_ms: LEASE_MS, request };
+            match replica.apply(&op, &caller) {
+                Ok(applied) => {
+                    told.push_str(&format!(" {}", serde_json::to_string(&applied.delta).unwrap_or_default()));
+                    self.remember(&applied, op, caller);
+                }
+                Err(Error::Core(refused)) => told.push_str(&format!(" {}", refused.code())),
+                Err(error) => return Err(format!("apply failed: {error}")),
+            }
+        }
+        Ok(told)
+    }
+
+    fn remember(&mut self, applied: &Applied, op: Op, caller: Caller) {
+        if applied.delta.is_empty() {
+            return;
+        }
+        let position = self.replica.as_ref().map_or(0, Replica::position);
+        let bead = applied.bead.clone();
+        let request = caller.request.is_some().then_some(Request { op, caller, bead });
+        self.unacknowledged.push(Told { facts: facts(applied), position, request });
+    }
+
+    pub fn commit(&mut self) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok(String::new()) };
+        match replica.commit() {
+            Ok(()) => self.acknowledge(),
+            Err(error) => {
+                self.kill();
+                self.excuse(&error, "commit")
+            }
+        }
+    }
+
+    /// The caller of each mutation is told that it is done: from here on it must not be lost.
+    fn acknowledge(&mut self) -> Result<String, Broken> {
+        for told in std::mem::take(&mut self.unacknowledged) {
+            let stamp = minted(&told.facts);
+            if stamp <= self.last_minted {
+                return Err(format!("minted {stamp:?} after {:?}", self.last_minted));
+            }
+            self.last_minted = stamp;
+            self.position = told.position;
+            self.facts.extend(told.facts);
+            self.answered.extend(told.request);
+        }
+        Ok(format!("acknowledged {}", self.position))
+    }
+
+    pub fn checkpoint(&mut self) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok(String::new()) };
+        match replica.checkpoint(&self.repository) {
+            Ok(moved) => Ok(format!("{}, ref moved: {moved}", self.acknowledge()?)),
+            Err(error) => self.after_failed_checkpoint(&error),
+        }
+    }
+
+    /// What was applied may or may not have reached the journal: then only opening again tells. Otherwise the replica
+    /// goes on, and its journal still has everything.
+    fn after_failed_checkpoint(&mut self, error: &Error) -> Result<String, Broken> {
+        if !self.unacknowledged.is_empty() {
+            self.kill();
+        }
+        self.excuse(error, "checkpoint")
+    }
+
+    /// A checkpoint during which mutations go on.
+    pub fn slow_checkpoint(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok(String::new()) };
+        let checkpoint = match replica.begin_checkpoint() {
+            Ok(checkpoint) => checkpoint,
+            Err(error) => return self.after_failed_checkpoint(&error),
+        };
+        let mut told = self.acknowledge()?;
+        told.push_str(&self.mutate(2, dice)?);
+        told.push_str(&self.commit()?);
+        told.push_str(&self.finish(checkpoint)?);
+        Ok(told)
+    }
+
+    fn finish(&mut self, checkpoint: Checkpoint) -> Result<String, Broken> {
+        let saved = checkpoint.save(&self.repository);
+        let Some(replica) = &mut self.replica else { return Ok("saved for nobody".into()) };
+        let finished = match saved {
+            Ok(saved) => replica.finish_checkpoint(saved),
+            Err(error) => {
+                replica.abandon_checkpoint();
+                Err(error)
+            }
+        };
+        match finished {
+            Ok(()) => Ok("saved".into()),
+            Err(error) => self.after_failed_checkpoint(&error),
+        }
+    }
+
+    /// A repeated request gets the first answer and changes nothing.
+    pub fn retry(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+        let (Some(replica), Some(request)) = (&mut self.replica, dice.pick(&self.answered)) else {
+            return Ok(String::new());
+        };
+        let position = replica.position();
+        let answer = replica.apply(&request.op, &request.caller).map_err(|error| error.to_string())?;
+        if answer.bead != request.bead || replica.position() != position {
+            return Err(format!("{request:?} was done again: {answer:?}"));
+        }
+        Ok("the same answer".into())
+    }
+
+    /// The process dies; the system's cache lives on.
+    pub fn kill(&mut self) {
+        self.replica = None;
+        self.unacknowledged.clear();
+    }
+
+    pub fn lose_power(&mut self) {
+        self.kill();
+        self.disk.lose_power();
+        self.repository.lose_power();
+        self.faults.heal();
+    }
+}

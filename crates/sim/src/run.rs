@@ -1,0 +1,220 @@
+//! Runs a scenario and judges it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use beads_core::canonical::hex;
+use beads_core::{Catalog, State};
+use beads_store::Repository;
+use sha2::{Digest, Sha256};
+
+use crate::dice::Dice;
+use crate::exchange::exchange;
+use crate::faults::Faults;
+use crate::ledger::Reading;
+use crate::machine::{Broken, Machine};
+use crate::repository::SimRepository;
+use crate::scenario::{Action, Scenario, Step};
+
+const START_MS: u64 = 1_700_000_000_000;
+const TEN_YEARS_MS: i64 = 10 * 365 * 24 * 60 * 60 * 1000;
+
+/// How often all machines exchange, one after the other, until nothing is new to anyone.
+const HEALING_ROUNDS: usize = 2;
+
+/// A run that found something.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub message: String,
+    /// What happened, step by step.
+    pub trace: Vec<String>,
+}
+
+/// Runs to the end. `Ok` is the hash of all that happened: the same scenario gives the same one.
+pub fn run(scenario: &Scenario) -> Result<String, Failure> {
+    let mut run = Run::new(scenario);
+    match run.play(scenario) {
+        Ok(()) => Ok(run.trace_hash()),
+        Err(message) => Err(Failure { message, trace: run.trace }),
+    }
+}
+
+struct Run {
+    machines: Vec<Machine>,
+    remote: SimRepository,
+    trace: Vec<String>,
+}
+
+impl Run {
+    fn new(scenario: &Scenario) -> Self {
+        let mut dice = Dice::new(scenario.seed ^ 0x5151);
+        let machines: Vec<_> = (0..scenario.machines)
+            .map(|_| Machine::new(dice.roll(), START_MS + dice.below(10_000)))
+            .collect();
+        if let Some(ahead) = scenario.ahead {
+            machines[ahead].world.jump(TEN_YEARS_MS);
+        }
+        let remote = SimRepository::new(dice.roll(), Faults::default());
+        Self { machines, remote, trace: Vec::new() }
+    }
+
+    fn trace_hash(&self) -> String {
+        let mut hash = Sha256::new();
+        for line in &self.trace {
+            hash.update(line);
+            hash.update("\n");
+        }
+        for machine in &self.machines {
+            for (id, commit) in machine.repository.commits() {
+                hash.update(id);
+                hash.update(commit.parents.concat());
+            }
+        }
+        hex(&hash.finalize())
+    }
+
+    fn play(&mut self, scenario: &Scenario) -> Result<(), Broken> {
+        for step in &scenario.steps {
+            let told = self.step(step);
+            let outcome = told.as_ref().unwrap_or_else(|broken| broken);
+            self.trace.push(format!("machine {}: {:?}: {outcome}", step.machine, step.action));
+            told?;
+        }
+        self.heal(scenario.seed)?;
+        self.judge()
+    }
+
+    fn step(&mut self, step: &Step) -> Result<String, Broken> {
+        let mut dice = Dice::new(step.dice);
+        let machine = &mut self.machines[step.machine];
+        machine.world.jump(i64::try_from(dice.below(3_000)).unwrap_or(0));
+        let mut told = machine.open()?;
+        if machine.replica.is_none() && dice.chance(40) {
+            machine.faults.heal();
+        }
+        told.push_str(&match step.action {
+            Action::Mutate(count) => machine.mutate(count, &mut dice)?,
+            Action::Commit => machine.commit()?,
+            Action::Checkpoint => machine.checkpoint()?,
+            Action::SlowCheckpoint => machine.slow_checkpoint(&mut dice)?,
+            Action::Exchange => match exchange(&machine.repository, &self.remote, &mut dice) {
+                Ok(told) => told.to_owned(),
+                Err(error) if machine.faults.fired() > 0 => error.code().to_owned(),
+                Err(error) => return Err(format!("exchange failed without a fault: {error}")),
+            },
+            Action::Retry => machine.retry(&mut dice)?,
+            Action::Kill => {
+                machine.kill();
+                String::new()
+            }
+            Action::PowerLoss => {
+                machine.lose_power();
+                String::new()
+            }
+            Action::Arm(fault) => {
+                machine.faults.arm(fault);
+                String::new()
+            }
+            Action::Jump(by_ms) => {
+                machine.world.jump(by_ms);
+                String::new()
+            }
+        });
+        if machine.faults.is_dark() {
+            machine.lose_power();
+            told.push_str("; the power was off");
+        }
+        Ok(told)
+    }
+
+    /// Nothing goes wrong any more, and everyone exchanges. After two rounds everybody has everything, and a third
+    /// one moves nothing.
+    fn heal(&mut self, seed: u64) -> Result<(), Broken> {
+        let mut dice = Dice::new(seed ^ 0x4ea1);
+        for machine in &mut self.machines {
+            if dice.chance(50) {
+                machine.lose_power();
+            }
+            machine.faults.heal();
+            machine.kill();
+            machine.open()?;
+        }
+        for _ in 0..HEALING_ROUNDS {
+            self.round(&mut dice)?;
+        }
+        let tips: Vec<_> = self.machines.iter().map(|machine| machine.repository.tip().ok()).collect();
+        self.round(&mut dice)?;
+        let quiet: Vec<_> = self.machines.iter().map(|machine| machine.repository.tip().ok()).collect();
+        if tips != quiet {
+            return Err(format!("still moving after {HEALING_ROUNDS} rounds: {tips:?} became {quiet:?}"));
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, dice: &mut Dice) -> Result<(), Broken> {
+        for machine in &mut self.machines {
+            machine.checkpoint()?;
+            while exchange(&machine.repository, &self.remote, dice)
+                .map_err(|error| error.to_string())?
+                .ends_with("lost")
+            {}
+            machine.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn judge(&self) -> Result<(), Broken> {
+        let catalogs: Vec<_> =
+            self.machines.iter().filter_map(|machine| Some(machine.replica.as_ref()?.catalog())).collect();
+        let encoded: Vec<_> = catalogs.iter().map(|catalog| catalog.state().encode()).collect();
+        if encoded.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err("after healing the replicas differ".into());
+        }
+        let reading = encoded.first().map(Reading::new).transpose()?.ok_or("no replica is open")?;
+        for (index, machine) in self.machines.iter().enumerate() {
+            let told = |lost| format!("after healing, of machine {index}: {lost}");
+            reading.check_all(&machine.facts).map_err(told)?;
+            check_history(&machine.repository)?;
+        }
+        catalogs.iter().try_for_each(|catalog| check_indexes(catalog))?;
+        check_history(&self.remote)
+    }
+}
+
+/// Every commit that the ref leads to decodes, encodes to itself, and lost nothing of its parents.
+fn check_history(repository: &SimRepository) -> Result<(), Broken> {
+    let commits = repository.commits();
+    let mut states: BTreeMap<String, State> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut wanted: Vec<_> = repository.tip().map_err(|error| error.to_string())?.into_iter().collect();
+    while let Some(id) = wanted.pop() {
+        if !seen.insert(id.clone()) {
+            continue;
+        }
+        let commit = commits.get(&id).ok_or_else(|| format!("commit {id} is gone"))?;
+        let state = commit.snapshot.decode().map_err(|error| format!("commit {id}: {error}"))?.state;
+        if state.encode() != commit.snapshot {
+            return Err(format!("commit {id} does not encode to itself"));
+        }
+        states.insert(id, state);
+        wanted.extend(commit.parents.iter().cloned());
+    }
+    for (id, state) in &states {
+        for parent in &commits[id].parents {
+            let mut joined = state.clone();
+            joined.join(&states[parent]);
+            if joined != *state {
+                return Err(format!("commit {id} lost something of its parent {parent}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The indexes kept up step by step are those that the state gives anew.
+fn check_indexes(catalog: &Catalog) -> Result<(), Broken> {
+    let fresh = Catalog::from(catalog.state().clone());
+    let same = catalog.open_and_unblocked().eq(fresh.open_and_unblocked())
+        && catalog.started_and_unblocked().eq(fresh.started_and_unblocked())
+        && catalog.live().map(|(lineage, _)| lineage).eq(fresh.live().map(|(lineage, _)| lineage));
+    if same { Ok(()) } else { Err("the indexes of a catalog drifted from its state".into()) }
+}

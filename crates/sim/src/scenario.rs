@@ -1,0 +1,91 @@
+//! What happens in a run, decided before it starts. Every step has dice of its own, so that a scenario can be shrunk
+//! by leaving steps out without changing what the others do.
+
+use crate::dice::Dice;
+use crate::faults::{Fault, FaultKind};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// One run, from its seed or shrunk.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub seed: u64,
+    pub machines: usize,
+    /// A machine whose clock is ten years ahead.
+    pub ahead: Option<usize>,
+    pub steps: Vec<Step>,
+}
+
+/// Something happens on one machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub machine: usize,
+    pub dice: u64,
+    pub action: Action,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Applies some mutations, which are not yet acknowledged.
+    Mutate(u64),
+    /// Syncs the journal, which acknowledges them.
+    Commit,
+    Checkpoint,
+    /// A checkpoint with mutations between its beginning and its end.
+    SlowCheckpoint,
+    /// Another process merges the remote's state into the ref, and pushes.
+    Exchange,
+    /// Asks again for something that was acknowledged.
+    Retry,
+    /// The process dies; the system's cache lives on.
+    Kill,
+    PowerLoss,
+    Arm(Fault),
+    Jump(i64),
+}
+
+impl Scenario {
+    pub fn from_seed(seed: u64, length: usize) -> Self {
+        let mut dice = Dice::new(seed);
+        let machines = 2 + dice.index(4);
+        let ahead = dice.chance(30).then(|| dice.index(machines));
+        let step = |dice: &mut Dice| Step {
+            machine: dice.index(machines),
+            dice: dice.roll(),
+            action: Action::from_dice(dice),
+        };
+        let steps = (0..length).map(|_| step(&mut dice)).collect();
+        Self { seed, machines, ahead, steps }
+    }
+}
+
+impl Action {
+    fn from_dice(dice: &mut Dice) -> Self {
+        match dice.below(100) {
+            0..=37 => Self::Mutate(1 + dice.below(3)),
+            38..=54 => Self::Commit,
+            55..=62 => Self::Checkpoint,
+            63..=66 => Self::SlowCheckpoint,
+            67..=77 => Self::Exchange,
+            78..=80 => Self::Retry,
+            81..=85 => Self::Kill,
+            86..=89 => Self::PowerLoss,
+            90..=96 => Self::Arm(fault(dice)),
+            _ => Self::Jump(jump(dice)),
+        }
+    }
+}
+
+fn fault(dice: &mut Dice) -> Fault {
+    let kind = match dice.below(4) {
+        0 => FaultKind::Io,
+        1 => FaultKind::NoSpace,
+        _ => FaultKind::PowerLoss,
+    };
+    Fault { kind, after: dice.below(25), lasting: dice.chance(30) }
+}
+
+fn jump(dice: &mut Dice) -> i64 {
+    let days = i64::try_from(dice.below(61)).unwrap_or(0) - 30;
+    days * DAY_MS + i64::try_from(dice.below(1_000_000)).unwrap_or(0)
+}

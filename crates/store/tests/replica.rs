@@ -1,0 +1,250 @@
+//! A replica on the real disk and a real repository: what it promised is there after every reopening.
+#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+
+mod bench_store;
+
+use beads_core::{Op, Snapshot};
+use beads_store::{Repository, World};
+use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+fn encoded(replica: &TestReplica) -> Snapshot {
+    replica.catalog().state().encode()
+}
+
+fn titles(replica: &TestReplica) -> Vec<String> {
+    let mut titles: Vec<_> =
+        replica.catalog().live().map(|(_, bead)| bead.title.value.as_str().to_owned()).collect();
+    titles.sort();
+    titles
+}
+
+#[test]
+fn opening_an_empty_store_leaves_no_trace() {
+    let store = BenchStore::new();
+    let before = store.listing();
+    let replica = store.open();
+    assert_eq!(replica.catalog().live_count(), 0);
+    assert_eq!((replica.position(), replica.base()), (0, None));
+    drop(replica);
+    assert_eq!(store.listing(), before);
+}
+
+#[test]
+fn what_was_committed_is_there_after_reopening_and_nothing_else() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    for number in 0..20 {
+        replica.apply(&create(&format!("bead {number}")), &caller()).unwrap();
+    }
+    let first = replica.catalog().live().next().unwrap().0.clone();
+    let id = replica.catalog().id_of(&first).to_string();
+    replica.apply(&note(&id, "kept"), &caller()).unwrap();
+    replica.commit().unwrap();
+    let (before, position) = (encoded(&replica), replica.position());
+    replica.apply(&create("never committed"), &caller()).unwrap();
+    drop(replica);
+
+    let replica = store.open();
+    assert_eq!(encoded(&replica), before);
+    assert_eq!(replica.position(), position);
+    assert_eq!(replica.unsaved().records, 21);
+}
+
+#[test]
+fn a_checkpoint_puts_the_files_on_the_ref_and_trims_the_journal() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    replica.apply(&create("first"), &caller()).unwrap();
+    assert!(replica.checkpoint(&store.repository()).unwrap());
+    let before = encoded(&replica);
+    let tip = store.repository().tip().unwrap().unwrap();
+    assert_eq!(replica.base(), Some(tip.as_str()));
+    assert_eq!(store.repository().snapshot(&tip).unwrap(), before);
+    assert_eq!(store.journal_segments(), ["journal.000000000002"]);
+    assert_eq!(replica.unsaved().records, 0);
+    drop(replica);
+
+    let mut replica = store.open();
+    assert_eq!((encoded(&replica), replica.position()), (before, 1));
+    replica.apply(&create("second"), &caller()).unwrap();
+    replica.commit().unwrap();
+    drop(replica);
+    let replica = store.open();
+    assert_eq!((titles(&replica), replica.position()), (vec!["first".into(), "second".into()], 2));
+}
+
+#[test]
+fn a_checkpoint_with_nothing_new_makes_no_commit() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    replica.apply(&create("first"), &caller()).unwrap();
+    assert!(replica.checkpoint(&store.repository()).unwrap());
+    let before = store.listing();
+    assert!(!replica.checkpoint(&store.repository()).unwrap());
+    drop(replica);
+    assert!(!store.open().checkpoint(&store.repository()).unwrap());
+    assert_eq!(store.listing(), before);
+}
+
+#[test]
+fn mutations_during_a_checkpoint_stay_in_the_journal() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    replica.apply(&create("before"), &caller()).unwrap();
+    let checkpoint = replica.begin_checkpoint().unwrap();
+    replica.apply(&create("meanwhile"), &caller()).unwrap();
+    replica.commit().unwrap();
+    assert_eq!(replica.unsaved().records, 2);
+    let saved = checkpoint.save(&store.repository()).unwrap();
+    replica.finish_checkpoint(saved).unwrap();
+    assert_eq!(replica.unsaved().records, 1);
+    drop(replica);
+    assert_eq!(titles(&store.open()), ["before", "meanwhile"]);
+}
+
+#[test]
+fn an_abandoned_checkpoint_loses_nothing() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    for number in 0..3 {
+        replica.apply(&create(&format!("bead {number}")), &caller()).unwrap();
+        drop(replica.begin_checkpoint().unwrap());
+        replica.abandon_checkpoint();
+        assert_eq!(replica.unsaved().records, number + 1);
+    }
+    drop(replica);
+    let mut replica = store.open();
+    assert_eq!(replica.catalog().live_count(), 3);
+    replica.checkpoint(&store.repository()).unwrap();
+    assert_eq!(store.journal_segments().len(), 1);
+    drop(replica);
+    assert_eq!(store.open().catalog().live_count(), 3);
+}
+
+/// Two replicas with journals of their own on one repository, as a sync in another process would have it.
+#[test]
+fn a_ref_that_moved_meanwhile_is_joined_never_overwritten() {
+    let store = BenchStore::new();
+    let other = store.second_journal();
+    let (mut mine, mut theirs) = (store.open(), other.open());
+    theirs.apply(&create("theirs"), &caller()).unwrap();
+    theirs.checkpoint(&store.repository()).unwrap();
+    let their_commit = theirs.base().unwrap().to_owned();
+
+    mine.apply(&create("mine"), &caller()).unwrap();
+    mine.commit().unwrap();
+    assert_eq!(titles(&mine), ["mine"], "memory takes what is on the ref only with a checkpoint");
+    assert!(mine.checkpoint(&store.repository()).unwrap());
+    assert_eq!(titles(&mine), ["mine", "theirs"]);
+    let tip = mine.base().unwrap().to_owned();
+    assert_eq!(store.parents(&tip), [their_commit]);
+    assert_eq!(store.repository().snapshot(&tip).unwrap(), encoded(&mine));
+
+    // They had nothing new to say: they take ours and make no commit.
+    theirs.checkpoint(&store.repository()).unwrap();
+    assert_eq!((theirs.base(), encoded(&theirs)), (Some(tip.as_str()), encoded(&mine)));
+    drop((mine, theirs));
+    assert_eq!(titles(&store.open()), ["mine", "theirs"]);
+}
+
+#[test]
+fn a_request_is_done_once_over_reopening_and_checkpoint() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    let asked = requested("request-1", 30 * DAY_MS);
+    let first = replica.apply(&create("once"), &asked).unwrap();
+    let again = |replica: &mut TestReplica, when: &str| {
+        let answer = replica.apply(&create("once"), &asked).unwrap();
+        assert_eq!(answer.bead, first.bead, "{when}");
+        assert_eq!((replica.catalog().live_count(), replica.position()), (1, 1), "{when}");
+    };
+    again(&mut replica, "at once");
+    replica.commit().unwrap();
+    drop(replica);
+
+    let mut replica = store.open();
+    again(&mut replica, "from the journal");
+    replica.checkpoint(&store.repository()).unwrap();
+    again(&mut replica, "after a checkpoint");
+    drop(replica);
+
+    let mut replica = store.open();
+    again(&mut replica, "from the header of the new segment");
+    replica.apply(&create("another"), &requested("request-2", DAY_MS)).unwrap();
+    replica.checkpoint(&store.repository()).unwrap();
+    drop(replica);
+    let answer = store.open().apply(&create("once"), &asked).unwrap();
+    assert_eq!(answer.bead, first.bead, "carried over two checkpoints");
+}
+
+#[test]
+fn a_receipt_runs_out() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    let asked = requested("request-1", DAY_MS);
+    let first = replica.apply(&create("again"), &asked).unwrap();
+    replica.checkpoint(&store.repository()).unwrap();
+    store.world.jump(i64::try_from(DAY_MS).unwrap());
+    let second = replica.apply(&create("again"), &asked).unwrap();
+    assert_ne!(first.bead, second.bead);
+    assert_eq!(
+        replica.apply(&create("again"), &asked).unwrap().bead,
+        second.bead,
+        "a new receipt took its place"
+    );
+    replica.commit().unwrap();
+    drop(replica);
+    let mut replica = store.open();
+    assert_eq!(replica.apply(&create("again"), &asked).unwrap().bead, second.bead);
+    assert_eq!(replica.catalog().live_count(), 2);
+}
+
+#[test]
+fn no_stamp_is_minted_twice_over_restarts_even_when_the_clock_jumps_back() {
+    let store = BenchStore::new();
+    let mut last = None;
+    for round in 0..30_i64 {
+        let mut replica = store.open();
+        for op in [create("bead"), create("bead")] {
+            let stamp = replica.apply(&op, &caller()).unwrap().bead.map(|lineage| lineage.at());
+            assert!(stamp > last, "round {round}: {stamp:?} after {last:?}");
+            last = stamp;
+        }
+        if round % 3 == 0 {
+            replica.checkpoint(&store.repository()).unwrap();
+        } else {
+            replica.commit().unwrap();
+        }
+        store.world.jump(if round % 2 == 0 { -(1 << 32) } else { 1_000 });
+    }
+}
+
+/// A stamp far ahead that was minted here stays known when only the header of the journal is left to tell.
+#[test]
+fn the_last_stamp_survives_a_trim() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    store.world.jump(10 * 365 * 86_400_000);
+    let made = replica.apply(&create("from the future"), &caller()).unwrap().bead.unwrap();
+    replica.checkpoint(&store.repository()).unwrap();
+    drop(replica);
+    store.world.jump(-10 * 365 * 86_400_000);
+    let mut replica = store.open();
+    let next = replica.apply(&create("from today"), &caller()).unwrap().bead.unwrap();
+    assert!(next.at() > made.at());
+    assert!(replica.now_ms() == store.world.now_ms());
+}
+
+#[test]
+fn a_rehearsal_changes_nothing() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    let before = encoded(&replica);
+    let op: Op = create("not yet");
+    assert!(!replica.rehearse(&op, &caller()).unwrap().delta.is_empty());
+    assert_eq!((encoded(&replica), replica.position()), (before, 0));
+    replica.commit().unwrap();
+    assert!(store.journal_segments().is_empty());
+}

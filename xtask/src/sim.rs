@@ -1,0 +1,71 @@
+//! `cargo xtask sim`: a campaign of the simulator.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::arguments::{Arguments, Result};
+
+/// How often the campaign says that it is alive.
+const REPORT_EVERY: u64 = 1_000;
+
+/// After this many failures the rest would only repeat them.
+const MAX_FAILURES: usize = 5;
+
+struct Campaign {
+    seeds: u64,
+    from: u64,
+    steps: usize,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let campaign = Campaign {
+        seeds: arguments.or("seeds", 1_000_u64)?.max(1),
+        from: arguments.or("from", 0)?,
+        steps: arguments.or("ops", 150)?,
+    };
+    let started = Instant::now();
+    let failures = campaign.play();
+    let last = campaign.from + campaign.seeds - 1;
+    let seconds = started.elapsed().as_secs();
+    println!("seeds {} to {last}, {} steps each, in {seconds} s", campaign.from, campaign.steps);
+    if failures.is_empty() {
+        return Ok(());
+    }
+    Err(format!("failed: seeds {failures:?}").into())
+}
+
+impl Campaign {
+    /// Seeds are independent, so every processor takes the next one.
+    fn play(&self) -> Vec<u64> {
+        let next = AtomicU64::new(0);
+        let failures = Mutex::new(Vec::new());
+        let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| self.work(&next, &failures));
+            }
+        });
+        failures.into_inner().unwrap_or_default()
+    }
+
+    fn work(&self, next: &AtomicU64, failures: &Mutex<Vec<u64>>) {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let enough = failures.lock().is_ok_and(|failures| failures.len() >= MAX_FAILURES);
+            if index >= self.seeds || enough {
+                return;
+            }
+            if let Err(report) = beads_sim::run_seed(self.from + index, self.steps)
+                && let Ok(mut failures) = failures.lock()
+            {
+                // At once: a campaign that is cut short has still said what it found.
+                eprintln!("{report}");
+                failures.push(self.from + index);
+            }
+            if (index + 1).is_multiple_of(REPORT_EVERY) {
+                eprintln!("{} of {} seeds", index + 1, self.seeds);
+            }
+        }
+    }
+}
