@@ -60,7 +60,7 @@ impl Generator {
             create.description = self.dice.sentences(4).parse()?;
             create.priority = Priority::try_from(self.dice.below(5) as u64)?;
             create.labels = vec![self.dice.pick(THINGS).parse()?];
-            let applied = self.apply(Op::Create(Box::new(create)))?;
+            let applied = self.apply(&Op::Create(Box::new(create)))?;
             let lineage = applied.bead.ok_or("a create makes a bead")?;
             let id = self.replica.catalog().id_of(&lineage).clone();
             self.finish(&id)?;
@@ -74,10 +74,10 @@ impl Generator {
         let id = id.to_string();
         if self.dice.below(4) == 0 {
             let content = self.dice.sentences(2).parse()?;
-            self.apply(Op::NoteAdd(NoteAdd { id: id.clone(), content, ..NoteAdd::default() }))?;
+            self.apply(&Op::NoteAdd(NoteAdd { id: id.clone(), content, ..NoteAdd::default() }))?;
         }
         if self.dice.below(3) == 0 {
-            self.apply(Op::Close(Close { id, reason: "done".parse()?, ..Close::default() }))?;
+            self.apply(&Op::Close(Close { id, reason: "done".parse()?, ..Close::default() }))?;
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Generator {
             let kind = if self.dice.below(5) == 0 { EdgeKind::Related } else { EdgeKind::Blocks };
             let add = DepAdd { from: self.ids[from].to_string(), to: self.ids[to].to_string(), kind };
             // An edge that is there already changes nothing.
-            made += usize::from(!self.apply(Op::DepAdd(add))?.delta.is_empty());
+            made += usize::from(!self.apply(&Op::DepAdd(add))?.delta.is_empty());
         }
         Ok(())
     }
@@ -100,15 +100,15 @@ impl Generator {
     fn delete(&mut self, count: usize) -> Result<()> {
         for index in 0..count {
             let delete = Delete { id: self.ids[index].to_string(), ..Delete::default() };
-            self.apply(Op::Delete(delete))?;
+            self.apply(&Op::Delete(delete))?;
         }
         Ok(())
     }
 
-    fn apply(&mut self, op: Op) -> Result<beads_core::Applied> {
+    fn apply(&mut self, op: &Op) -> Result<beads_core::Applied> {
         let actor: Actor = format!("agent-{}", self.dice.below(8)).parse()?;
         let caller = Caller { actor, branch: Line::default(), lease_ms: 7_200_000, request: None };
-        let applied = self.replica.apply(&op, &caller)?;
+        let applied = self.replica.apply(op, &caller)?;
         self.pending += 1;
         if self.pending >= BATCH {
             self.replica.commit()?;

@@ -1,6 +1,8 @@
 //! The documentation, executed: transcripts in ```console blocks give what they show, and the examples and bounds of the
 //! protocol are the real ones.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,5 +1,7 @@
 //! `bd repair`, from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

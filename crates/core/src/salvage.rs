@@ -90,7 +90,7 @@ impl Salvage {
             for (number, line) in lines(bytes_of(name).unwrap_or_default()) {
                 match self.take_bead_line(name, line) {
                     Ok(Some((id, lineage))) => {
-                        _ = ids.entry(id).or_insert_with(BTreeSet::new).insert(lineage)
+                        _ = ids.entry(id).or_insert_with(BTreeSet::new).insert(lineage);
                     }
                     Ok(None) => {}
                     Err(reason) => self.report(name, Some(number), reason),
@@ -399,6 +399,22 @@ mod tests {
         salvage.take_files(&files(&damaged)).unwrap();
         salvage.take_state(&older);
         assert_eq!(salvage.finish().0.encode(), snapshot);
+    }
+
+    #[test]
+    fn conflicts_survive_with_their_bead_and_are_reported_without_it() {
+        let mut whole = sample();
+        let (lineage, bead) = whole.beads().first_key_value().unwrap();
+        let (bead, won, lost) =
+            (lineage.clone(), bead.title.mark.clone(), Mark::new(Stamp::ZERO, "bob".parse().unwrap()));
+        let (field, value) = (crate::Field::Title, "Another title".into());
+        whole.join_conflict(&Conflict { bead, field, value, lost, won, dismissed: None });
+        let mut snapshot = whole.encode();
+        assert_eq!(salvage(&snapshot).0.encode(), snapshot);
+        snapshot.state.clear();
+        let (state, unreadable) = salvage(&snapshot);
+        assert!(state.conflicts().is_empty());
+        assert_eq!((unreadable[0].file.as_str(), unreadable[0].line), (CONFLICTS, Some(1)));
     }
 
     #[test]

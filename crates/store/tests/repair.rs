@@ -1,5 +1,7 @@
 //! `bd repair` on real repositories: each kind of damage, and what must survive it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
