@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::concurrency::Dice;
-use crate::sandbox::{Mode, Run, Sandbox, kill};
+use crate::sandbox::{Mode, Run, Sandbox, both, kill};
 
 const WRITERS: usize = 3;
 
@@ -141,6 +141,22 @@ fn killing_the_daemon_loses_nothing() {
 #[test]
 fn killing_commands_loses_nothing() {
     killing_commands(60);
+}
+
+/// What a process leaves behind that is killed while it moves the ref. Nobody will ever take it away.
+#[test]
+fn a_lock_file_on_the_ref_that_was_left_behind_does_not_stop_saving() {
+    both(|bd| {
+        bd.create(&["x"]);
+        bd.text(&["sync"]);
+        let id = bd.create(&["y"]);
+        std::fs::write(bd.dir().join(".git/refs/heads/beads/store.lock"), "").unwrap();
+        bd.text(&["sync"]);
+        assert_eq!(bd.json(&["status"])["unsaved"], 0);
+        bd.text(&["daemon", "stop"]);
+        std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
+        assert_eq!(bd.show(&id)["title"], "y");
+    });
 }
 
 #[test]
