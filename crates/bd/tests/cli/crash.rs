@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::concurrency::Dice;
-use crate::sandbox::{Mode, Run, Sandbox, kill};
+use crate::sandbox::{Mode, Run, Sandbox, both, kill};
 
 const WRITERS: usize = 3;
 
@@ -37,6 +37,17 @@ fn any_moment(dice: &mut Dice, up_to_us: usize) {
     std::thread::sleep(Duration::from_micros(dice.roll(up_to_us) as u64));
 }
 
+/// Ends a test whose writer has found something wrong: without writers there is no daemon left to kill.
+struct OverOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for OverOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Clients write through a daemon that is killed again and again. None of them notices.
 fn killing_the_daemon(kills: usize) {
     let bd = Sandbox::new(Mode::Daemon);
@@ -50,6 +61,7 @@ fn killing_the_daemon(kills: usize) {
         for who in 0..WRITERS {
             let (bd, acknowledged, over) = (&bd, &acknowledged, &over);
             scope.spawn(move || {
+                let _over = OverOnPanic(over);
                 for turn in 0.. {
                     if over.load(Ordering::Relaxed) {
                         break;
@@ -62,7 +74,7 @@ fn killing_the_daemon(kills: usize) {
             });
         }
         let mut killed = 0;
-        while killed < kills {
+        while killed < kills && !over.load(Ordering::Relaxed) {
             any_moment(&mut dice, 60_000);
             if let Some(pid) = bd.daemon_pid() {
                 any_moment(&mut dice, 10_000);
@@ -141,6 +153,22 @@ fn killing_the_daemon_loses_nothing() {
 #[test]
 fn killing_commands_loses_nothing() {
     killing_commands(60);
+}
+
+/// What a process leaves behind that is killed while it moves the ref. Nobody will ever take it away.
+#[test]
+fn a_lock_file_on_the_ref_that_was_left_behind_does_not_stop_saving() {
+    both(|bd| {
+        bd.create(&["x"]);
+        bd.text(&["sync"]);
+        let id = bd.create(&["y"]);
+        std::fs::write(bd.dir().join(".git/refs/heads/beads/store.lock"), "").unwrap();
+        bd.text(&["sync"]);
+        assert_eq!(bd.json(&["status"])["unsaved"], 0);
+        bd.text(&["daemon", "stop"]);
+        std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
+        assert_eq!(bd.show(&id)["title"], "y");
+    });
 }
 
 #[test]
