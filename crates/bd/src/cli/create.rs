@@ -59,6 +59,9 @@ pub struct Args {
     /// A pointer into another tracker
     #[arg(long, value_name = "REF")]
     external_ref: Option<Line>,
+    /// The repository it came from
+    #[arg(long, value_name = "REPO")]
+    source_repo: Option<Line>,
     /// Show what would be made, and make nothing
     #[arg(long)]
     dry_run: bool,
@@ -80,6 +83,7 @@ impl Args {
             parent: self.parent,
             deps: self.deps,
             external_ref: self.external_ref.unwrap_or_default(),
+            source_repo: self.source_repo.unwrap_or_default(),
             ..Create::titled(title)
         };
         Ok(Call::Mutate(Mutate {

@@ -65,6 +65,9 @@ pub struct Args {
     /// A pointer into another tracker
     #[arg(long, value_name = "REF")]
     external_ref: Option<Line>,
+    /// The repository it came from; empty for none
+    #[arg(long, value_name = "REPO")]
+    source_repo: Option<Line>,
     /// Move it under this bead
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
@@ -98,6 +101,7 @@ impl Args {
             acceptance_criteria: input::optional(self.acceptance.as_ref())?,
             notes: input::optional(self.notes.as_ref())?,
             external_ref: self.external_ref,
+            source_repo: self.source_repo,
             parent,
             ..Update::default()
         };
