@@ -114,6 +114,20 @@ impl Catalog {
     /// The whole public view of a bead, live or deleted.
     pub fn view(&self, lineage: &Lineage) -> Option<BeadView> {
         let bead = self.bead(lineage)?;
+        let row = self.row(lineage)?;
+        Some(BeadView {
+            notes: bead.notes_in_order().into_iter().cloned().collect(),
+            parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
+            dependencies: self.dependencies(lineage),
+            dependents: self.dependents(lineage),
+            content_hash: content_hash(&row.id, lineage, bead),
+            ..row
+        })
+    }
+
+    /// A view for one line of a list: without notes, neighbours and hash, which cost most and are not shown there.
+    pub fn row(&self, lineage: &Lineage) -> Option<BeadView> {
+        let bead = self.bead(lineage)?;
         let id = self.id_of(lineage);
         let status = &bead.status.value;
         let closing = (status.status == Status::Closed).then_some(&bead.status.mark);
@@ -148,11 +162,11 @@ impl Catalog {
             due_at: bead.due_at.value,
             defer_until: bead.defer_until.value,
             metadata: bead.metadata.value.clone(),
-            notes: bead.notes_in_order().into_iter().cloned().collect(),
-            parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
-            dependencies: self.dependencies(lineage),
-            dependents: self.dependents(lineage),
-            content_hash: content_hash(id, lineage, bead),
+            notes: Vec::new(),
+            parent: None,
+            dependencies: Vec::new(),
+            dependents: Vec::new(),
+            content_hash: String::new(),
             blocked_by: None,
             open_children: None,
             deleted: deletion_view(bead),

@@ -116,6 +116,20 @@ impl GitRepository {
         Ok((builder.write()?, written))
     }
 
+    /// Waits for whoever is moving the ref. A lock file that nobody takes away was left by a process that was killed:
+    /// we hold the store's own lock, so no `bd` is at it, and git holds such a file for milliseconds.
+    fn outwait_lock(&self) {
+        let lock = self.git.commondir().join(format!("{REF}.lock"));
+        while let Ok(metadata) = std::fs::metadata(&lock) {
+            let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
+            if age.is_none_or(|age| age > ABANDONED_LOCK) {
+                let _ = std::fs::remove_file(&lock);
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
     /// The library syncs the files it writes, but not every directory it makes on the way there.
     fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
         let root = self.git.commondir().join("objects");
@@ -128,6 +142,9 @@ impl GitRepository {
         sync_all(&directories)
     }
 }
+
+/// How old a lock file on the ref must be to count as left behind.
+const ABANDONED_LOCK: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Repository for GitRepository {
     fn tip(&self) -> Result<Option<CommitId>> {
@@ -236,9 +253,10 @@ impl Repository for GitRepository {
         };
         match moved {
             Ok(_) => {}
-            Err(error)
-                if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) =>
-            {
+            Err(error) if is_lost_race(&error) => {
+                if error.code() == ErrorCode::Locked {
+                    self.outwait_lock();
+                }
                 return Ok(false);
             }
             Err(error) => return Err(error.into()),

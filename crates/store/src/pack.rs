@@ -19,11 +19,18 @@ pub const PACK_AFTER: usize = 32;
 /// Where packed loose objects wait until the pack has proved readable without them.
 const ASIDE: &str = "beads-packed";
 
+/// What there is to pack.
+struct LooseHistory {
+    commits: Vec<Oid>,
+    /// Commits, trees and blobs, newest first, with the names of the files: the packer finds deltas by them.
+    objects: Vec<(Oid, String)>,
+}
+
 impl GitRepository {
     /// Packs the loose objects of the sync ref's history when there are many. Returns how many objects were packed.
     pub fn pack_loose_history(&self) -> Result<usize> {
         self.remove_leftovers()?;
-        let (commits, objects) = self.loose_history()?;
+        let LooseHistory { commits, objects } = self.loose_history()?;
         if commits.len() < PACK_AFTER {
             return Ok(0);
         }
@@ -41,8 +48,8 @@ impl GitRepository {
         self.objects_dir().join(&name[..2]).join(&name[2..])
     }
 
-    /// Loose commits from the tip back to the first packed one on each line, and their loose objects, newest first.
-    fn loose_history(&self) -> Result<(Vec<Oid>, Vec<(Oid, String)>)> {
+    /// Loose commits from the tip back to the first packed one on each line, and their loose objects.
+    fn loose_history(&self) -> Result<LooseHistory> {
         let mut commits = Vec::new();
         let mut objects: Vec<(Oid, String)> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -65,7 +72,7 @@ impl GitRepository {
                 }
             }
         }
-        Ok((commits, objects))
+        Ok(LooseHistory { commits, objects })
     }
 
     fn write_pack(&self, objects: &[(Oid, String)]) -> Result<()> {

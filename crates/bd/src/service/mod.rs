@@ -81,7 +81,7 @@ impl Service {
     fn call(&mut self, request: &Request) -> Result<Answer, Failure> {
         match &request.call {
             Call::Mutate(mutate) => self.mutate(request, mutate),
-            Call::Query(query) => self.query(query),
+            Call::Query(query) => self.query(query, request.output.format),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
             Call::Sync => self.sync(),
             Call::Verify => Ok(self.verify()),

@@ -5,19 +5,19 @@ use serde_json::json;
 use super::Service;
 use crate::failure::Failure;
 use crate::render::{Answer, CycleAnswer, EpicAnswer, NoteAnswer, TreeNode};
-use crate::request::Query;
+use crate::request::{Format, Query};
 
 impl Service {
-    pub(super) fn query(&self, query: &Query) -> Result<Answer, Failure> {
+    pub(super) fn query(&self, query: &Query, format: Format) -> Result<Answer, Failure> {
         let catalog = self.replica.catalog();
         let now_ms = self.replica.now_ms();
         match query {
             Query::Show { ids } => self.show(ids),
-            Query::List(filter) => self.beads(catalog.list(filter)?.iter()),
+            Query::List(filter) => self.beads(catalog.list(filter)?.iter(), format),
             Query::Ready(asked) => {
                 let ready = catalog.ready(asked, now_ms)?;
                 let views = ready.iter().map(|ready| {
-                    let view = self.view(&ready.lineage)?;
+                    let view = self.line(&ready.lineage, format)?;
                     Ok(BeadView { open_children: ready.open_children, ..view })
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
@@ -26,11 +26,11 @@ impl Service {
                 let blocked = catalog.blocked(filter)?;
                 let views = blocked.iter().map(|blocked| {
                     let by = blocked.by.iter().map(|blocker| catalog.id_of(blocker).clone()).collect();
-                    Ok(BeadView { blocked_by: Some(by), ..self.view(&blocked.lineage)? })
+                    Ok(BeadView { blocked_by: Some(by), ..self.line(&blocked.lineage, format)? })
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
-            Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage)),
+            Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
             Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.labels)),
@@ -80,8 +80,21 @@ impl Service {
         }
     }
 
-    fn beads<'a>(&self, lineages: impl Iterator<Item = &'a Lineage>) -> Result<Answer, Failure> {
-        Ok(Answer::Beads(lineages.map(|lineage| self.view(lineage)).collect::<Result<_, Failure>>()?))
+    fn beads<'a>(
+        &self,
+        lineages: impl Iterator<Item = &'a Lineage>,
+        format: Format,
+    ) -> Result<Answer, Failure> {
+        Ok(Answer::Beads(lineages.map(|lineage| self.line(lineage, format)).collect::<Result<_, Failure>>()?))
+    }
+
+    /// What one line of a list needs: as text little, as JSON everything.
+    fn line(&self, lineage: &Lineage, format: Format) -> Result<BeadView, Failure> {
+        if format != Format::Text {
+            return self.view(lineage);
+        }
+        let gone = || Failure::new("not_found", format!("{lineage:?} is not here"));
+        self.replica.catalog().row(lineage).ok_or_else(gone)
     }
 
     /// Direct neighbours as full beads. The parent is a dependency only when it is asked for by its kind.
