@@ -19,7 +19,7 @@ fn refused<A: AsRef<OsStr> + std::fmt::Debug>(bd: &Sandbox, args: &[A], code: &s
     // First, so that whatever else is wrong, the answer is JSON.
     let json = [vec!["--json".into()], args.clone()].concat();
     let error = bd.run(&json);
-    error.failed(&short(&args), code);
+    error.failed(short(&args), code);
     let text = bd.run(&args);
     assert_eq!(text.exit, error.exit, "{:?}", short(&args));
     assert_eq!(text.stdout, "", "{:?}", short(&args));

@@ -1,6 +1,8 @@
 //! The command line from outside: real processes, real daemons, real repositories. What a test says about behaviour
 //! is said twice, once with a daemon and once without.
 
+#![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
+
 mod bad_input;
 mod blocked;
 mod claim;
