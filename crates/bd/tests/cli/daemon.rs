@@ -163,8 +163,7 @@ fn a_runtime_directory_that_is_not_ours_alone_is_not_used() {
         std::fs::remove_dir(bd.runtime_dir()).unwrap();
         std::fs::write(bd.runtime_dir(), "").unwrap();
     };
-    type Spoil<'a> = &'a dyn Fn(&Sandbox);
-    let cases: [(&str, Spoil<'_>); 3] = [("open", &open), ("linked", &linked), ("file", &file)];
+    let cases = [("open", &open as &dyn Fn(&Sandbox)), ("linked", &linked), ("file", &file)];
     for (name, spoil) in cases {
         let bd = sandbox();
         spoil(&bd);

@@ -9,13 +9,13 @@ fn a_deleted_bead_is_out_of_sight_and_comes_back_whole() {
         bd.json(&["note", "add", &id, "kept too"]);
         let before = bd.show(&id);
         let answer = bd.json_as("bob", &["delete", &id, "--reason", "duplicate"]);
-        assert_eq!(ids_of(&answer), std::slice::from_ref(&id));
+        assert_eq!(ids_of(&answer), [id.as_str()]);
         check_bead(&answer[0]);
         assert_eq!(answer[0]["deleted"]["deleted_by"], "bob");
         assert_eq!(answer[0]["deleted"]["reason"], "duplicate");
         check_time(answer[0]["deleted"]["deleted_at"].as_str().unwrap());
 
-        assert_eq!(bd.ids(&["list"]), std::slice::from_ref(&other));
+        assert_eq!(bd.ids(&["list"]), [other.as_str()]);
         assert_eq!(bd.ids(&["search", "kept"]), Vec::<String>::new());
         let deleted = bd.json(&["deleted"]);
         assert_eq!(deleted[0], answer[0]);
@@ -59,7 +59,7 @@ fn several_at_once_and_a_dry_run() {
         assert_eq!(bd.everything(), before);
         let error = bd.error(&["delete", &a, "bd-nope"], "partial_failure");
         assert_eq!(ids_of(&error["details"]["failed"]), ["bd-nope"]);
-        assert_eq!(bd.ids(&["list"]), std::slice::from_ref(&b));
+        assert_eq!(bd.ids(&["list"]), [b.as_str()]);
         let error = bd.error(&["restore", &a, "bd-nope"], "partial_failure");
         assert_eq!(ids_of(&error["details"]["failed"]), ["bd-nope"]);
         assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2);

@@ -1,7 +1,7 @@
 //! The command line from outside: real processes, real daemons, real repositories. What a test says about behaviour
 //! is said twice, once with a daemon and once without.
 
-#![allow(clippy::unwrap_used)] // a test that cannot go on stops
+#![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
 
 mod bad_input;
 mod blocked;

@@ -61,7 +61,7 @@ fn the_parent_moves() {
         assert_eq!(moved(&["--parent", &a]), json!(a));
         assert_eq!(moved(&["--parent", &b]), json!(b));
         assert_eq!(bd.ids(&["children", &a]), Vec::<String>::new());
-        assert_eq!(bd.ids(&["children", &b]), std::slice::from_ref(&child));
+        assert_eq!(bd.ids(&["children", &b]), [child.as_str()]);
         bd.error(&["update", &b, "--parent", &child], "cycle");
         bd.error(&["update", &b, "--parent", &b], "self_dependency");
         assert_eq!(moved(&["--no-parent"]), json!(null));
