@@ -65,6 +65,16 @@ pub enum Call {
 }
 
 impl Call {
+    /// One mutation, answered with one object.
+    pub fn one(op: Op) -> Self {
+        Self::Mutate(Mutate { ops: vec![op], many: false, dry_run: false })
+    }
+
+    /// The same mutation of each bead, answered with an array.
+    pub fn each(ids: Vec<String>, op: impl Fn(String) -> Op) -> Self {
+        Self::Mutate(Mutate { ops: ids.into_iter().map(op).collect(), many: true, dry_run: false })
+    }
+
     pub fn query(query: Query) -> Self {
         Self::Query(Box::new(query))
     }

@@ -4,7 +4,7 @@ use beads_core::op::ClaimBead;
 use super::guard::GuardArgs;
 use crate::config::parse_duration;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate};
+use crate::request::Call;
 
 /// Take a bead, so that nobody else does
 ///
@@ -29,6 +29,6 @@ impl Args {
         }
         let lease_ms = lease.map(|lease| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
         let op = Op::Claim(ClaimBead { id: self.id, guard: self.guard.guard(), lease_ms });
-        Ok(Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: false }))
+        Ok(Call::one(op))
     }
 }

@@ -4,7 +4,7 @@ use beads_core::op::Close;
 use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate};
+use crate::request::Call;
 
 /// Finish beads
 #[derive(Debug, clap::Args)]
@@ -24,6 +24,6 @@ impl Args {
         let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
         let op = |id| Op::Close(Close { id, guard: guard.clone(), reason: reason.clone() });
-        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+        Ok(Call::each(self.ids, op))
     }
 }

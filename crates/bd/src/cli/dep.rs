@@ -3,7 +3,7 @@ use beads_core::query::Direction;
 use beads_core::{EdgeKind, Op};
 use clap::{Subcommand, ValueEnum};
 
-use crate::request::{Call, Mutate, Query};
+use crate::request::{Call, Query};
 
 /// Say what waits for what
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ impl From<DirectionArg> for Direction {
 
 impl Args {
     pub fn call(self) -> Call {
-        let one = |op| Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: false });
+        let one = |op| Call::one(op);
         match self.verb {
             Verb::Add(Edge { from, to, kind }) => one(Op::DepAdd(DepAdd { from, to, kind })),
             Verb::Remove(Edge { from, to, kind }) => one(Op::DepRemove(DepRemove { from, to, kind })),

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate, Query};
+use crate::request::{Call, Query};
 
 /// Read and append to the log of a bead
 ///
@@ -65,5 +65,5 @@ impl Args {
 fn append(id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
     let content = input::text(&text.join(" "))?;
     let op = Op::NoteAdd(NoteAdd { id, guard, content });
-    Ok(Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: false }))
+    Ok(Call::one(op))
 }

@@ -4,7 +4,7 @@ use beads_core::{Op, Status};
 use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate};
+use crate::request::Call;
 
 /// Take a closing back
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,6 @@ impl Args {
         let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
         let (status, guard) = (Some(self.status), self.guard.guard());
         let op = |id| Op::Reopen(Reopen { id, guard: guard.clone(), status, reason: reason.clone() });
-        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+        Ok(Call::each(self.ids, op))
     }
 }

@@ -4,7 +4,7 @@ use beads_core::op::Unclaim;
 use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate};
+use crate::request::Call;
 
 /// Give a bead back
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,6 @@ impl Args {
         let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
         let (force, guard) = (self.force, self.guard.guard());
         let op = |id| Op::Unclaim(Unclaim { id, guard: guard.clone(), force, reason: reason.clone() });
-        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+        Ok(Call::each(self.ids, op))
     }
 }

@@ -6,7 +6,7 @@ use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
 use super::guard::GuardArgs;
 use super::input;
 use crate::failure::Failure;
-use crate::request::{Call, Mutate};
+use crate::request::Call;
 
 /// Change fields of one or more beads
 ///
@@ -109,7 +109,7 @@ impl Args {
             return Err(Failure::usage("nothing to change: name at least one field"));
         }
         let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));
-        Ok(Call::Mutate(Mutate { ops: self.ids.into_iter().map(op).collect(), many: true, dry_run: false }))
+        Ok(Call::each(self.ids, op))
     }
 
     fn assignee(&self) -> Result<Option<Change<Actor>>, Failure> {
