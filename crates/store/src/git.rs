@@ -116,20 +116,6 @@ impl GitRepository {
         Ok((builder.write()?, written))
     }
 
-    /// Waits for whoever is moving the ref. A lock file that nobody takes away was left by a process that was killed:
-    /// we hold the store's own lock, so no `bd` is at it, and git holds such a file for milliseconds.
-    fn outwait_lock(&self) {
-        let lock = self.git.commondir().join(format!("{REF}.lock"));
-        while let Ok(metadata) = std::fs::metadata(&lock) {
-            let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
-            if age.is_none_or(|age| age > ABANDONED_LOCK) {
-                let _ = std::fs::remove_file(&lock);
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-
     /// The library syncs the files it writes, but not every directory it makes on the way there.
     fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
         let root = self.git.commondir().join("objects");
@@ -145,6 +131,20 @@ impl GitRepository {
 
 /// How old a lock file on the ref must be to count as left behind.
 const ABANDONED_LOCK: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Waits for whoever is moving a ref of the store. A lock file that nobody takes away was left by a process that was
+/// killed: git and this program hold such a file for milliseconds.
+pub(crate) fn outwait_lock(common_dir: &Path, reference: &str) {
+    let lock = common_dir.join(format!("{reference}.lock"));
+    while let Ok(metadata) = std::fs::metadata(&lock) {
+        let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
+        if age.is_none_or(|age| age > ABANDONED_LOCK) {
+            let _ = std::fs::remove_file(&lock);
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
 
 impl Repository for GitRepository {
     fn tip(&self) -> Result<Option<CommitId>> {
@@ -255,7 +255,7 @@ impl Repository for GitRepository {
             Ok(_) => {}
             Err(error) if is_lost_race(&error) => {
                 if error.code() == ErrorCode::Locked {
-                    self.outwait_lock();
+                    outwait_lock(self.git.commondir(), REF);
                 }
                 return Ok(false);
             }

@@ -73,6 +73,7 @@ impl GitProgram {
 impl Remote for GitProgram {
     fn fetch(&self) -> Result<Option<CommitId>> {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        crate::git::outwait_lock(&self.git_dir, &self.tracking_ref());
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         let output = self.run(&[
             "fetch",

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use git2::{Cred, CredentialType, Direction, ErrorCode, FetchOptions, Oid, PushOptions, RemoteCallbacks};
 
-use crate::git::{GitRepository, is_lost_race};
+use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
 use crate::url::{local_path, redact};
@@ -66,7 +66,12 @@ impl Native {
             };
             match moved {
                 Ok(_) => Ok(true),
-                Err(error) if is_lost_race(&error) => Ok(false),
+                Err(error) if is_lost_race(&error) => {
+                    if error.code() == ErrorCode::Locked {
+                        outwait_lock(neighbour.git.commondir(), REF);
+                    }
+                    Ok(false)
+                }
                 Err(error) => Err(error),
             }
         };
@@ -151,6 +156,7 @@ impl Remote for Native {
             heads.iter().find(|head| head.name() == REF).map(git2::RemoteHead::oid)
         };
         let Some(tip) = tip else { return Ok(None) };
+        outwait_lock(git.commondir(), &self.tracking_ref());
         let mut options = FetchOptions::new();
         options.remote_callbacks(callbacks(git)).download_tags(git2::AutotagOption::None);
         let refspec = format!("+{REF}:{}", self.tracking_ref());

@@ -292,6 +292,29 @@ fn trouble_with_the_remote_leaves_everything_safe_here() {
 }
 
 #[test]
+fn lock_files_left_by_the_killed_do_not_stop_a_sync() {
+    for transport in transports() {
+        let (root, mut clones) = world(&["ann", "ben"], transport);
+        clones[0].run(&create("bd-a1", "one"));
+        settle(&mut clones);
+        let old = std::time::SystemTime::now() - Duration::from_secs(60);
+        let mut places = vec![clones[0].git_dir.join("refs/remotes/origin/beads/store.lock")];
+        if transport == Transport::Native {
+            // The git program's server side is git's own business.
+            places.push(root.path().join("remote.git").join(format!("{REF}.lock")));
+        }
+        for place in places {
+            std::fs::File::create(place).unwrap().set_modified(old).unwrap();
+        }
+        clones[1].run(&create("bd-b1", "two"));
+        clones[1].sync();
+        clones[0].run(&create("bd-c1", "three"));
+        settle(&mut clones);
+        assert_eq!(clones[0].replica.catalog().live_count(), 3);
+    }
+}
+
+#[test]
 fn a_fresh_clone_finds_the_beads_before_its_first_sync() {
     let (root, mut clones) = world(&["ann"], Transport::Native);
     clones[0].run(&create("bd-a1", "one"));

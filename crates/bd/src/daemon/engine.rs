@@ -19,6 +19,8 @@ use crate::service::{Service, SyncResult};
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(300);
 
+const SHORTEST_IDLE: Duration = Duration::from_millis(100);
+
 /// A reply needs one turn to be taken up and one to be written.
 const FAREWELL_TURNS: usize = 4;
 
@@ -209,8 +211,13 @@ impl Engine {
 
     /// The next moment at which something is due without anybody asking.
     fn next_wake(&self) -> Instant {
-        let idle = self.last_request + self.service.config().duration("daemon.idle");
+        let idle = self.idle_at();
         [Some(idle), self.save_due(), self.exchange_due()].into_iter().flatten().min().unwrap_or(idle)
+    }
+
+    /// When to leave if nobody asks anything. Never at once: a client that stays connected would keep us spinning.
+    fn idle_at(&self) -> Instant {
+        self.last_request + self.service.config().duration("daemon.idle").max(SHORTEST_IDLE)
     }
 
     /// After a little quiet, but never longer after the first change than the maximum.
@@ -240,7 +247,7 @@ impl Engine {
         if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
             self.start_sync();
         }
-        let idle = self.last_request + self.service.config().duration("daemon.idle");
+        let idle = self.idle_at();
         let alone = self.connections.open.load(Ordering::Relaxed) == 0;
         if idle <= now && alone && !self.saver.running {
             return Some(Stopped::Gracefully);

@@ -74,7 +74,8 @@ pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure
 
 fn runtime_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR") {
-        return directory.into();
+        // The daemon leaves the directory it was started in, so a relative path would mean another place to it.
+        return std::path::absolute(&directory).unwrap_or_else(|_| directory.into());
     }
     let ours = |parent: &Path| parent.is_absolute() && parent.is_dir();
     if let Some(parent) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|parent| ours(parent))
