@@ -33,7 +33,7 @@ pub struct Globals {
     /// Say nothing but errors and what was asked for
     #[arg(long, short = 'q', global = true)]
     quiet: bool,
-    /// Say more
+    /// Say more: which store answered, at which position, in what time
     #[arg(long, short = 'v', global = true)]
     verbose: bool,
     /// Do the work in this process instead of starting a daemon [env: BD_NO_DAEMON=1]
@@ -57,6 +57,10 @@ fn variable(name: &str) -> Option<OsString> {
 }
 
 impl Globals {
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { Format::Text }
     }

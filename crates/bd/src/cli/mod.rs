@@ -43,6 +43,7 @@ mod version;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -194,7 +195,14 @@ fn execute(cli: Cli) -> Reply {
             Action::Call(call) => {
                 let place = globals.place()?;
                 let request = globals.request(&place, call)?;
-                Ok(client::ask(&place, request, &globals.access()))
+                let started = Instant::now();
+                let mut reply = client::ask(&place, request, &globals.access());
+                if globals.is_verbose() {
+                    let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
+                    let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);
+                    reply.stderr.push_str(&line);
+                }
+                Ok(reply)
             }
         }
     };

@@ -39,4 +39,5 @@ mod terminal;
 mod text;
 mod update;
 mod validate;
+mod verbosity;
 mod version;

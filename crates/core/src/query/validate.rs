@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
@@ -30,9 +32,11 @@ impl Catalog {
     /// cycles that a merge brought, clocks that run ahead.
     pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
         let mut findings = Vec::new();
+        let lines = self.edge_lines();
         for (key, edge) in self.state().edges() {
             if !edge.deleted {
-                findings.extend(self.edge_finding(key));
+                let finding = self.edge_finding(key);
+                findings.extend(finding.map(|finding| Finding { line: lines.get(key).copied(), ..finding }));
             }
         }
         for (kind, cycle) in self.cycles() {
@@ -57,13 +61,23 @@ impl Catalog {
         findings
     }
 
-    fn edge_finding(&self, key: &EdgeKey) -> Option<Finding> {
-        let ends = [&key.from, &key.to];
-        let name = |end: &Endpoint| match end {
+    /// Where each edge stands in `deps.jsonl`: lines are sorted by ids and kind.
+    fn edge_lines(&self) -> BTreeMap<&EdgeKey, usize> {
+        let mut keys: Vec<_> = self.state().edges().keys().collect();
+        keys.sort_by_key(|key| (self.name_of(&key.from), self.name_of(&key.to), key.kind));
+        keys.into_iter().zip(1..).collect()
+    }
+
+    fn name_of(&self, end: &Endpoint) -> BeadId {
+        match end {
             Endpoint::Bead(lineage) => self.id_of(lineage).clone(),
             Endpoint::Bare(id) => id.clone(),
-        };
-        let (from, to) = (name(&key.from), name(&key.to));
+        }
+    }
+
+    fn edge_finding(&self, key: &EdgeKey) -> Option<Finding> {
+        let ends = [&key.from, &key.to];
+        let (from, to) = (self.name_of(&key.from), self.name_of(&key.to));
         let (severity, code, end) = if let Some(end) = ends.iter().find(|end| end.lineage().is_none()) {
             (Severity::Warning, "dangling_dependency", end)
         } else {
@@ -71,7 +85,7 @@ impl Catalog {
                 |end: &&&Endpoint| end.lineage().is_some_and(|lineage| self.live_bead(lineage).is_none());
             (Severity::Info, "orphaned_dependency", ends.iter().find(deleted)?)
         };
-        let id = name(end);
+        let id = self.name_of(end);
         let what = if code == "dangling_dependency" { "does not exist" } else { "was deleted" };
         Some(Finding {
             severity,
@@ -84,8 +98,8 @@ impl Catalog {
     }
 
     /// Actors whose latest stamp is further ahead than clocks drift.
-    fn future_actors(&self, now_ms: u64) -> std::collections::BTreeMap<Actor, Timestamp> {
-        let mut ahead = std::collections::BTreeMap::new();
+    fn future_actors(&self, now_ms: u64) -> BTreeMap<Actor, Timestamp> {
+        let mut ahead = BTreeMap::new();
         for (lineage, bead) in self.state().beads() {
             for mark in [bead.updated(), lineage.mark()] {
                 if mark.at().ms() > now_ms.saturating_add(MAX_DRIFT_MS) {

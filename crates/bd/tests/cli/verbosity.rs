@@ -1,0 +1,13 @@
+//! How much a command says about itself.
+
+use crate::sandbox::both;
+
+#[test]
+fn verbose_tells_where_the_answer_came_from_and_quiet_tells_nothing() {
+    both(|bd| {
+        let run = bd.run(&["create", "x", "-v"]);
+        assert!(run.stderr.contains("position 1, "), "{run:?}");
+        let run = bd.run(&["create", "y", "-q"]);
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    });
+}
