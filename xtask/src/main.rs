@@ -3,6 +3,7 @@
 
 mod arguments;
 mod generate;
+mod growth;
 mod ratios;
 mod sim;
 
@@ -18,6 +19,11 @@ const CHORES: &[Chore] = &[
         "generate",
         "make a git repository with a store: --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]",
         generate::run,
+    ),
+    (
+        "growth",
+        "measure how a repository grows with its history: --dir D [--commits 1000] [--beads 1000]",
+        growth::run,
     ),
     (
         "ratios",

@@ -1,0 +1,53 @@
+//! `cargo xtask growth`: how much a repository grows with its history.
+
+use std::path::Path;
+
+use beads_core::Op;
+use beads_core::op::{Create, Update};
+use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica};
+
+use crate::arguments::{Arguments, Result};
+
+/// One changed bead per commit, packed as a running daemon would.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let directory = Path::new(arguments.required("dir")?);
+    let (commits, beads): (u32, u32) = (arguments.or("commits", 1_000)?, arguments.or("beads", 1_000)?);
+    let repository = GitRepository::open_or_init_bare(directory)?;
+    let mut replica = Replica::open(RealDisk::new(directory.join("beads")), &repository, RealWorld)?;
+    let caller = Caller { actor: "growth".parse()?, branch: Default::default(), lease_ms: 1, request: None };
+    for number in 0..beads {
+        let mut create = Create::titled(format!("bead number {number} of a store that grows").parse()?);
+        create.id = Some(format!("bd-{number}").parse()?);
+        create.description =
+            format!("Something that has to be done, for the {number}th time.").repeat(4).parse()?;
+        replica.apply(&Op::Create(Box::new(create)), &caller)?;
+    }
+    let mut largest = 0;
+    for number in 0..commits {
+        let id = format!("bd-{}", (u64::from(number) * 7919) % u64::from(beads.max(1)));
+        let update = Update { title: Some(format!("changed in commit {number}").parse()?), ..Update::of(id) };
+        replica.apply(&Op::Update(Box::new(update)), &caller)?;
+        replica.checkpoint(&repository)?;
+        if number % 8 == 7 {
+            largest = largest.max(bytes_below(&directory.join("objects"))?);
+        }
+        repository.pack_loose_history()?;
+    }
+    let end = bytes_below(&directory.join("objects"))?;
+    println!(
+        "{commits} commits of {beads} beads: {} kB at the end, {} kB at most",
+        end / 1024,
+        largest / 1024
+    );
+    Ok(())
+}
+
+fn bytes_below(directory: &Path) -> Result<u64> {
+    let mut total = 0;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        total += if metadata.is_dir() { bytes_below(&entry.path())? } else { metadata.len() };
+    }
+    Ok(total)
+}
