@@ -178,6 +178,11 @@ fn path(store_dir: &Path) -> PathBuf {
     store_dir.join("config.json")
 }
 
+/// Refuses a key that nobody knows, before anything is made for its sake.
+pub fn check_key(key: &str) -> Result<(), Failure> {
+    if key == PREFIX_KEY { Ok(()) } else { known(key).map(|_| ()) }
+}
+
 fn known(key: &str) -> Result<&'static Key, Failure> {
     KEYS.iter()
         .find(|known| known.name == key)

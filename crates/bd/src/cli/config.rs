@@ -1,5 +1,7 @@
 use clap::Subcommand;
 
+use crate::config::check_key;
+use crate::failure::Failure;
 use crate::request::Call;
 
 /// Read and change settings
@@ -27,12 +29,15 @@ enum Verb {
 }
 
 impl Args {
-    pub fn call(self) -> Call {
-        match self.verb {
+    pub fn call(self) -> Result<Call, Failure> {
+        Ok(match self.verb {
             Verb::Get { key } => Call::ConfigGet { key },
-            Verb::Set { key, value } => Call::ConfigSet { key, value },
+            Verb::Set { key, value } => {
+                check_key(&key)?;
+                Call::ConfigSet { key, value }
+            }
             Verb::Unset { key } => Call::ConfigUnset { key },
             Verb::List => Call::ConfigList,
-        }
+        })
     }
 }

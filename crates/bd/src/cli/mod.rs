@@ -142,7 +142,7 @@ impl Verb {
             Self::Count(args) => args.call()?,
             Self::Stale(args) => args.call()?,
             Self::Status(args) => args.call(),
-            Self::Config(args) => args.call(),
+            Self::Config(args) => args.call()?,
             Self::Sync(args) => args.call(),
             Self::Conflicts(args) => args.call(),
             Self::Verify(args) => args.call(),

@@ -113,6 +113,7 @@ fn outside_a_repository_the_first_write_makes_a_private_store() {
         // A write that cannot be: there is nothing to write to.
         bd.error(&["close", "bd-1"], "no_store");
         bd.error(&["note", "add", "bd-1", "x"], "no_store");
+        bd.error(&["config", "set", "nonsense", "1"], "unknown_key");
         bd.error(&["create", ""], "invalid_value");
         assert_eq!(bd.json(&["where"])["exists"], false);
         assert_eq!(files(bd.dir()), Vec::<PathBuf>::new(), "reading leaves nothing behind");
