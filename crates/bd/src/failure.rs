@@ -10,7 +10,6 @@ pub mod exit {
     pub const DOMAIN: u8 = 1;
     pub const USAGE: u8 = 2;
     pub const NETWORK: u8 = 22;
-    pub const MISSING_HELPER: u8 = 127;
 }
 
 /// One row of the table below: code, exit, and a way out.

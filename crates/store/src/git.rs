@@ -44,30 +44,9 @@ impl GitRepository {
         }
     }
 
-    /// Finds the repository around a directory.
-    pub fn discover(start: &Path) -> Result<Option<Self>> {
-        switch_fsync_on();
-        match git2::Repository::discover(start) {
-            Ok(git) => Ok(Some(Self { git })),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// The directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
         self.git.commondir()
-    }
-
-    pub fn work_dir(&self) -> Option<&Path> {
-        self.git.workdir()
-    }
-
-    /// The name of the branch that is checked out here, if one is.
-    pub fn branch(&self) -> Option<String> {
-        let head = self.git.find_reference("HEAD").ok()?;
-        let target = head.symbolic_target().ok().flatten()?;
-        target.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
     fn damaged(commit: &str, reason: impl Into<String>) -> Error {

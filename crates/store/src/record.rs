@@ -1,6 +1,6 @@
 //! What the journal keeps of one mutation.
 
-use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, Stamp};
+use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
 
 /// One acknowledged mutation: what it added to the state, and what its caller was told.
@@ -27,25 +27,22 @@ pub struct Receipt {
     pub bead: Option<Lineage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<EdgeKey>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<NoteId>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub renewed: bool,
 }
 
 impl Receipt {
     pub fn new(id: String, until_ms: u64, applied: &Applied) -> Self {
-        Self {
-            id,
-            until_ms,
-            bead: applied.bead.clone(),
-            edge: applied.edge.clone(),
-            renewed: applied.renewed,
-        }
+        let (bead, edge, note) = (applied.bead.clone(), applied.edge.clone(), applied.note.clone());
+        Self { id, until_ms, bead, edge, note, renewed: applied.renewed }
     }
 
     /// The first answer again; the delta is in the state already.
     pub fn applied(&self) -> Applied {
-        let (bead, edge, renewed) = (self.bead.clone(), self.edge.clone(), self.renewed);
-        Applied { delta: Delta::default(), bead, edge, renewed }
+        let Self { bead, edge, note, renewed, .. } = self.clone();
+        Applied { delta: Delta::default(), bead, edge, note, renewed }
     }
 }
 

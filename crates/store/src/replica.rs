@@ -133,10 +133,6 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
     }
 
-    pub fn journal_bytes(&self) -> u64 {
-        self.journal.bytes()
-    }
-
     /// The commit that holds everything up to the last checkpoint.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()

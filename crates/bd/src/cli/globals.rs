@@ -42,7 +42,7 @@ pub struct Globals {
     /// How long to wait for the store without a daemon, such as 5s
     #[arg(long, value_name = "TIME", global = true, default_value = "30s", value_parser = duration)]
     lock_timeout: Duration,
-    /// Repeat a mutation safely: the same id gets the same answer, applied once
+    /// Repeat a mutation safely: within 10 minutes the same id is applied only once
     #[arg(long, value_name = "ID", global = true)]
     request_id: Option<String>,
 }

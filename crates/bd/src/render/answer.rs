@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use beads_core::query::{Finding, Group, LabelCount, Summary, TreeRow};
 use beads_core::{
-    Actor, BeadId, BeadType, BeadView, EdgeKind, Labels, Note, Prefix, Priority, Slot, Stamp, Status, Text,
-    Timestamp, Title,
+    Actor, BeadId, BeadType, BeadView, EdgeKind, Labels, Note, NoteId, Prefix, Priority, Slot, Stamp, Status,
+    Text, Timestamp, Title,
 };
 use serde::Serialize;
 
@@ -58,6 +58,8 @@ pub struct Done {
     pub verb: &'static str,
     pub bead: Option<BeadView>,
     pub edge: Option<EdgeAnswer>,
+    /// The note that was appended.
+    pub note: Option<NoteId>,
     pub renewed: bool,
     pub dry_run: bool,
 }
@@ -77,10 +79,12 @@ impl Serialize for Done {
                 let fence = bead.assignee_at.map(|stamp| stamp.to_string());
                 Claimed { bead, fence, renewed: self.renewed }.serialize(serializer)
             }
-            (None, Some(bead)) if self.verb == "noted" => match bead.notes.last() {
-                Some(note) => NoteAnswer::new(&bead.id, note).serialize(serializer),
-                None => bead.serialize(serializer),
-            },
+            (None, Some(bead)) if self.verb == "noted" => {
+                match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
+                    Some(note) => NoteAnswer::new(&bead.id, note).serialize(serializer),
+                    None => bead.serialize(serializer),
+                }
+            }
             (None, Some(bead)) => bead.serialize(serializer),
             (None, None) => serializer.serialize_none(),
         }

@@ -67,7 +67,7 @@ fn done(catalog: &beads_core::Catalog, op: &Op, applied: &Applied, dry_run: bool
             kind: key.kind,
         })
     });
-    Ok(Done { verb: verb(op), bead, edge, renewed: applied.renewed, dry_run })
+    Ok(Done { verb: verb(op), bead, edge, note: applied.note.clone(), renewed: applied.renewed, dry_run })
 }
 
 fn verb(op: &Op) -> &'static str {

@@ -39,3 +39,14 @@ fn an_empty_log_is_an_empty_array_and_an_empty_note_is_refused() {
         assert_eq!(bd.json(&["note", "list", &id]), serde_json::json!([]));
     });
 }
+
+#[test]
+fn a_repeated_request_gets_the_first_answer_whatever_was_noted_since() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        let first = bd.json(&["note", "add", &id, "once", "--request-id", "r1"]);
+        bd.json(&["note", "add", &id, "meanwhile"]);
+        assert_eq!(bd.json(&["note", "add", &id, "once", "--request-id", "r1"]), first);
+        assert_eq!(bd.json(&["note", "list", &id]).as_array().unwrap().len(), 2);
+    });
+}

@@ -9,7 +9,6 @@ pub struct Priority(u8);
 
 impl Priority {
     pub const HIGHEST: Self = Self(0);
-    pub const LOWEST: Self = Self(4);
 
     pub fn get(self) -> u8 {
         self.0

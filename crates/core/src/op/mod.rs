@@ -39,7 +39,7 @@ pub use update::Update;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, Context, Delta, EdgeKey, Lineage, Result};
+use crate::{Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result};
 
 /// A mutation, as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,8 @@ pub struct Applied {
     /// The bead that the operation was about.
     pub bead: Option<Lineage>,
     pub edge: Option<EdgeKey>,
+    /// The note that was appended.
+    pub note: Option<NoteId>,
     /// A holder claimed again: the lease is longer, the fence the same.
     pub renewed: bool,
 }

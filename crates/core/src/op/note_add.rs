@@ -24,11 +24,10 @@ impl NoteAdd {
             return Err(Error::invalid("note", "it is empty"));
         }
         let mark = context.mark(bead.stamps())?;
-        let patch = Patch {
-            claim: renewal(bead, &mark, context)?,
-            notes: vec![Arc::new(Note::new(lineage, &mark, self.content.clone(), None))],
-            ..Patch::default()
-        };
-        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+        let note = Note::new(lineage, &mark, self.content.clone(), None);
+        let appended = Some(note.id.clone());
+        let patch =
+            Patch { claim: renewal(bead, &mark, context)?, notes: vec![Arc::new(note)], ..Patch::default() };
+        Ok(Applied { note: appended, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }
