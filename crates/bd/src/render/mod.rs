@@ -2,6 +2,9 @@
 
 mod answer;
 mod detail;
+pub mod dot;
+pub mod graph;
+pub mod mermaid;
 mod rows;
 mod style;
 mod text;
