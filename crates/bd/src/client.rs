@@ -1,8 +1,9 @@
 //! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
 use beads_store::StoreLock;
@@ -16,6 +17,14 @@ use crate::service::Service;
 
 /// How long a command looks for a daemon that keeps slipping away before it does the work itself.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(15);
+
+/// A daemon that kept a request longer than this was serving it.
+const SERVED: Duration = Duration::from_secs(1);
+
+/// Without a daemon, somebody who waits looks this often whether the journal has grown, and this often, in case a lease
+/// ran out, whether what is waited for is there.
+const LOOK_AT_JOURNAL: Duration = Duration::from_millis(50);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Without a daemon a command saves to the ref itself when that was last done long ago.
 const MAX_UNSAVED_RECORDS: u64 = 1_000;
@@ -48,13 +57,14 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
         let repaired = repair(place, &request, apply, access);
         return repaired.unwrap_or_else(|failure| render::failure_reply(failure, format));
     }
-    if matches!(request.call, Call::Mutate(_)) && request.request_id.is_none() {
+    if request.call.mutates() && request.request_id.is_none() {
         request.request_id = random_id();
     }
-    let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request) };
+    let give_up = Instant::now() + request.call.wait();
+    let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request, give_up) };
     let answered = match answered {
         Ok(Some(reply)) => Ok(reply),
-        Ok(None) => in_process(place, &request, access),
+        Ok(None) => here(place, &request, access, give_up),
         Err(failure) => Err(failure),
     };
     answered.unwrap_or_else(|failure| on_failure(&request, failure))
@@ -92,12 +102,13 @@ pub fn ask_running(place: &Place, request: &Request) -> Option<Reply> {
 }
 
 /// `None` when daemons do not work here and the command should do the work itself.
-fn through_daemon(place: &Place, request: &Request) -> Result<Option<Reply>, Failure> {
+fn through_daemon(place: &Place, request: &Request, give_up: Instant) -> Result<Option<Reply>, Failure> {
     let socket = SocketPath::of(place);
-    let deadline = Instant::now() + DAEMON_PATIENCE;
+    let mut deadline = Instant::now() + DAEMON_PATIENCE;
     let mut pause = Duration::from_millis(1);
     loop {
-        match exchange(&socket, request) {
+        let asked = Instant::now();
+        match exchange(&socket, &request.still_waiting(give_up)) {
             Exchange::Reply(reply)
                 if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
@@ -112,6 +123,10 @@ fn through_daemon(place: &Place, request: &Request) -> Result<Option<Reply>, Fai
             },
             // It died or left while we were asking. The request has an id, so asking again is safe.
             Exchange::Lost => {}
+        }
+        if asked.elapsed() > SERVED {
+            // It was there and let us wait; patience is for one that is not there.
+            (deadline, pause) = (Instant::now() + DAEMON_PATIENCE, Duration::from_millis(1));
         }
         if Instant::now() >= deadline {
             return Ok(None);
@@ -155,8 +170,41 @@ fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
     }
 }
 
-/// Does the work here, under the lock. While a daemon holds the lock, it is asked instead.
-fn in_process(place: &Place, request: &Request, access: &Access) -> Result<Reply, Failure> {
+/// Does the work in this process. Somebody who waits lets go of the store in between.
+fn here(place: &Place, request: &Request, access: &Access, give_up: Instant) -> Result<Reply, Failure> {
+    loop {
+        let seen = journal_files(place);
+        let last = Instant::now() >= give_up;
+        if let Some(reply) = in_process(place, &request.still_waiting(give_up), access, last)? {
+            return Ok(reply);
+        }
+        let looked = Instant::now();
+        while Instant::now() < give_up && looked.elapsed() < LOOK_AGAIN && journal_files(place) == seen {
+            let left = give_up.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(LOOK_AT_JOURNAL));
+        }
+    }
+}
+
+/// Names and times of the journal's files: they tell that somebody wrote, without the lock.
+fn journal_files(place: &Place) -> Vec<(OsString, Option<SystemTime>)> {
+    let entries = std::fs::read_dir(place.store_dir()).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("journal."))
+        .map(|entry| (entry.file_name(), entry.metadata().and_then(|metadata| metadata.modified()).ok()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// One attempt, under the lock. While a daemon holds the lock, it is asked instead. `None` when what the caller waits
+/// for is not there, unless it was the last attempt.
+fn in_process(
+    place: &Place,
+    request: &Request,
+    access: &Access,
+    last: bool,
+) -> Result<Option<Reply>, Failure> {
     let deadline = Instant::now() + access.lock_timeout;
     let mut pause = Duration::from_micros(200);
     let lock = loop {
@@ -164,7 +212,7 @@ fn in_process(place: &Place, request: &Request, access: &Access) -> Result<Reply
             break lock;
         }
         if let Some(reply) = ask_running(place, request) {
-            return Ok(reply);
+            return Ok(Some(reply));
         }
         if Instant::now() >= deadline {
             let waited_ms = u64::try_from(access.lock_timeout.as_millis()).unwrap_or(u64::MAX);
@@ -174,7 +222,7 @@ fn in_process(place: &Place, request: &Request, access: &Access) -> Result<Reply
         pause = (pause * 2).min(Duration::from_millis(5));
     };
     let mut service = Service::open(place, lock)?;
-    let reply = service.answer(request);
+    let reply = if last { Some(service.answer(request)) } else { service.attempt(request) };
     service.commit()?;
     save_if_due(&mut service);
     Ok(reply)

@@ -25,6 +25,8 @@ const TABLE: &[Row] = &[
     Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
     Row("conflict", exit::DOMAIN, "read it again and decide anew"),
     Row("already_claimed", exit::DOMAIN, "bd ready shows what is free"),
+    Row("nothing_ready", exit::DOMAIN, "bd blocked shows what waits, --wait waits for work"),
+    Row("stale_claim", exit::DOMAIN, "somebody else has it now; claim again or leave it"),
     Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),

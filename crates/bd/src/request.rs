@@ -1,11 +1,18 @@
 //! What a client asks of whoever holds the store, as it travels over the socket (docs/PROTOCOL.md).
 
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use beads_core::op::{ClaimNext, Close};
 use beads_core::query::{CountBy, Direction, Filter, ReadyFilter};
 use beads_core::{Actor, EdgeKind, Line, Op};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::failure::Failure;
+
+/// Nobody waits longer than a day; also keeps clocks from overflowing.
+const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// One line on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,6 +36,16 @@ pub struct Request {
 pub enum Call {
     Mutate(Mutate),
     Query(Box<Query>),
+    /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`.
+    Wait {
+        ms: u64,
+        call: Box<Self>,
+    },
+    /// Close beads and take the next one in the same step.
+    CloseAndClaim {
+        close: Vec<Close>,
+        next: Box<ClaimNext>,
+    },
     Init {
         prefix: Option<String>,
     },
@@ -79,6 +96,29 @@ impl Call {
         Self::Query(Box::new(query))
     }
 
+    /// The same call, waiting for an answer that is not empty.
+    pub fn waiting(self, wait: Option<Duration>) -> Self {
+        let ms = wait.map_or(0, |wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        if ms == 0 { self } else { Self::Wait { ms, call: Box::new(self) } }
+    }
+
+    /// How long the caller is ready to wait for something to answer.
+    pub fn wait(&self) -> Duration {
+        match self {
+            Self::Wait { ms, .. } => Duration::from_millis((*ms).min(MAX_WAIT_MS)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether asking it twice could do it twice.
+    pub fn mutates(&self) -> bool {
+        match self {
+            Self::Mutate(_) | Self::CloseAndClaim { .. } => true,
+            Self::Wait { call, .. } => call.mutates(),
+            _ => false,
+        }
+    }
+
     /// Whether a private store that is not there yet should be made for this.
     pub fn creates_the_store(&self) -> bool {
         match self {
@@ -89,6 +129,16 @@ impl Call {
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }
+    }
+}
+
+impl Request {
+    /// The same request with what is left of its wait, so that asking again does not wait anew.
+    pub fn still_waiting(&self, give_up: Instant) -> Cow<'_, Self> {
+        let Call::Wait { call, .. } = &self.call else { return Cow::Borrowed(self) };
+        let left = give_up.saturating_duration_since(Instant::now());
+        let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        Cow::Owned(Self { call: Call::Wait { ms, call: call.clone() }, ..self.clone() })
     }
 }
 

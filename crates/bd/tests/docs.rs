@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use beads::daemon::{FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE};
+use beads::daemon::{FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE, MAX_WAITERS};
 use beads::request::{Reply, Request};
 
 fn page(name: &str) -> String {
@@ -125,6 +125,7 @@ fn protocol_bounds_are_the_real_ones() {
         format!("to its end | {} s |", FRAME_TIMEOUT.as_secs()),
         format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
         format!("| requests waiting | {} |", thousands(MAX_QUEUE)),
+        format!("| requests that wait for something to happen | {} |", thousands(MAX_WAITERS)),
         format!("| requests that share a sync | {} |", thousands(MAX_BATCH)),
     ];
     for row in rows {

@@ -114,6 +114,15 @@ impl Catalog {
         self.targets(lineage, EdgeKind::Blocks).filter(|blocker| self.is_unfinished(blocker))
     }
 
+    /// Live, unfinished beads that wait for `blocker` and for nothing else.
+    pub fn waiting_only_for(&self, blocker: &Lineage) -> Vec<Lineage> {
+        self.sources(blocker, EdgeKind::Blocks)
+            .filter(|waiting| self.is_unfinished(waiting))
+            .filter(|waiting| self.open_blockers(waiting).all(|other| other == blocker))
+            .cloned()
+            .collect()
+    }
+
     pub fn open_children<'a>(&'a self, lineage: &'a Lineage) -> impl Iterator<Item = &'a Lineage> {
         self.sources(lineage, EdgeKind::Parent).filter(|child| self.is_unfinished(child))
     }

@@ -38,6 +38,9 @@ pub enum Error {
     #[error("the claim on {id} that you hold is over: its fence is now {current}")]
     StaleClaim { id: BeadId, current: String },
 
+    #[error("nothing is ready")]
+    NothingReady,
+
     #[error("{0} is closed; reopen it first")]
     Closed(BeadId),
 
@@ -72,6 +75,7 @@ impl Error {
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::NotHolder { .. } => "not_holder",
             Self::StaleClaim { .. } => "stale_claim",
+            Self::NothingReady => "nothing_ready",
             Self::Closed(_) => "closed",
             Self::SelfEdge(_) => "self_dependency",
             Self::Cycle(_) => "cycle",

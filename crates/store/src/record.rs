@@ -31,18 +31,22 @@ pub struct Receipt {
     pub note: Option<NoteId>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub renewed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unblocked: Vec<Lineage>,
 }
 
 impl Receipt {
     pub fn new(id: String, until_ms: u64, applied: &Applied) -> Self {
-        let (bead, edge, note) = (applied.bead.clone(), applied.edge.clone(), applied.note.clone());
-        Self { id, until_ms, bead, edge, note, renewed: applied.renewed }
+        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked } = applied.clone();
+        Self { id, until_ms, bead, edge, note, renewed, fence, unblocked }
     }
 
     /// The first answer again; the delta is in the state already.
     pub fn applied(&self) -> Applied {
-        let Self { bead, edge, note, renewed, .. } = self.clone();
-        Applied { delta: Delta::default(), bead, edge, note, renewed }
+        let Self { bead, edge, note, renewed, fence, unblocked, .. } = self.clone();
+        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked }
     }
 }
 

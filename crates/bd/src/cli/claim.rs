@@ -1,6 +1,10 @@
-use beads_core::Op;
-use beads_core::op::ClaimBead;
+use std::time::Duration;
 
+use beads_core::Op;
+use beads_core::op::{ClaimBead, ClaimNext};
+use beads_core::query::{Filter, ReadyFilter};
+
+use super::filter::FilterArgs;
 use super::guard::GuardArgs;
 use crate::config::parse_duration;
 use crate::failure::Failure;
@@ -8,27 +12,68 @@ use crate::request::Call;
 
 /// Take a bead, so that nobody else does
 ///
-/// The claim is a lease: it runs out unless you renew it, by claiming again or by any change you make to the bead.
+/// With --next the best bead that is ready is chosen and taken in one step, and its brief comes along. A claim is a
+/// lease: it runs out unless you renew it, by `bd renew` or by any change you make to the bead.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd claim bd-a1 --lease 4h")]
+#[command(
+    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json"
+)]
 pub struct Args {
-    #[arg(value_name = "ID")]
-    id: String,
+    #[arg(value_name = "ID", required_unless_present = "next", conflicts_with = "next")]
+    id: Option<String>,
+    /// The first of `bd ready` that is in nobody's hands; the filters say which will do
+    #[arg(long)]
+    next: bool,
     /// How long it is yours, such as 90m [default: the setting claim.lease]
-    #[arg(long, value_name = "TIME")]
-    lease: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = lease)]
+    lease: Option<u64>,
+    /// With --next: wait so long for something to become ready
+    #[arg(long, value_name = "TIME", value_parser = super::globals::duration)]
+    wait: Option<Duration>,
+    /// With --next: only beads below this one, at any depth
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
     #[command(flatten)]
     guard: GuardArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+/// Milliseconds of a lease.
+pub fn lease(text: &str) -> Result<u64, String> {
+    let lease = parse_duration(text).map_err(|failure| failure.message)?;
+    if lease.is_zero() {
+        return Err("a lease of no time is no claim".to_owned());
+    }
+    Ok(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let lease = self.lease.as_deref().map(parse_duration).transpose()?;
-        if lease.is_some_and(|lease| lease.is_zero()) {
-            return Err(Failure::invalid("a lease of no time is no claim"));
+        let (filter, guard, lease_ms) = (self.filter.filter(), self.guard.guard(), self.lease);
+        if let Some(id) = self.id {
+            if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
+                return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));
+            }
+            return Ok(Call::one(Op::Claim(ClaimBead { id, guard, lease_ms })));
         }
-        let lease_ms = lease.map(|lease| u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
-        let op = Op::Claim(ClaimBead { id: self.id, guard: self.guard.guard(), lease_ms });
-        Ok(Call::one(op))
+        if guard != Default::default() {
+            return Err(Failure::usage(
+                "--if-hash and --fence are about a bead you know; they go with an ID",
+            ));
+        }
+        let next = next(filter, self.parent, lease_ms)?;
+        Ok(Call::one(Op::ClaimNext(Box::new(next))).waiting(self.wait))
     }
+}
+
+/// What may be claimed next.
+pub fn next(filter: Filter, under: Option<String>, lease_ms: Option<u64>) -> Result<ClaimNext, Failure> {
+    if filter.sort != Default::default() {
+        return Err(Failure::usage("the next bead is the most urgent, oldest first; there is no --sort"));
+    }
+    if filter.limit.is_some() {
+        return Err(Failure::usage("one bead is claimed at a time; there is no --limit"));
+    }
+    Ok(ClaimNext { filter: ReadyFilter { filter, under }, lease_ms })
 }

@@ -2,19 +2,29 @@ use beads_core::Op;
 use beads_core::op::Close;
 
 use super::guard::GuardArgs;
-use super::input;
+use super::{claim, input};
 use crate::failure::Failure;
 use crate::request::Call;
 
 /// Finish beads
+///
+/// Says what it unblocked. With --claim-next you also take the next bead, as `bd claim --next` does.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"")]
+#[command(
+    after_help = "Examples:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"\n  bd close bd-a1 --claim-next --json"
+)]
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// How it ended
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
+    /// Take the next bead that is ready
+    #[arg(long)]
+    claim_next: bool,
+    /// With --claim-next: how long that one is yours [default: the setting claim.lease]
+    #[arg(long, value_name = "TIME", requires = "claim_next", value_parser = claim::lease)]
+    lease: Option<u64>,
     #[command(flatten)]
     guard: GuardArgs,
 }
@@ -23,7 +33,14 @@ impl Args {
     pub fn call(self) -> Result<Call, Failure> {
         let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
-        let op = |id| Op::Close(Close { id, guard: guard.clone(), reason: reason.clone() });
-        Ok(Call::each(self.ids, op))
+        let close = |id| Close { id, guard: guard.clone(), reason: reason.clone() };
+        if self.claim_next {
+            let next = claim::next(Default::default(), None, self.lease)?;
+            return Ok(Call::CloseAndClaim {
+                close: self.ids.into_iter().map(close).collect(),
+                next: Box::new(next),
+            });
+        }
+        Ok(Call::each(self.ids, |id| Op::Close(close(id))))
     }
 }

@@ -47,7 +47,7 @@ pub struct Globals {
     request_id: Option<String>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|failure| failure.message)
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES};
 use crate::failure::Failure;
 use crate::render;
-use crate::request::{Format, Reply, Request};
+use crate::request::{Call, Format, Reply, Request};
 
 /// A request on its way to the engine.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ async fn converse(
         let reply = match frame {
             Frame::End => return Ok(()),
             Frame::Line(_) if open >= MAX_CONNECTIONS => busy("too many connections"),
-            Frame::Line(line) => ask(&line, &jobs).await,
+            Frame::Line(line) => ask(&line, &jobs, &mut reader).await,
             Frame::TooLong => {
                 let failure =
                     Failure::new("too_large", format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
@@ -115,7 +115,7 @@ async fn converse(
 }
 
 /// `None` when the daemon is leaving: the client sees the end and asks the next one.
-async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>) -> Option<Reply> {
+async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>, reader: &mut BufReader<OwnedReadHalf>) -> Option<Reply> {
     let request: Request = match serde_json::from_slice(line) {
         Ok(request) => request,
         Err(error) => {
@@ -124,13 +124,27 @@ async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>) -> Option<Reply> {
         }
     };
     let format = request.output.format;
+    let waits = matches!(request.call, Call::Wait { .. });
     let (reply, answer) = oneshot::channel();
     match jobs.try_send(Job { request, reply }) {
+        Ok(()) if waits => tokio::select! {
+            answer = answer => answer.ok(),
+            () = hung_up(reader) => None,
+        },
         Ok(()) => answer.await.ok(),
         Err(mpsc::error::TrySendError::Full(_)) => {
             Some(render::failure_reply(Failure::new("busy", "too many requests are waiting"), format))
         }
         Err(mpsc::error::TrySendError::Closed(_)) => None,
+    }
+}
+
+/// Returns when the client has closed its side. Somebody who waits for work and left must not be given any.
+async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
+    match reader.fill_buf().await {
+        Ok([]) | Err(_) => {}
+        // The next request is here already, so its sender is too.
+        Ok(_) => std::future::pending().await,
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job};
+use super::waiters::Waiters;
 use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
 use crate::render::{self, Answer};
@@ -32,7 +33,11 @@ pub struct Engine {
     started: Instant,
     last_request: Instant,
     saver: Saver,
+    waiters: Waiters,
 }
+
+/// An answer that may leave once the journal is synced.
+pub type Owed = (oneshot::Sender<Reply>, Format, Reply);
 
 /// Why the engine stopped.
 #[derive(Debug)]
@@ -90,6 +95,7 @@ impl Engine {
             started: now,
             last_request: now,
             saver,
+            waiters: Waiters::default(),
         };
         if engine.service.replica().unsaved().records > 0 {
             engine.changed();
@@ -147,9 +153,17 @@ impl Engine {
             }
             next = self.queue.try_recv().ok();
         }
+        if self.service.replica().position() > before {
+            replies.extend(self.waiters.serve(&mut self.service));
+        }
+        self.deliver(replies, before).or(stop)
+    }
+
+    /// Makes everything durable with one sync, then lets the answers go.
+    fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
         if let Err(failure) = self.service.commit() {
-            for (reply, output, _) in replies {
-                let _ = reply.send(render::failure_reply(failure.clone(), output.format));
+            for (reply, format, _) in replies {
+                let _ = reply.send(render::failure_reply(failure.clone(), format));
             }
             return Some(Stopped::JournalFailed(failure));
         }
@@ -159,14 +173,16 @@ impl Engine {
         if self.service.replica().position() > before {
             self.changed();
         }
-        stop
+        None
     }
 
-    fn one(
-        &mut self,
-        job: Job,
-        replies: &mut Vec<(oneshot::Sender<Reply>, Output, Reply)>,
-    ) -> Option<Stopped> {
+    fn serve_waiters(&mut self) -> Option<Stopped> {
+        let before = self.service.replica().position();
+        let replies = self.waiters.serve(&mut self.service);
+        self.deliver(replies, before)
+    }
+
+    fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
         let Job { request, reply } = job;
         match &request.call {
             Call::Sync => {
@@ -181,12 +197,14 @@ impl Engine {
                 let position = self.service.replica().position();
                 let answer = render::reply(Ok(status), &request.output, position);
                 let stop = matches!(request.call, Call::DaemonStop);
-                replies.push((reply, request.output, answer));
+                replies.push((reply, request.output.format, answer));
                 stop.then_some(Stopped::Gracefully)
             }
             _ => {
-                let answer = self.service.answer(&request);
-                replies.push((reply, request.output, answer));
+                match self.service.attempt(&request) {
+                    Some(answer) => replies.push((reply, request.output.format, answer)),
+                    None => self.waiters.add(&self.service, request, reply),
+                }
                 None
             }
         }
@@ -212,7 +230,11 @@ impl Engine {
     /// The next moment at which something is due without anybody asking.
     fn next_wake(&self) -> Instant {
         let idle = self.idle_at();
-        [Some(idle), self.save_due(), self.exchange_due()].into_iter().flatten().min().unwrap_or(idle)
+        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake()]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(idle)
     }
 
     /// When to leave if nobody asks anything. Never at once: a client that stays connected would keep us spinning.
@@ -246,6 +268,11 @@ impl Engine {
         let now = Instant::now();
         if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
             self.start_sync();
+        }
+        if self.waiters.next_wake().is_some_and(|wake| wake <= now)
+            && let Some(stopped) = self.serve_waiters()
+        {
+            return Some(stopped);
         }
         let idle = self.idle_at();
         let alone = self.connections.open.load(Ordering::Relaxed) == 0;
@@ -318,7 +345,8 @@ impl Engine {
         if !self.saver.next_waiting.is_empty() {
             self.start_sync();
         }
-        None
+        // A merge may have brought what somebody waits for.
+        self.serve_waiters()
     }
 
     /// Waits for the sync under way, saves the rest, and lets go of the store.

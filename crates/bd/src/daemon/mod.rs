@@ -5,6 +5,7 @@ mod engine;
 mod run;
 mod socket;
 mod start;
+mod waiters;
 
 pub use run::{RunOptions, run};
 pub use socket::SocketPath;
@@ -18,6 +19,8 @@ pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_CONNECTIONS: usize = 2_048;
 /// Requests waiting for their turn; one more is told `busy`.
 pub const MAX_QUEUE: usize = 8_192;
+/// Requests that wait for something to happen; one more is told `busy`.
+pub const MAX_WAITERS: usize = 1_024;
 /// Requests that share one sync of the journal.
 pub const MAX_BATCH: usize = 1_024;
 /// How long a client may take to send a frame once it has begun.

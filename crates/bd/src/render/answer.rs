@@ -10,6 +10,7 @@ use beads_core::{
 };
 use serde::Serialize;
 
+use super::brief::Brief;
 use crate::daemon::DaemonStatus;
 
 /// What a service answers. Serialises to what `--json` prints.
@@ -18,6 +19,12 @@ use crate::daemon::DaemonStatus;
 pub enum Answer {
     One(Box<Done>),
     Many(Vec<Done>),
+    /// `close --claim-next`.
+    ClosedAndClaimed {
+        closed: Vec<Done>,
+        /// Null when nothing was ready.
+        claimed: Option<Box<Done>>,
+    },
     Details(Vec<BeadView>),
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
@@ -56,12 +63,28 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Done {
     pub verb: &'static str,
+    /// The bead was chosen for the caller, who therefore has not read it yet.
+    pub next: bool,
     pub bead: Option<BeadView>,
     pub edge: Option<EdgeAnswer>,
     /// The note that was appended.
     pub note: Option<NoteId>,
     pub renewed: bool,
+    /// The fence of the claim that was made, which may be over by now if the request is a repetition.
+    pub fence: Option<Stamp>,
+    /// With a claim: what its holder needs to begin.
+    pub brief: Option<Brief>,
+    /// With a closing: what waited for this bead alone.
+    pub unblocked: Vec<Unblocked>,
     pub dry_run: bool,
+}
+
+/// A bead that can be worked on because another one was closed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unblocked {
+    pub id: BeadId,
+    pub title: Title,
+    pub priority: Priority,
 }
 
 impl Serialize for Done {
@@ -72,12 +95,23 @@ impl Serialize for Done {
             bead: &'a BeadView,
             fence: Option<String>,
             renewed: bool,
+            brief: Option<&'a Brief>,
+        }
+        #[derive(Serialize)]
+        struct Closed<'a> {
+            #[serde(flatten)]
+            bead: &'a BeadView,
+            unblocked: &'a [Unblocked],
         }
         match (&self.edge, &self.bead) {
             (Some(edge), _) => edge.serialize(serializer),
             (None, Some(bead)) if self.verb == "claimed" => {
-                let fence = bead.assignee_at.map(|stamp| stamp.to_string());
-                Claimed { bead, fence, renewed: self.renewed }.serialize(serializer)
+                let fence = self.fence.map(|stamp| stamp.to_string());
+                Claimed { bead, fence, renewed: self.renewed, brief: self.brief.as_ref() }
+                    .serialize(serializer)
+            }
+            (None, Some(bead)) if self.verb == "closed" => {
+                Closed { bead, unblocked: &self.unblocked }.serialize(serializer)
             }
             (None, Some(bead)) if self.verb == "noted" => {
                 match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {

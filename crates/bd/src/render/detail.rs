@@ -64,7 +64,7 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
     }
 }
 
-fn section(out: &mut String, heading: &str, text: Option<&str>, style: Style) {
+pub(super) fn section(out: &mut String, heading: &str, text: Option<&str>, style: Style) {
     if let Some(text) = text {
         let _ = writeln!(out, "\n{}\n{}", style.bold(heading), escape_lines(text.trim_end()));
     }

@@ -1,6 +1,7 @@
 //! Answers and how they look: as values, as `--json`, and as text for people.
 
 mod answer;
+mod brief;
 mod detail;
 pub mod dot;
 pub mod graph;
@@ -11,8 +12,10 @@ mod text;
 
 pub use answer::{
     Answer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer,
-    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, UnreadableAnswer, VerifyAnswer,
+    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, Unblocked, UnreadableAnswer,
+    VerifyAnswer,
 };
+pub use brief::Brief;
 pub use style::Style;
 
 use beads_core::query::Severity;

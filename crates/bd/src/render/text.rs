@@ -15,6 +15,13 @@ pub fn render(answer: &Answer, output: &Output) -> String {
     let mut out = String::new();
     match answer {
         Answer::One(one) => done(&mut out, one, output, style),
+        Answer::ClosedAndClaimed { closed, claimed } => {
+            closed.iter().for_each(|one| done(&mut out, one, output, style));
+            match claimed {
+                Some(claimed) => done(&mut out, claimed, output, style),
+                None => out.push_str("nothing is ready\n"),
+            }
+        }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
         Answer::Details(views) => {
             for (index, view) in views.iter().enumerate() {
@@ -107,6 +114,16 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             let _ = write!(out, " (until {expires})");
         }
         out.push('\n');
+        for waited in &one.unblocked {
+            let title = escape(waited.title.as_str());
+            let _ = writeln!(out, "unblocked {}: {title}", style.id(waited.id.as_str()));
+        }
+        if let Some(brief) = one.brief.as_ref().filter(|_| one.next) {
+            if let Some(fence) = one.fence {
+                let _ = writeln!(out, "{}", style.faint(&format!("fence {fence}")));
+            }
+            brief.text(out, style);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use beads_core::{BeadView, Lineage};
 use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
@@ -64,8 +64,25 @@ impl Service {
 
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
-        let result = self.call(request);
+        let result = self.call(request, &request.call);
         render::reply(result, &request.output, self.replica.position())
+    }
+
+    /// The same, but nothing for a request that waits for something that is not there yet.
+    pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
+        let result = self.call(request, &request.call);
+        if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
+            return None;
+        }
+        Some(render::reply(result, &request.output, self.replica.position()))
+    }
+
+    /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
+    pub fn next_ready_by_time(&self) -> Option<Instant> {
+        let now_ms = self.replica.now_ms();
+        let at_ms = self.replica.catalog().next_ready_by_time(now_ms)?;
+        // One more, because a lease has run out only after its last millisecond.
+        Instant::now().checked_add(Duration::from_millis(at_ms.saturating_sub(now_ms).saturating_add(1)))
     }
 
     /// Makes everything answered so far durable.
@@ -78,10 +95,12 @@ impl Service {
         Ok(self.replica.checkpoint(&self.repository)?)
     }
 
-    fn call(&mut self, request: &Request) -> Result<Answer, Failure> {
-        match &request.call {
+    fn call(&mut self, request: &Request, call: &Call) -> Result<Answer, Failure> {
+        match call {
+            Call::Wait { call, .. } => self.call(request, call),
             Call::Mutate(mutate) => self.mutate(request, mutate),
             Call::Query(query) => self.query(query, request.output.format),
+            Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
             Call::Sync => self.sync(),
             Call::Verify => Ok(self.verify()),
@@ -167,6 +186,15 @@ impl Service {
         let mut all = self.config.all();
         all.insert(PREFIX_KEY.into(), self.replica.catalog().state().prefix().prefix.to_string());
         Answer::Settings(all)
+    }
+}
+
+/// Whether there is nothing yet of what the caller waits for.
+fn is_empty(result: &Result<Answer, Failure>) -> bool {
+    match result {
+        Ok(Answer::Beads(beads)) => beads.is_empty(),
+        Ok(_) => false,
+        Err(failure) => failure.code == "nothing_ready",
     }
 }
 

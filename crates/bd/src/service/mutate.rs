@@ -1,10 +1,10 @@
-use beads_core::op::Close;
+use beads_core::op::{ClaimNext, Close};
 use beads_core::{Applied, Op};
 use serde_json::json;
 
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, Done, EdgeAnswer};
+use crate::render::{Answer, Brief, Done, EdgeAnswer, Unblocked};
 use crate::request::{Mutate, Request};
 
 impl Service {
@@ -40,6 +40,26 @@ impl Service {
         done(self.replica.catalog(), op, &applied, false)
     }
 
+    /// Closes, and if all of that went through takes the next bead. That nothing is left to take is no failure.
+    pub(super) fn close_and_claim(
+        &mut self,
+        request: &Request,
+        close: &[Close],
+        next: &ClaimNext,
+    ) -> Result<Answer, Failure> {
+        let ops = close.iter().cloned().map(Op::Close).collect();
+        let closed = match self.mutate(request, &Mutate { ops, many: true, dry_run: false })? {
+            Answer::Many(closed) => closed,
+            other => return Ok(other),
+        };
+        let claimed = match self.one(request, &Op::ClaimNext(Box::new(next.clone())), close.len(), false) {
+            Ok(claimed) => Some(Box::new(claimed)),
+            Err(failure) if failure.code == "nothing_ready" => None,
+            Err(failure) => return Err(failure.with(json!({"closed": closed}))),
+        };
+        Ok(Answer::ClosedAndClaimed { closed, claimed })
+    }
+
     pub(super) fn close_eligible_epics(
         &mut self,
         request: &Request,
@@ -67,14 +87,32 @@ fn done(catalog: &beads_core::Catalog, op: &Op, applied: &Applied, dry_run: bool
             kind: key.kind,
         })
     });
-    Ok(Done { verb: verb(op), bead, edge, note: applied.note.clone(), renewed: applied.renewed, dry_run })
+    let brief = matches!(op, Op::Claim(_) | Op::ClaimNext(_))
+        .then(|| Some(Brief::of(catalog, applied.bead.as_ref()?, bead.as_ref()?)))
+        .flatten();
+    let unblocked = applied.unblocked.iter().filter_map(|lineage| {
+        let row = catalog.row(lineage)?;
+        Some(Unblocked { id: row.id, title: row.title, priority: row.priority })
+    });
+    Ok(Done {
+        verb: verb(op),
+        next: matches!(op, Op::ClaimNext(_)),
+        edge,
+        note: applied.note.clone(),
+        renewed: applied.renewed,
+        fence: applied.fence,
+        brief,
+        unblocked: unblocked.collect(),
+        bead,
+        dry_run,
+    })
 }
 
 fn verb(op: &Op) -> &'static str {
     match op {
         Op::Create(_) => "created",
         Op::Update(_) => "updated",
-        Op::Claim(_) => "claimed",
+        Op::Claim(_) | Op::ClaimNext(_) => "claimed",
         Op::Unclaim(_) => "unclaimed",
         Op::Close(_) => "closed",
         Op::Reopen(_) => "reopened",
@@ -96,6 +134,7 @@ fn subject(op: &Op) -> String {
         Op::Create(op) => op.title.to_string(),
         Op::Update(op) => op.id.clone(),
         Op::Claim(op) => op.id.clone(),
+        Op::ClaimNext(_) => "the next bead".to_owned(),
         Op::Unclaim(op) => op.id.clone(),
         Op::Close(op) => op.id.clone(),
         Op::Reopen(op) => op.id.clone(),

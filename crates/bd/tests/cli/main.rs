@@ -6,6 +6,7 @@
 mod bad_input;
 mod blocked;
 mod claim;
+mod claim_next;
 mod close;
 mod concurrency;
 mod config;

@@ -24,12 +24,13 @@ impl ClaimBead {
         check_free(catalog, lineage, bead, context)?;
         let mark = context.mark(bead.stamps())?;
         let (status, claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
+        let fence = claim.fence();
         let patch = Patch {
             status: status.map(|group| Register::new(mark.clone(), group)),
             claim: Some(claim),
             ..Patch::default()
         };
-        Ok(Applied { renewed, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
+        Ok(Applied { renewed, fence, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }
 

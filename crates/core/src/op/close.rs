@@ -29,6 +29,8 @@ impl Close {
             closed_on_branch: context.branch.clone(),
         };
         let patch = Patch { status: Some(Register::new(mark, group)), ..Patch::default() };
-        Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
+        let unblocked =
+            if old.status == Status::Closed { Vec::new() } else { catalog.waiting_only_for(lineage) };
+        Ok(Applied { unblocked, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }

@@ -3,6 +3,7 @@
 
 mod change;
 mod claim;
+mod claim_next;
 mod close;
 mod collect_garbage;
 mod conflict_dismiss;
@@ -21,6 +22,7 @@ mod update;
 
 pub use change::Change;
 pub use claim::ClaimBead;
+pub use claim_next::ClaimNext;
 pub use close::Close;
 pub use collect_garbage::CollectGarbage;
 pub use conflict_dismiss::ConflictDismiss;
@@ -39,7 +41,7 @@ pub use update::Update;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result};
+use crate::{Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
 
 /// A mutation, as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +50,7 @@ pub enum Op {
     Create(Box<Create>),
     Update(Box<Update>),
     Claim(ClaimBead),
+    ClaimNext(Box<ClaimNext>),
     Unclaim(Unclaim),
     Close(Close),
     Reopen(Reopen),
@@ -73,6 +76,10 @@ pub struct Applied {
     pub note: Option<NoteId>,
     /// A holder claimed again: the lease is longer, the fence the same.
     pub renewed: bool,
+    /// The fence of the claim that was made or renewed.
+    pub fence: Option<Stamp>,
+    /// Beads that waited for this one alone.
+    pub unblocked: Vec<Lineage>,
 }
 
 impl Applied {
@@ -88,6 +95,7 @@ impl Op {
             Self::Create(op) => op.apply(catalog, context),
             Self::Update(op) => op.apply(catalog, context),
             Self::Claim(op) => op.apply(catalog, context),
+            Self::ClaimNext(op) => op.apply(catalog, context),
             Self::Unclaim(op) => op.apply(catalog, context),
             Self::Close(op) => op.apply(catalog, context),
             Self::Reopen(op) => op.apply(catalog, context),

@@ -87,6 +87,9 @@ impl Update {
         if patch.claim.is_none() {
             patch.claim = renewal(bead, &mark, context)?;
         }
+        let closes = patch.status.as_ref().is_some_and(|group| group.value.status == Status::Closed);
+        let unblocked = if closes { catalog.waiting_only_for(lineage) } else { Vec::new() };
+        let fence = if self.claim { patch.claim.as_ref().and_then(Claim::fence) } else { None };
         let mut delta = Delta::default();
         if patch != Patch::default() {
             delta.beads.insert(lineage.clone(), patch);
@@ -96,7 +99,7 @@ impl Update {
                 catalog.state().edge(&key).filter(|_| deleted).map_or(&mark, |edge| &edge.created).clone();
             delta.edges.insert(key, Edge { created, changed: mark.clone(), deleted });
         }
-        Ok(Applied::bead(lineage, delta))
+        Ok(Applied { unblocked, fence, ..Applied::bead(lineage, delta) })
     }
 
     /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.

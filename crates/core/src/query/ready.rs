@@ -27,17 +27,26 @@ impl Catalog {
     /// §6.3: open and unblocked, plus in progress with an expired lease, minus those deferred into the future. By
     /// priority, then oldest first; epics with open children last.
     pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
+        Ok(self.ready_in_order(asked, now_ms)?.collect())
+    }
+
+    /// The same one by one, for whoever needs only the first that suits.
+    pub fn ready_in_order<'a>(
+        &'a self,
+        asked: &'a ReadyFilter,
+        now_ms: u64,
+    ) -> Result<impl Iterator<Item = Ready> + 'a> {
         let prepared = asked.filter.prepare(self)?;
         let below =
             asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
-        let expired = |key: &&QueueKey| self.bead(&key.2).is_some_and(|bead| bead.claim.expired(now_ms));
+        let expired = move |key: &&QueueKey| self.bead(&key.2).is_some_and(|bead| bead.claim.expired(now_ms));
         let queue = Merge {
             left: self.open_and_unblocked().peekable(),
             right: self.started_and_unblocked().filter(expired).peekable(),
         };
         Ok(queue
-            .filter(|(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
-            .filter(|(_, _, lineage)| {
+            .filter(move |(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
+            .filter(move |(_, _, lineage)| {
                 self.bead(lineage).is_some_and(|bead| {
                     bead.defer_until.value.is_none_or(|until| until.ms() <= now_ms)
                         && prepared.matches(self, lineage, bead)
@@ -47,8 +56,17 @@ impl Catalog {
             .map(|(waits, _, lineage)| Ready {
                 lineage: lineage.clone(),
                 open_children: waits.then(|| self.open_children(lineage).count()),
-            })
-            .collect())
+            }))
+    }
+
+    /// The next time at which a lease or a deferral ends, so that something may become ready by itself.
+    pub fn next_ready_by_time(&self, now_ms: u64) -> Option<u64> {
+        let bead = |key: &'_ QueueKey| self.bead(&key.2);
+        let leases = self
+            .started_and_unblocked()
+            .filter_map(|key| Some(bead(key)?.claim.expires?.ms().saturating_add(1)));
+        let deferrals = self.open_and_unblocked().filter_map(|key| Some(bead(key)?.defer_until.value?.ms()));
+        leases.chain(deferrals).filter(|at_ms| *at_ms > now_ms).min()
     }
 
     /// Everything below a bead, through any number of generations.

@@ -1,0 +1,82 @@
+//! What a worker needs to begin, so that no second question is needed after a claim.
+
+use std::fmt::Write;
+
+use beads_core::{Actor, BeadId, BeadView, Catalog, EdgeKind, Lineage, Nullable, Text, Title};
+use serde::Serialize;
+
+use super::answer::NoteAnswer;
+use super::detail;
+use super::style::Style;
+use crate::escape::escape;
+
+/// The newest notes are what changed last; the whole log is in the bead.
+const NEWEST_NOTES: usize = 5;
+
+#[derive(Debug, Serialize)]
+pub struct Brief {
+    pub title: Title,
+    pub description: Text,
+    pub acceptance_criteria: Nullable<Text>,
+    /// The newest notes, oldest of them first.
+    pub notes: Vec<NoteAnswer>,
+    /// What this bead waited for, and how that ended.
+    pub blockers: Vec<Resolved>,
+    pub parent: Option<BeadId>,
+    pub parent_title: Option<Title>,
+}
+
+/// A blocker that is finished.
+#[derive(Debug, Serialize)]
+pub struct Resolved {
+    pub id: BeadId,
+    pub title: Title,
+    pub close_reason: Nullable<Text>,
+    pub closed_by: Option<Actor>,
+}
+
+impl Brief {
+    pub fn of(catalog: &Catalog, lineage: &Lineage, view: &BeadView) -> Self {
+        let title = |lineage: &Lineage| catalog.bead(lineage).map(|bead| bead.title.value.clone());
+        let blockers = catalog.targets(lineage, EdgeKind::Blocks).filter_map(|blocker| {
+            let row = catalog.row(blocker).filter(|row| row.deleted.is_none() && row.closed_at.is_some())?;
+            Some(Resolved {
+                id: row.id,
+                title: row.title,
+                close_reason: row.close_reason,
+                closed_by: row.closed_by,
+            })
+        });
+        let older = view.notes.len().saturating_sub(NEWEST_NOTES);
+        Self {
+            title: view.title.clone(),
+            description: view.description.clone(),
+            acceptance_criteria: view.acceptance_criteria.clone(),
+            notes: view.notes[older..].iter().map(|note| NoteAnswer::new(&view.id, note)).collect(),
+            blockers: blockers.collect(),
+            parent: view.parent.clone(),
+            parent_title: catalog.parent(lineage).and_then(title),
+        }
+    }
+
+    pub(super) fn text(&self, out: &mut String, style: Style) {
+        if let (Some(parent), Some(title)) = (&self.parent, &self.parent_title) {
+            let line = format!("part of {parent}: {}", escape(title.as_str()));
+            let _ = writeln!(out, "{}", style.faint(&line));
+        }
+        detail::section(out, "Description", self.description.non_empty(), style);
+        detail::section(out, "Acceptance criteria", self.acceptance_criteria.get(), style);
+        if !self.blockers.is_empty() {
+            let _ = writeln!(out, "\n{}", style.bold("What it waited for"));
+        }
+        for blocker in &self.blockers {
+            let reason = blocker.close_reason.get().map(|reason| format!(": {}", escape(reason)));
+            let (id, title) = (style.id(blocker.id.as_str()), escape(blocker.title.as_str()));
+            let _ = writeln!(out, "  {id}  {title}{}", reason.unwrap_or_default());
+        }
+        if !self.notes.is_empty() {
+            let _ = writeln!(out, "\n{}", style.bold("Newest notes"));
+            detail::notes(out, &self.notes, style);
+        }
+    }
+}
