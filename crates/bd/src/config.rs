@@ -35,7 +35,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "sync.deadline",
         default: "60s",
-        about: "how long the git program may take for one step of a sync",
+        about: "how long one step of a sync may take: a fetch or a push",
         check: is_duration,
     },
     Key {

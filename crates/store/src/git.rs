@@ -28,13 +28,13 @@ impl std::fmt::Debug for GitRepository {
 impl GitRepository {
     /// Opens the repository whose git directory is `path`, exactly there.
     pub fn open(path: &Path) -> Result<Self> {
-        switch_fsync_on();
+        set_up_library();
         Ok(Self { git: git2::Repository::open(path)? })
     }
 
     /// Opens the bare repository of a private store, making it when it is not there.
     pub fn open_or_init_bare(path: &Path) -> Result<Self> {
-        switch_fsync_on();
+        set_up_library();
         match git2::Repository::open_bare(path) {
             Ok(git) => Ok(Self { git }),
             Err(error) if error.code() == ErrorCode::NotFound => {
@@ -258,19 +258,28 @@ fn sync_all(places: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// libgit2 does not sync what it writes unless told to, for the whole process.
-fn switch_fsync_on() {
+/// How long a server may say nothing before the library gives up by itself. Longer than any deadline is likely to be: it
+/// only ends threads that nobody waits for any more.
+pub(crate) const SERVER_SILENCE: std::time::Duration = std::time::Duration::from_secs(300);
+
+/// Options of libgit2 that hold for the whole process: it does not sync what it writes, and it waits for servers without
+/// end, unless told otherwise.
+fn set_up_library() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // The library must be set up before its options can be.
         libgit2_sys::init();
-        let on: std::ffi::c_int = 1;
-        // SAFETY: this option takes exactly one int. It writes a global flag of the library without a lock, which is
-        // sound because `Once` lets it run before any repository is opened through this module, and only once.
-        #[allow(unsafe_code)]
-        let result = unsafe {
-            libgit2_sys::git_libgit2_opts(libgit2_sys::GIT_OPT_ENABLE_FSYNC_GITDIR as std::ffi::c_int, on)
-        };
-        assert_eq!(result, 0, "libgit2 knows this option since 0.26");
+        let silence = std::ffi::c_int::try_from(SERVER_SILENCE.as_millis()).unwrap_or(std::ffi::c_int::MAX);
+        for (option, value) in [
+            (libgit2_sys::GIT_OPT_ENABLE_FSYNC_GITDIR, 1),
+            (libgit2_sys::GIT_OPT_SET_SERVER_CONNECT_TIMEOUT, silence),
+            (libgit2_sys::GIT_OPT_SET_SERVER_TIMEOUT, silence),
+        ] {
+            // SAFETY: each of these options takes exactly one int. It writes a global of the library without a lock,
+            // which is sound because `Once` lets it run before any repository is opened through this module, once.
+            #[allow(unsafe_code)]
+            let result = unsafe { libgit2_sys::git_libgit2_opts(option as std::ffi::c_int, value) };
+            assert_eq!(result, 0, "libgit2 knows these options since 1.7");
+        }
     });
 }

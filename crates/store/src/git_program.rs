@@ -2,13 +2,18 @@
 //! what is sent is a delta.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::native::no_answer_within;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
-use crate::{Error, Result};
+use crate::url::web_host;
+use crate::{Error, Result, credentials};
 
 /// A remote reached through the `git` program.
 #[derive(Debug, Clone)]
@@ -41,19 +46,46 @@ impl GitProgram {
             .arg(&self.git_dir)
             // Nothing of the user's may run because of us, and nothing may start collecting garbage meanwhile.
             .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(self.token_arguments())
             .args(arguments)
+            // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_ASKPASS", "true")
-            .env("SSH_ASKPASS_REQUIRE", "never")
+            .env("SSH_ASKPASS", "false")
+            .env("SSH_ASKPASS_REQUIRE", "force")
             .env("LC_ALL", "C")
             .env_remove("GIT_DIR")
             .env_remove("GIT_WORK_TREE")
             .env_remove("GIT_INDEX_FILE")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(Stdio::piped())
+            // What git starts in turn (ssh, helpers) must not outlive it.
+            .process_group(0);
         let child = command.spawn().map_err(|error| failed(format!("cannot run git: {error}")))?;
         wait(child, self.deadline).map_err(failed)
+    }
+
+    /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
+    /// carry it elsewhere.
+    fn token_arguments(&self) -> Vec<String> {
+        let url = || {
+            let git = git2::Repository::open(&self.git_dir).ok()?;
+            let remote = git.find_remote(&self.remote).ok()?;
+            web_host(remote.url().ok()?)
+        };
+        let Some(host) = credentials::token().and_then(|_| url()) else { return Vec::new() };
+        let variable = credentials::TOKEN_VARIABLE;
+        let helper = format!("!f() {{ if test \"$1\" = get; then echo \"password=${variable}\"; fi; }}; f");
+        [
+            // An empty one first: those that the user has configured would be asked before it.
+            format!("credential.{host}.helper="),
+            format!("credential.{host}.helper={helper}"),
+            format!("credential.{host}.username={}", credentials::TOKEN_USER),
+        ]
+        .into_iter()
+        .flat_map(|setting| ["-c".to_owned(), setting])
+        .collect()
     }
 
     /// The remote's tip, without bringing anything.
@@ -157,9 +189,10 @@ fn wait(mut child: std::process::Child, deadline: Duration) -> Result<Output, St
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if start.elapsed() >= deadline => {
-                let _ = child.kill();
+                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = child.wait();
-                return Err(format!("no answer within {} s", deadline.as_secs()));
+                return Err(no_answer_within(deadline));
             }
             Ok(None) => std::thread::sleep(pause),
             Err(error) => return Err(error.to_string()),

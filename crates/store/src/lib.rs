@@ -8,6 +8,8 @@ pub mod frame;
 pub mod url;
 
 mod checkpoint;
+mod credential_helper;
+mod credentials;
 mod error;
 mod git;
 mod git_program;

@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::mpsc;
+use std::time::Duration;
 
-use git2::{Cred, CredentialType, Direction, ErrorCode, FetchOptions, Oid, PushOptions, RemoteCallbacks};
+use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 
+use crate::credentials::callbacks;
 use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
@@ -13,14 +16,54 @@ use crate::url::{local_path, redact};
 use crate::{Error, Result};
 
 /// A remote reached through the git library.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Native {
+    git_dir: PathBuf,
+    remote: String,
+    deadline: Duration,
+}
+
+impl Native {
+    pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
+        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline }
+    }
+
+    /// Runs a step in a thread of its own and stops waiting for it at the deadline. The library cannot be interrupted:
+    /// a step that was given up ends when its server does, or after [`crate::git::SERVER_SILENCE`]. Should it still
+    /// get through, it has pushed what is saved here anyway.
+    fn within_deadline<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Line) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (send, receive) = mpsc::channel();
+        let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
+        std::thread::spawn(move || {
+            // Nobody listens any more when the deadline has passed.
+            let _ = send.send(Line::open(&git_dir, &remote).and_then(|line| step(&line)));
+        });
+        receive.recv_timeout(self.deadline).unwrap_or_else(|error| {
+            let reason = match error {
+                mpsc::RecvTimeoutError::Timeout => no_answer_within(self.deadline),
+                mpsc::RecvTimeoutError::Disconnected => "the transport failed".to_owned(),
+            };
+            Err(Error::Remote { remote: self.remote.clone(), reason })
+        })
+    }
+}
+
+/// What is said of a remote that is silent for too long.
+pub(crate) fn no_answer_within(deadline: Duration) -> String {
+    format!("no answer within {} s (the setting sync.deadline)", deadline.as_secs())
+}
+
+/// The repository and the remote, in the thread that talks to it.
+struct Line {
     repository: GitRepository,
     remote: String,
 }
 
-impl Native {
-    pub fn open(git_dir: &Path, remote: &str) -> Result<Self> {
+impl Line {
+    fn open(git_dir: &Path, remote: &str) -> Result<Self> {
         Ok(Self { repository: GitRepository::open(git_dir)?, remote: remote.to_owned() })
     }
 
@@ -146,6 +189,17 @@ impl Native {
 
 impl Remote for Native {
     fn fetch(&self) -> Result<Option<CommitId>> {
+        self.within_deadline(Line::fetch)
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        let (expected, new) = (expected.map(str::to_owned), new.to_owned());
+        self.within_deadline(move |line| line.push(expected.as_deref(), &new))
+    }
+}
+
+impl Line {
+    fn fetch(&self) -> Result<Option<CommitId>> {
         let mut remote = self.find()?;
         let git = &self.repository.git;
         let tip = {
@@ -191,48 +245,4 @@ fn is_race(reason: &str) -> bool {
         "reference already exists",
     ];
     signs.iter().any(|sign| reason.contains(sign))
-}
-
-/// Credentials, in the order in which people expect them: a token in the environment, the ssh agent, key files, git's
-/// credential helpers. Each is tried once; the library asks again after a refusal.
-fn callbacks(git: &git2::Repository) -> RemoteCallbacks<'_> {
-    let mut callbacks = RemoteCallbacks::new();
-    let mut tried = 0;
-    callbacks.credentials(move |url, user, allowed| {
-        tried += 1;
-        let user_name = user.unwrap_or("git");
-        if allowed.contains(CredentialType::USERNAME) {
-            return Cred::username(user_name);
-        }
-        if allowed.contains(CredentialType::SSH_KEY) {
-            return ssh_key(user_name, tried);
-        }
-        if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) {
-            let token = std::env::var("BD_GIT_TOKEN").ok().filter(|token| !token.is_empty());
-            match (tried, token) {
-                (1, Some(token)) => {
-                    return Cred::userpass_plaintext(user.unwrap_or("x-access-token"), &token);
-                }
-                (1 | 2, _) => return Cred::credential_helper(&git.config()?, url, user),
-                _ => {}
-            }
-        }
-        Err(git2::Error::from_str("no credentials were accepted"))
-    });
-    callbacks
-}
-
-fn ssh_key(user: &str, tried: usize) -> Result<Cred, git2::Error> {
-    if tried == 1 && std::env::var_os("SSH_AUTH_SOCK").is_some() {
-        return Cred::ssh_key_from_agent(user);
-    }
-    let named = std::env::var_os("BD_SSH_KEY").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let usual = ["id_ed25519", "id_ecdsa", "id_rsa"].map(|name| home.join(".ssh").join(name));
-    let keys: Vec<PathBuf> = named.into_iter().chain(usual).filter(|key| key.is_file()).collect();
-    let offset = if std::env::var_os("SSH_AUTH_SOCK").is_some() { 2 } else { 1 };
-    match tried.checked_sub(offset).and_then(|index| keys.get(index)) {
-        Some(key) => Cred::ssh_key(user, None, key, None),
-        None => Err(git2::Error::from_str("no ssh key was accepted")),
-    }
 }

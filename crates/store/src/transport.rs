@@ -41,12 +41,12 @@ pub enum AnyRemote {
 }
 
 impl AnyRemote {
-    pub fn open(git_dir: &Path, remote: &str, transport: Transport, deadline: Duration) -> Result<Self> {
+    pub fn open(git_dir: &Path, remote: &str, transport: Transport, deadline: Duration) -> Self {
         let git = || Self::Git(GitProgram::new(git_dir, remote, deadline));
         match transport {
-            Transport::Git => Ok(git()),
-            Transport::Auto if GitProgram::is_installed() => Ok(git()),
-            Transport::Auto | Transport::Native => Ok(Self::Native(Native::open(git_dir, remote)?)),
+            Transport::Git => git(),
+            Transport::Auto if GitProgram::is_installed() => git(),
+            Transport::Auto | Transport::Native => Self::Native(Native::new(git_dir, remote, deadline)),
         }
     }
 }

@@ -18,6 +18,14 @@ pub fn local_path(url: &str) -> Option<PathBuf> {
     }
 }
 
+/// `https://host:port` of a remote that is reached over http, without user, password and path.
+pub fn web_host(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))?;
+    let authority = rest.split('/').next()?;
+    let host = authority.rsplit('@').next()?;
+    Some(format!("{scheme}://{host}"))
+}
+
 /// The text without user names and passwords in addresses.
 pub fn redact(text: &str) -> String {
     text.split(' ').map(redact_word).collect::<Vec<_>>().join(" ")
@@ -46,6 +54,14 @@ mod tests {
         assert_eq!(local_path("ssh://host/x.git"), None);
         assert_eq!(local_path("https://host/x.git"), None);
         assert_eq!(local_path("./odd:name"), Some("./odd:name".into()));
+    }
+
+    #[test]
+    fn knows_who_a_password_is_for() {
+        assert_eq!(web_host("https://me:secret@host:8443/x.git").unwrap(), "https://host:8443");
+        assert_eq!(web_host("http://host").unwrap(), "http://host");
+        assert_eq!(web_host("ssh://git@host/x.git"), None);
+        assert_eq!(web_host("/srv/x.git"), None);
     }
 
     #[test]

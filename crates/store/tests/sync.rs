@@ -46,7 +46,7 @@ impl Clone {
     }
 
     fn remote(&self) -> AnyRemote {
-        AnyRemote::open(&self.git_dir, "origin", self.transport, Duration::from_secs(60)).unwrap()
+        AnyRemote::open(&self.git_dir, "origin", self.transport, Duration::from_secs(60))
     }
 
     /// Does it if it can be done: some operations meet beads that are gone.

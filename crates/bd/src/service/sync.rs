@@ -61,25 +61,21 @@ impl SyncPlan {
     }
 
     fn exchange(&self, repository: &GitRepository, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
-        let remote = if self.local_only { Ok(None) } else { self.remote_name() };
-        let alone = |exchange| SyncResultOf { remote: None, exchange };
-        let of = match remote {
-            Ok(None) => alone(Ok(Exchange::default())),
-            Err(failure) => alone(Err(failure)),
-            Ok(Some(name)) => match AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline) {
-                Err(error) => SyncResultOf { remote: Some(name), exchange: Err(error.into()) },
-                Ok(remote) => {
-                    let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
-                    return Ok(SyncResult {
-                        saved,
-                        remote: Some(name),
-                        exchange: exchange.map_err(Failure::from),
-                    });
-                }
-            },
+        let name = if self.local_only { Ok(None) } else { self.remote_name() };
+        let exchange = match name {
+            Ok(Some(name)) => {
+                let remote = AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline);
+                let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
+                return Ok(SyncResult {
+                    saved,
+                    remote: Some(name),
+                    exchange: exchange.map_err(Failure::from),
+                });
+            }
+            Ok(None) => Ok(Exchange::default()),
+            Err(failure) => Err(failure),
         };
-        let saved = checkpoint.save(repository)?;
-        Ok(SyncResult { saved, remote: of.remote, exchange: of.exchange })
+        Ok(SyncResult { saved: checkpoint.save(repository)?, remote: None, exchange })
     }
 
     fn remote_name(&self) -> Result<Option<String>, Failure> {
@@ -89,11 +85,6 @@ impl SyncPlan {
             name => Ok(Some(name.to_owned())),
         }
     }
-}
-
-struct SyncResultOf {
-    remote: Option<String>,
-    exchange: Result<Exchange, Failure>,
 }
 
 /// Rivals that lost at the same moment must not meet again at the next.

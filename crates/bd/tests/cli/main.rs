@@ -28,6 +28,7 @@ mod note;
 mod place;
 mod protocol;
 mod ready;
+mod remotes;
 mod reopen;
 mod sandbox;
 mod schema;

@@ -1,0 +1,130 @@
+//! Synchronisation with real servers: an sshd and git's smart HTTP backend, each with the git program and without it.
+
+mod credentials;
+mod servers;
+mod silence;
+
+use beads_store::REF;
+
+use crate::sandbox::{Mode, set_mode, wait_until};
+use servers::{Door, Servers, WAYS};
+
+#[test]
+fn two_clients_of_one_server_exchange_everything() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS {
+        eprintln!("{way:?}");
+        let (name, _) = servers.repository("exchange");
+        let [ann, ben] = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        ann.create("from ann");
+        let first = ann.json(&["sync"]);
+        assert!(first["pushed"] == true && first["pulled"] == false, "{first}");
+        // Nothing was cloned and nothing initialised.
+        let second = ben.json(&["sync"]);
+        assert!(second["pushed"] == false && second["pulled"] == true, "{second}");
+        ben.create("from ben");
+        ben.json(&["sync"]);
+        ann.json(&["sync"]);
+        assert_eq!(ann.titles(), ["from ann", "from ben"]);
+        assert_eq!(ann.fingerprint(), ben.fingerprint());
+        let quiet = ann.json(&["sync"]);
+        assert!(quiet["pushed"] == false && quiet["pulled"] == false, "{quiet}");
+    }
+}
+
+#[test]
+fn the_daemon_pushes_by_itself() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS {
+        eprintln!("{way:?}");
+        let (name, remote) = servers.repository("background");
+        let ann = servers.friend(way, &name, Mode::Daemon);
+        // The first command starts the daemon, with the environment of whoever runs it.
+        ann.json(&["daemon", "stop"]);
+        ann.create("from ann");
+        wait_until("a push", || remote.refname_to_id(REF).is_ok());
+        wait_until("it is noted", || ann.json(&["status"])["sync"]["unsynced"] == 0);
+    }
+}
+
+/// The rival's push lands after the client was told where the ref is and before the server moves it: the server does
+/// that itself here, in the hook that runs in between.
+#[test]
+fn a_rival_push_in_the_middle_of_ours_never_vanishes() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS {
+        eprintln!("{way:?}");
+        let (name, remote) = servers.repository("rival");
+        let [ann, ben] = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        ann.create("first");
+        ann.json(&["sync"]);
+        let seen = remote.refname_to_id(REF).unwrap();
+        ben.create("from ben");
+        ben.json(&["sync"]);
+        let rival = remote.refname_to_id(REF).unwrap();
+        remote.reference("refs/heads/rival", rival, true, "test").unwrap();
+        remote.reference(REF, seen, true, "test").unwrap();
+        let hook = remote.path().join("hooks/pre-receive");
+        let script = format!(
+            "#!/bin/sh\nrm \"$0\"\nunset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\n\
+             exec git update-ref {REF} {rival}\n"
+        );
+        std::fs::write(&hook, script).unwrap();
+        set_mode(&hook, 0o755);
+        ann.create("from ann");
+        let sync = ann.json(&["sync"]);
+        assert!(!hook.exists(), "the race took place");
+        assert_eq!(sync["rounds"], 2, "{sync}");
+        let tip = remote.refname_to_id(REF).unwrap();
+        assert!(remote.graph_descendant_of(tip, rival).unwrap(), "the rival's commit is gone");
+        ben.json(&["sync"]);
+        assert_eq!(ben.titles(), ["first", "from ann", "from ben"]);
+        assert_eq!(ann.fingerprint(), ben.fingerprint());
+    }
+}
+
+#[test]
+fn a_remote_that_only_gives_leaves_everything_safe_here() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS {
+        eprintln!("{way:?}");
+        let (name, remote) = servers.repository("refusing");
+        let hook = remote.path().join("hooks/pre-receive");
+        std::fs::write(&hook, "#!/bin/sh\necho this repository is read only >&2\nexit 1\n").unwrap();
+        set_mode(&hook, 0o755);
+        let ann = servers.friend(way, &name, Mode::Embedded);
+        ann.create("kept");
+        let run = ann.sync_fails();
+        assert_eq!(run.value()["error"]["code"], "push_refused", "{run:?}");
+        std::fs::remove_file(&hook).unwrap();
+        ann.sync_heals();
+
+        if way.door != Door::Ssh {
+            let (name, _) = servers.repository("readonly-");
+            let ben = servers.friend(way, &name, Mode::Embedded);
+            ben.create("kept");
+            ben.sync_fails();
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_and_heals() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS {
+        eprintln!("{way:?}");
+        let (name, _) = servers.repository("away");
+        let ann = servers.friend(way, &name, Mode::Embedded);
+        ann.create("kept");
+        // Port 1 is nobody's.
+        let url = servers.url(way.door, &name);
+        let start = url.rfind("127.0.0.1:").unwrap();
+        let path = url[start..].find('/').unwrap();
+        let nowhere = format!("{}127.0.0.1:1{}", &url[..start], &url[start + path..]);
+        ann.bd.repository().remote_set_url("origin", &nowhere).unwrap();
+        let run = ann.sync_fails();
+        assert_eq!((run.exit, run.value()["error"]["code"].as_str()), (Some(22), Some("network_error")));
+        ann.bd.repository().remote_set_url("origin", &url).unwrap();
+        ann.sync_heals();
+    }
+}
