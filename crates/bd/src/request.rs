@@ -1,6 +1,7 @@
 //! What a client asks of whoever holds the store, as it travels over the socket (docs/PROTOCOL.md).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close};
@@ -35,6 +36,7 @@ pub struct Request {
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     Mutate(Mutate),
+    Atomic(Atomic),
     Query(Box<Query>),
     /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`.
     Wait {
@@ -113,7 +115,7 @@ impl Call {
     /// Whether asking it twice could do it twice.
     pub fn mutates(&self) -> bool {
         match self {
-            Self::Mutate(_) | Self::CloseAndClaim { .. } => true,
+            Self::Mutate(_) | Self::Atomic(_) | Self::CloseAndClaim { .. } => true,
             Self::Wait { call, .. } => call.mutates(),
             _ => false,
         }
@@ -125,6 +127,9 @@ impl Call {
             // Anything else has nothing to work on in a store that is not there.
             Self::Mutate(mutate) => {
                 !mutate.dry_run && mutate.ops.iter().any(|op| matches!(op, Op::Create(_)))
+            }
+            Self::Atomic(atomic) => {
+                !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
@@ -150,6 +155,19 @@ pub struct Mutate {
     /// Answer with an array even for one operation.
     #[serde(default)]
     pub many: bool,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Mutations that go through together, in one record of the journal, or not at all.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Atomic {
+    pub ops: Vec<Op>,
+    /// Names for beads that operations make, each with the index of its operation. Later operations may use them
+    /// instead of ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, usize>,
     #[serde(default)]
     pub dry_run: bool,
 }

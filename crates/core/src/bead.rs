@@ -142,6 +142,37 @@ macro_rules! define_bead {
                 Some(bead)
             }
 
+            /// Takes what is newer in `other`, so that both patches can be kept as one.
+            pub(crate) fn join(&mut self, other: &Self) {
+                $(match (&mut self.$field, &other.$field) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs, |value| {
+                        let body = Body { $field: value.stored(), ..Body::default() };
+                        to_canonical(&body)
+                    }),
+                    (mine @ None, theirs) => mine.clone_from(theirs),
+                    (Some(_), None) => {}
+                })*
+                match (&mut self.status, &other.status) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs, status_bytes),
+                    (mine @ None, theirs) => mine.clone_from(theirs),
+                    (Some(_), None) => {}
+                }
+                match (&mut self.claim, &other.claim) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs, claim_bytes),
+                    (mine @ None, theirs) => mine.clone_from(theirs),
+                    (Some(_), None) => {}
+                }
+                let new = other.notes.iter().filter(|note| !self.notes.contains(note)).cloned();
+                let new: Vec<_> = new.collect();
+                self.notes.extend(new);
+                if other.deletion > self.deletion {
+                    self.deletion.clone_from(&other.deletion);
+                }
+                if other.created_on_branch > self.created_on_branch {
+                    self.created_on_branch = other.created_on_branch.clone();
+                }
+            }
+
             /// The greatest stamp in the patch.
             pub fn latest_stamp(&self) -> crate::Stamp {
                 let registers = self.marks().map(|(_, mark)| mark.at());

@@ -13,7 +13,7 @@ use crate::{
 pub type QueueKey = (bool, Priority, Lineage);
 
 /// The state and everything derived from it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     state: State,
     outgoing: BTreeSet<(Lineage, EdgeKind, Lineage)>,
@@ -62,6 +62,12 @@ impl Catalog {
         let touched = self.state.join(other);
         self.refresh(&touched);
         touched
+    }
+
+    /// Undoes changes to the state, and brings the indexes of what they touched up to date.
+    pub(crate) fn put_back(&mut self, touched: &Touched, undo: impl FnOnce(&mut State)) {
+        undo(&mut self.state);
+        self.refresh(touched);
     }
 
     pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {

@@ -28,6 +28,21 @@ impl Delta {
         Self { beads: BTreeMap::from([(lineage, patch)]), ..Self::default() }
     }
 
+    /// Takes in a delta that was decided on top of this one.
+    pub fn join(&mut self, later: &Self) {
+        for (lineage, patch) in &later.beads {
+            self.beads.entry(lineage.clone()).or_default().join(patch);
+        }
+        for (key, edge) in &later.edges {
+            self.edges.entry(key.clone()).and_modify(|mine| mine.join(edge)).or_insert_with(|| edge.clone());
+        }
+        if later.prefix > self.prefix {
+            self.prefix.clone_from(&later.prefix);
+        }
+        self.conflicts.extend(later.conflicts.iter().cloned());
+        self.gc_floor = self.gc_floor.max(later.gc_floor);
+    }
+
     pub fn of_edge(key: EdgeKey, edge: Edge) -> Self {
         Self { edges: BTreeMap::from([(key, edge)]), ..Self::default() }
     }

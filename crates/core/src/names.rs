@@ -93,6 +93,12 @@ impl Names {
         }
     }
 
+    /// Takes back a birth that had no rival.
+    pub(crate) fn forget(&mut self, lineage: &Lineage) {
+        self.births.remove(lineage.birth_id());
+        self.holder.remove(lineage.birth_id());
+    }
+
     /// First each birth id goes to its earliest bead; then the others, oldest first, take longer ids.
     fn derive(&mut self) {
         self.holder.clear();

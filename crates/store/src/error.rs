@@ -8,6 +8,9 @@ pub enum Error {
     #[error(transparent)]
     Core(#[from] beads_core::Error),
 
+    #[error("operation {} of the batch: {source}; nothing was changed", index + 1)]
+    Batch { index: usize, source: Box<Self> },
+
     #[error("cannot {action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
 
@@ -53,6 +56,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Core(error) => error.code(),
+            Self::Batch { source, .. } => source.code(),
             Self::Io { .. } => "io_error",
             Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
             Self::JournalFailed(_) => "journal_failed",

@@ -7,6 +7,7 @@ pub mod disk;
 pub mod frame;
 pub mod url;
 
+mod batch;
 mod checkpoint;
 mod credential_helper;
 mod credentials;
@@ -27,6 +28,7 @@ mod sync;
 mod transport;
 mod wall;
 
+pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use error::{Error, Result};

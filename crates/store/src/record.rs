@@ -35,12 +35,20 @@ pub struct Receipt {
     pub fence: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unblocked: Vec<Lineage>,
+    /// What each operation of an all-or-nothing batch was told, in their order. Only the batch has an id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Self>,
 }
 
 impl Receipt {
     pub fn new(id: String, until_ms: u64, applied: &Applied) -> Self {
         let Applied { delta: _, bead, edge, note, renewed, fence, unblocked } = applied.clone();
-        Self { id, until_ms, bead, edge, note, renewed, fence, unblocked }
+        Self { id, until_ms, bead, edge, note, renewed, fence, unblocked, parts: Vec::new() }
+    }
+
+    pub fn of_batch(id: String, until_ms: u64, applied: &[Applied]) -> Self {
+        let part = |applied: &Applied| Self::new(String::new(), until_ms, applied);
+        Self { parts: applied.iter().map(part).collect(), ..Self::new(id, until_ms, &Applied::default()) }
     }
 
     /// The first answer again; the delta is in the state already.

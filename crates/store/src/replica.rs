@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use beads_core::{Actor, Applied, Catalog, Clock, Context, Line, Op, Stamp};
+use beads_core::{Actor, Applied, Catalog, Clock, Context, Delta, Line, Op, Stamp};
 
 use crate::checkpoint::Checkpoint;
 use crate::disk::Disk;
@@ -29,8 +29,8 @@ pub struct Caller {
 /// The engine of a store.
 #[derive(Debug)]
 pub struct Replica<D: Disk, W: World> {
-    catalog: Catalog,
-    clock: Clock,
+    pub(crate) catalog: Catalog,
+    pub(crate) clock: Clock,
     journal: Journal<D>,
     world: W,
     position: u64,
@@ -145,9 +145,7 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Checks and applies a mutation in memory. It must not be acknowledged before [`commit`](Self::commit).
     pub fn apply(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
         let now_ms = self.world.now_ms();
-        if let Some((id, _)) = &caller.request
-            && let Some(receipt) = self.receipts.get(id).filter(|receipt| receipt.until_ms > now_ms)
-        {
+        if let Some(receipt) = self.receipt(caller, now_ms) {
             return Ok(receipt.applied());
         }
         let applied = self.decide(op, caller, now_ms)?;
@@ -155,17 +153,33 @@ impl<D: Disk, W: World> Replica<D, W> {
             return Ok(applied);
         }
         self.catalog.take(&applied.delta)?;
+        let receipt = |id: &str, until_ms| Receipt::new(id.to_owned(), until_ms, &applied);
+        self.record(caller, now_ms, applied.delta.clone(), receipt);
+        Ok(applied)
+    }
+
+    /// What an earlier attempt of the same request was told.
+    pub(crate) fn receipt(&self, caller: &Caller, now_ms: u64) -> Option<&Receipt> {
+        let (id, _) = caller.request.as_ref()?;
+        self.receipts.get(id).filter(|receipt| receipt.until_ms > now_ms)
+    }
+
+    /// Puts what the catalog has taken in line for the journal.
+    pub(crate) fn record(
+        &mut self,
+        caller: &Caller,
+        now_ms: u64,
+        delta: Delta,
+        receipt: impl Fn(&str, u64) -> Receipt,
+    ) {
         self.position += 1;
-        let request = caller
-            .request
-            .as_ref()
-            .map(|(id, keep_ms)| Receipt::new(id.clone(), now_ms.saturating_add(*keep_ms), &applied));
+        let request =
+            caller.request.as_ref().map(|(id, keep_ms)| receipt(id, now_ms.saturating_add(*keep_ms)));
         if let Some(receipt) = request.clone() {
             self.keep(receipt);
         }
-        let (by, delta) = (caller.actor.clone(), applied.delta.clone());
+        let by = caller.actor.clone();
         self.unsynced.push(Record { position: self.position, at_ms: now_ms, by, delta, request });
-        Ok(applied)
     }
 
     /// What a mutation would do, after the very same checks, without doing it.
@@ -176,7 +190,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         decided
     }
 
-    fn decide(&mut self, op: &Op, caller: &Caller, now_ms: u64) -> Result<Applied> {
+    pub(crate) fn decide(&mut self, op: &Op, caller: &Caller, now_ms: u64) -> Result<Applied> {
         let world = &mut self.world;
         let mut context = Context {
             actor: caller.actor.clone(),

@@ -3,20 +3,24 @@ use std::path::PathBuf;
 use beads_core::op::{Create, Dep};
 use beads_core::{Actor, BeadId, BeadType, Label, Line, Op, Priority, Title};
 
-use super::input;
+use super::{create_graph, input};
 use crate::failure::Failure;
 use crate::request::{Call, Mutate};
 
 /// Make a new bead
 ///
 /// Long text may come from standard input (-) or from a file (@/absolute/path).
+///
+/// --graph makes many beads with their edges in one step, all or none, from JSON: {"beads":[{"name":"a","title":"…"},
+/// {"name":"b","title":"…","parent":"a","deps":["blocks:bd-x1"]}],"edges":[{"from":"a","to":"bd-c3","kind":"related"}]}.
+/// A bead has the fields of the create operation (docs/PROTOCOL.md); parent, deps and edges take the names of the file or ids.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -"
+    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -\n  bd create --graph plan.json --json"
 )]
 pub struct Args {
     /// What is to be done, on one line
-    #[arg(required_unless_present = "title_flag")]
+    #[arg(required_unless_present_any = ["title_flag", "graph"])]
     title: Option<Title>,
     #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
     title_flag: Option<Title>,
@@ -62,6 +66,16 @@ pub struct Args {
     /// The repository it came from
     #[arg(long, value_name = "REPO")]
     source_repo: Option<Line>,
+    /// Make many beads and their edges from a JSON file, - for standard input; all or none
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "title", "title_flag", "id", "description", "body_file", "design", "acceptance", "notes", "assignee",
+            "labels", "parent", "deps", "external_ref", "source_repo",
+        ]
+    )]
+    graph: Option<PathBuf>,
     /// Show what would be made, and make nothing
     #[arg(long)]
     dry_run: bool,
@@ -69,6 +83,10 @@ pub struct Args {
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
+        if let Some(path) = &self.graph {
+            let text = input::source(path)?;
+            return Ok(Call::Atomic(create_graph::parse(&text, self.dry_run)?));
+        }
         let title = self.title.or(self.title_flag).ok_or_else(|| Failure::usage("a title is needed"))?;
         let create = Create {
             id: self.id,

@@ -43,6 +43,11 @@ where
     }
 }
 
+/// A whole file, or standard input for `-`.
+pub fn source(path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" { read_bounded("standard input", std::io::stdin().lock()) } else { file(path) }
+}
+
 fn file(path: &Path) -> Result<String, Failure> {
     let file = std::fs::File::open(path).map_err(|error| Failure::io("read", path, &error))?;
     read_bounded(&path.display().to_string(), file)

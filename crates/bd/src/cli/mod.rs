@@ -10,6 +10,7 @@ mod config;
 mod conflicts;
 mod count;
 mod create;
+mod create_graph;
 mod daemon;
 mod delete;
 mod deleted;

@@ -25,6 +25,7 @@ pub enum Answer {
         /// Null when nothing was ready.
         claimed: Option<Box<Done>>,
     },
+    Batch(BatchAnswer),
     Details(Vec<BeadView>),
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
@@ -123,6 +124,13 @@ impl Serialize for Done {
             (None, None) => serializer.serialize_none(),
         }
     }
+}
+
+/// An all-or-nothing batch: what each operation did, and the ids behind the names.
+#[derive(Debug, Serialize)]
+pub struct BatchAnswer {
+    pub ids: BTreeMap<String, BeadId>,
+    pub results: Vec<Done>,
 }
 
 /// Contract 1's answer to `dep add` and `dep remove`.

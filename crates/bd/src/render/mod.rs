@@ -11,9 +11,9 @@ mod style;
 mod text;
 
 pub use answer::{
-    Answer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer, RepairAnswer,
-    StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, Unblocked, UnreadableAnswer,
-    VerifyAnswer,
+    Answer, BatchAnswer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer,
+    RepairAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, Unblocked,
+    UnreadableAnswer, VerifyAnswer,
 };
 pub use brief::Brief;
 pub use style::Style;

@@ -23,6 +23,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
+        Answer::Batch(batch) => batch.results.iter().for_each(|one| done(&mut out, one, output, style)),
         Answer::Details(views) => {
             for (index, view) in views.iter().enumerate() {
                 if index > 0 {

@@ -1,5 +1,6 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
+mod atomic;
 mod conflicts;
 mod mutate;
 mod query;
@@ -99,6 +100,7 @@ impl Service {
         match call {
             Call::Wait { call, .. } => self.call(request, call),
             Call::Mutate(mutate) => self.mutate(request, mutate),
+            Call::Atomic(atomic) => self.atomic(request, atomic),
             Call::Query(query) => self.query(query, request.output.format),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),

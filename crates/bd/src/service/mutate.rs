@@ -75,7 +75,12 @@ impl Service {
 }
 
 /// What to show for an operation, read from the catalog as it is right after it.
-fn done(catalog: &beads_core::Catalog, op: &Op, applied: &Applied, dry_run: bool) -> Result<Done, Failure> {
+pub(super) fn done(
+    catalog: &beads_core::Catalog,
+    op: &Op,
+    applied: &Applied,
+    dry_run: bool,
+) -> Result<Done, Failure> {
     let bead = applied.bead.as_ref().and_then(|lineage| catalog.view(lineage));
     let edge = applied.edge.as_ref().and_then(|key| {
         let (from, to) = (key.from.lineage()?, key.to.lineage()?);
@@ -129,7 +134,7 @@ fn verb(op: &Op) -> &'static str {
 }
 
 /// What an operation was asked about, in the caller's words.
-fn subject(op: &Op) -> String {
+pub(super) fn subject(op: &Op) -> String {
     match op {
         Op::Create(op) => op.title.to_string(),
         Op::Update(op) => op.id.clone(),

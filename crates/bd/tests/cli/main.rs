@@ -13,6 +13,7 @@ mod config;
 mod count;
 mod crash;
 mod create;
+mod create_graph;
 mod daemon;
 mod delete;
 mod dep;

@@ -14,6 +14,7 @@ mod dep_add;
 mod dep_remove;
 mod guard;
 mod note_add;
+mod references;
 mod reopen;
 mod restore;
 mod set_prefix;

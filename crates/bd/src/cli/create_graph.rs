@@ -1,0 +1,92 @@
+//! The file of `bd create --graph`: many beads with names of their own, and the edges between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use beads_core::op::{Create, DepAdd};
+use beads_core::{EdgeKind, Op};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::request::Atomic;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GraphFile {
+    beads: Vec<Map<String, Value>>,
+    #[serde(default)]
+    edges: Vec<Edge>,
+}
+
+/// `from` waits for `to`. Both may be names of the file or ids of the store.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edge {
+    from: String,
+    to: String,
+    #[serde(default = "blocks")]
+    kind: EdgeKind,
+}
+
+fn blocks() -> EdgeKind {
+    EdgeKind::Blocks
+}
+
+/// Beads first, parents before their children, whose ids begin with theirs; then the edges, each checked for cycles.
+pub fn parse(text: &str, dry_run: bool) -> Result<Atomic, Failure> {
+    let file: GraphFile =
+        serde_json::from_str(text).map_err(|error| Failure::invalid(format!("the graph: {error}")))?;
+    let mut beads = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, bead) in file.beads.into_iter().enumerate() {
+        let (name, create) = one(bead, index)?;
+        if !known.insert(name.clone()) {
+            return Err(Failure::invalid(format!("the graph names two beads {name:?}")));
+        }
+        beads.push((name, create));
+    }
+    let mut edges = Vec::new();
+    for (name, create) in &mut beads {
+        let deps = std::mem::take(&mut create.deps).into_iter();
+        edges.extend(deps.map(|dep| DepAdd { from: name.clone(), to: dep.id, kind: dep.kind }));
+    }
+    edges.extend(file.edges.into_iter().map(|edge| DepAdd { from: edge.from, to: edge.to, kind: edge.kind }));
+    let beads = parents_first(beads)?;
+    let names: BTreeMap<_, _> =
+        beads.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();
+    let creates = beads.into_iter().map(|(_, create)| Op::Create(Box::new(create)));
+    Ok(Atomic { ops: creates.chain(edges.into_iter().map(Op::DepAdd)).collect(), names, dry_run })
+}
+
+/// A bead with the same fields as the operation `create`, and `name`, by default its number.
+fn one(mut bead: Map<String, Value>, index: usize) -> Result<(String, Create), Failure> {
+    let bad = |reason: &str| Failure::invalid(format!("bead {} of the graph: {reason}", index + 1));
+    let name = match bead.remove("name") {
+        None => (index + 1).to_string(),
+        Some(Value::String(name)) if !name.is_empty() => name,
+        Some(_) => return Err(bad("a name is a text that is not empty")),
+    };
+    let create = serde_json::from_value(bead.into()).map_err(|error| bad(&error.to_string()))?;
+    Ok((name, create))
+}
+
+fn parents_first(beads: Vec<(String, Create)>) -> Result<Vec<(String, Create)>, Failure> {
+    let names: BTreeSet<_> = beads.iter().map(|(name, _)| name.clone()).collect();
+    let mut placed = BTreeSet::new();
+    let (mut ordered, mut waiting) = (Vec::new(), beads);
+    while !waiting.is_empty() {
+        let before = ordered.len();
+        let ready = |create: &Create| {
+            create.parent.as_ref().is_none_or(|parent| !names.contains(parent) || placed.contains(parent))
+        };
+        let (now, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, create)| ready(create));
+        placed.extend(now.iter().map(|(name, _)| name.clone()));
+        ordered.extend(now);
+        waiting = later;
+        if ordered.len() == before {
+            let names: Vec<_> = waiting.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(Failure::invalid(format!("the parents of {} form a circle", names.join(", "))));
+        }
+    }
+    Ok(ordered)
+}

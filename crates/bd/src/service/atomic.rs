@@ -1,0 +1,48 @@
+use std::collections::BTreeMap;
+
+use beads_core::{Applied, BeadId, Catalog};
+use beads_store::Batch;
+use serde_json::json;
+
+use super::Service;
+use super::mutate::{done, subject};
+use crate::failure::Failure;
+use crate::render::{Answer, BatchAnswer};
+use crate::request::{Atomic, Request};
+
+impl Service {
+    /// All operations as one, or none of them.
+    pub(super) fn atomic(&mut self, request: &Request, atomic: &Atomic) -> Result<Answer, Failure> {
+        if atomic.ops.is_empty() {
+            return Err(Failure::usage("nothing to do"));
+        }
+        let caller = self.caller(request, 0);
+        let batch = Batch { ops: &atomic.ops, names: &atomic.names };
+        let answer = if atomic.dry_run {
+            self.replica.rehearse_all(batch, &caller, |catalog, applied| show(catalog, atomic, applied))
+        } else {
+            let applied = self.replica.apply_all(batch, &caller);
+            applied.map(|applied| show(self.replica.catalog(), atomic, &applied))
+        };
+        answer.map_err(|error| which(atomic, error))?.map(Answer::Batch)
+    }
+}
+
+/// Read from the catalog as it is after all operations, so that every bead has its edges.
+fn show(catalog: &Catalog, atomic: &Atomic, applied: &[Applied]) -> Result<BatchAnswer, Failure> {
+    let results =
+        atomic.ops.iter().zip(applied).map(|(op, applied)| done(catalog, op, applied, atomic.dry_run));
+    let id = |index: &usize| Some(catalog.id_of(applied.get(*index)?.bead.as_ref()?).clone());
+    let ids: BTreeMap<String, BeadId> =
+        atomic.names.iter().filter_map(|(name, index)| Some((name.clone(), id(index)?))).collect();
+    Ok(BatchAnswer { ids, results: results.collect::<Result<_, Failure>>()? })
+}
+
+/// The failure of one operation, and which one it was.
+fn which(atomic: &Atomic, error: beads_store::Error) -> Failure {
+    let beads_store::Error::Batch { index, source } = error else { return error.into() };
+    let subject = atomic.ops.get(index).map(subject).unwrap_or_default();
+    let cause = Failure::from(*source);
+    let message = format!("operation {} ({subject}): {}; nothing was changed", index + 1, cause.message);
+    Failure::new(&cause.code, message).with(json!({"index": index, "details": cause.details}))
+}

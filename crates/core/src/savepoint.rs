@@ -1,0 +1,110 @@
+//! Taking back what was only tried: several operations that must all go through, or none. A savepoint costs in proportion
+//! to the delta it guards, never to the size of the store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{
+    Bead, Catalog, Conflict, ConflictId, Delta, Edge, EdgeKey, Lineage, PrefixRegister, State, Touched,
+};
+
+/// What stood where a delta is about to write.
+#[derive(Debug)]
+pub struct Savepoint(Kept);
+
+#[derive(Debug)]
+enum Kept {
+    Parts {
+        beads: Vec<(Lineage, Option<Arc<Bead>>)>,
+        edges: BTreeMap<EdgeKey, Option<Edge>>,
+        conflicts: Vec<(ConflictId, Option<Conflict>)>,
+        prefix: PrefixRegister,
+    },
+    /// Garbage collection and a birth under an id that is taken reach beyond what the delta names.
+    Whole(Box<Catalog>),
+}
+
+impl Catalog {
+    /// Call it before [`take`](Self::take), and [`roll_back`](Self::roll_back) in the reverse order.
+    pub fn savepoint(&self, delta: &Delta) -> Savepoint {
+        let state = self.state();
+        let collides =
+            |lineage: &Lineage| state.bead(lineage).is_none() && state.names().is_known(lineage.birth_id());
+        if delta.gc_floor.is_some() || delta.beads.keys().any(collides) {
+            return Savepoint(Kept::Whole(Box::new(self.clone())));
+        }
+        let edge = |key: &EdgeKey| (key.clone(), state.edge(key).cloned());
+        Savepoint(Kept::Parts {
+            beads: delta
+                .beads
+                .keys()
+                .map(|lineage| (lineage.clone(), state.bead(lineage).cloned()))
+                .collect(),
+            // A birth may take the id at the end of a bare edge, and then the edge goes.
+            edges: delta.edges.keys().chain(&state.bare_edges).map(edge).collect(),
+            conflicts: delta
+                .conflicts
+                .iter()
+                .map(|conflict| (conflict.id(), state.conflicts().get(&conflict.id()).cloned()))
+                .collect(),
+            prefix: state.prefix().clone(),
+        })
+    }
+
+    /// Makes everything as it was when the savepoint was set.
+    pub fn roll_back(&mut self, savepoint: Savepoint) {
+        match savepoint.0 {
+            Kept::Whole(catalog) => *self = *catalog,
+            Kept::Parts { beads, edges, conflicts, prefix } => {
+                let touched = Touched {
+                    beads: beads.iter().map(|(lineage, _)| lineage.clone()).collect(),
+                    edges: edges.keys().cloned().collect(),
+                };
+                self.put_back(&touched, |state| {
+                    state.put_back_beads(beads);
+                    state.put_back_edges(edges);
+                    for (id, before) in conflicts {
+                        match before {
+                            Some(conflict) => state.conflicts.insert(id, conflict),
+                            None => state.conflicts.remove(&id),
+                        };
+                    }
+                    state.prefix = prefix;
+                });
+            }
+        }
+    }
+}
+
+impl State {
+    fn put_back_beads(&mut self, beads: Vec<(Lineage, Option<Arc<Bead>>)>) {
+        for (lineage, before) in beads {
+            match before {
+                Some(bead) => {
+                    self.beads.insert(lineage, bead);
+                }
+                None => {
+                    self.beads.remove(&lineage);
+                    self.names.forget(&lineage);
+                }
+            }
+        }
+    }
+
+    fn put_back_edges(&mut self, edges: BTreeMap<EdgeKey, Option<Edge>>) {
+        for (key, before) in edges {
+            match before {
+                Some(edge) => {
+                    if key.is_bare() {
+                        self.bare_edges.insert(key.clone());
+                    }
+                    self.edges.insert(key, edge);
+                }
+                None => {
+                    self.bare_edges.remove(&key);
+                    self.edges.remove(&key);
+                }
+            }
+        }
+    }
+}
