@@ -1,6 +1,6 @@
 //! Writing the state to the sync ref.
 
-use beads_core::State;
+use beads_core::{State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
@@ -38,6 +38,18 @@ impl Checkpoint {
         Saved { commit, merged: self.merged.then_some(self.state), keep_segment: self.keep_segment }
     }
 
+    /// Joins what somebody else wrote, and keeps the values that lost against concurrent writes. Returns how many.
+    pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
+        // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
+        let agreed =
+            base.and_then(|base| repository.snapshot(base).ok()?.decode().ok()).map(|decoded| decoded.state);
+        let conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
+        self.state.join(theirs);
+        conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
+        self.merged = true;
+        conflicts.len()
+    }
+
     /// The commit that holds the state. None is made when the ref, or a remote's ref that a clone brought along, holds
     /// exactly this state already.
     pub(crate) fn save_local(&mut self, repository: &impl Repository) -> Result<CommitId> {
@@ -46,8 +58,9 @@ impl Checkpoint {
             if tip != self.base
                 && let Some(tip) = &tip
             {
-                self.state.join(&repository.snapshot(tip)?.decode()?.state);
-                self.merged = true;
+                let theirs = repository.snapshot(tip)?.decode()?.state;
+                let base = self.base.take();
+                self.join(repository, &theirs, base.as_deref());
             }
             let snapshot = self.state.encode();
             if let Some(tip) = &tip

@@ -1,7 +1,7 @@
 //! Synchronisation: fetch → decode → join → encode → commit → compare-and-swap the local ref → push, and again if
 //! somebody else was faster.
 
-use beads_core::concurrent_writes;
+use beads_core::State;
 
 use crate::checkpoint::{Checkpoint, Saved};
 use crate::remote::{Pushed, Remote};
@@ -33,8 +33,9 @@ impl Checkpoint {
         mut pause: impl FnMut(u32),
     ) -> Result<(Saved, Result<Exchange>)> {
         let mut done = Exchange::default();
-        if repository.tip()?.is_none() {
-            // The first sync of a fresh repository: what the remote has becomes ours, without a commit of our own.
+        // The first sync of an empty replica: what the remote has becomes ours, without a commit of our own. Not so when
+        // there is anything of ours: it must be on a commit first, so that what both sides wrote can be told.
+        if repository.tip()?.is_none() && repository.tracked()?.is_empty() && self.state == State::default() {
             self.adopt(repository, remote, &mut done);
         }
         let mut commit = self.save_local(repository)?;
@@ -101,16 +102,8 @@ impl Checkpoint {
             |error: Error| Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() };
         let their_state =
             repository.snapshot(theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)).map_err(invalid)?;
-        let base = match repository.merge_base(commit, theirs)? {
-            // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
-            Some(base) => repository.snapshot(&base).and_then(|snapshot| Ok(snapshot.decode()?.state)).ok(),
-            None => None,
-        };
-        let conflicts = concurrent_writes(&self.state, &their_state, base.as_ref());
-        done.conflicts += conflicts.len();
-        self.state.join(&their_state);
-        conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
-        self.merged = true;
+        let base = repository.merge_base(commit, theirs)?;
+        done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
         let snapshot = self.state.encode();
         let target = if repository.holds(theirs, &snapshot)? {
