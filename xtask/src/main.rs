@@ -5,6 +5,7 @@ mod arguments;
 mod generate;
 mod growth;
 mod ratios;
+mod schema;
 mod sim;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ const CHORES: &[Chore] = &[
         "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
         ratios::run,
     ),
+    ("schema", "write the JSON Schemas of all outputs: [--dir docs/schema]", schema::run),
     ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
 ];
 

@@ -61,7 +61,7 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
         request.request_id = random_id();
     }
     let give_up = Instant::now() + request.call.wait();
-    let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request, give_up) };
+    let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request, access, give_up) };
     let answered = match answered {
         Ok(Some(reply)) => Ok(reply),
         Ok(None) => here(place, &request, access, give_up),
@@ -102,9 +102,15 @@ pub fn ask_running(place: &Place, request: &Request) -> Option<Reply> {
 }
 
 /// `None` when daemons do not work here and the command should do the work itself.
-fn through_daemon(place: &Place, request: &Request, give_up: Instant) -> Result<Option<Reply>, Failure> {
+fn through_daemon(
+    place: &Place,
+    request: &Request,
+    access: &Access,
+    give_up: Instant,
+) -> Result<Option<Reply>, Failure> {
     let socket = SocketPath::of(place);
-    let mut deadline = Instant::now() + DAEMON_PATIENCE;
+    let patience = DAEMON_PATIENCE.min(access.lock_timeout);
+    let mut deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(1);
     loop {
         let asked = Instant::now();
@@ -126,7 +132,7 @@ fn through_daemon(place: &Place, request: &Request, give_up: Instant) -> Result<
         }
         if asked.elapsed() > SERVED {
             // It was there and let us wait; patience is for one that is not there.
-            (deadline, pause) = (Instant::now() + DAEMON_PATIENCE, Duration::from_millis(1));
+            (deadline, pause) = (Instant::now() + patience, Duration::from_millis(1));
         }
         if Instant::now() >= deadline {
             return Ok(None);

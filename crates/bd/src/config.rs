@@ -9,6 +9,7 @@ use std::time::Duration;
 use beads_core::limits::MIN_TOMBSTONE_TTL_MS;
 use beads_store::Transport;
 
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
@@ -31,6 +32,12 @@ pub const KEYS: &[Key] = &[
         default: "30m",
         about: "how long the daemon stays without being asked anything",
         check: is_duration,
+    },
+    Key {
+        name: "json.dialect",
+        default: "",
+        about: "what --json prints: spec or compat; by the caller when empty",
+        check: is_dialect,
     },
     Key {
         name: "sync.deadline",
@@ -81,6 +88,10 @@ fn is_ttl(value: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::invalid("deletions are remembered for at least 7d"))
+}
+
+fn is_dialect(value: &str) -> Result<(), Failure> {
+    if value.is_empty() { Ok(()) } else { value.parse::<Dialect>().map(|_| ()) }
 }
 
 fn is_transport(value: &str) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Every way a command can fail, as its caller sees it: a code for programs, a sentence for people, an exit code for
 //! shells, and what to do next.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -91,9 +92,24 @@ impl Failure {
     }
 
     /// What `--json` prints on stdout.
-    pub fn json(&self) -> Value {
-        json!({"error": {"code": self.code, "message": self.message, "details": self.details, "hint": self.hint()}})
+    pub fn json(&self) -> ErrorAnswer<'_> {
+        let Self { code, message, details } = self;
+        ErrorAnswer { error: ErrorBody { code, message, details, hint: self.hint() } }
     }
+}
+
+/// A failure, as `--json` prints it in both dialects.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ErrorAnswer<'a> {
+    error: ErrorBody<'a>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ErrorBody<'a> {
+    code: &'a str,
+    message: &'a str,
+    details: &'a Value,
+    hint: Option<&'a str>,
 }
 
 fn row(code: &str) -> Option<&'static Row> {

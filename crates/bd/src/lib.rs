@@ -7,6 +7,7 @@ pub mod cli;
 pub mod client;
 pub mod config;
 pub mod daemon;
+pub mod dialect;
 pub mod escape;
 pub mod failure;
 pub mod place;

@@ -10,6 +10,7 @@ use beads_core::{Actor, EdgeKind, Line, Op};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 
 /// Nobody waits longer than a day; also keeps clocks from overflowing.
@@ -27,6 +28,9 @@ pub struct Request {
     /// Makes a mutation safe to repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// Leave the export file alone on account of this request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_export: bool,
     pub call: Call,
     #[serde(default)]
     pub output: Output,
@@ -52,6 +56,8 @@ pub enum Call {
         prefix: Option<String>,
     },
     Sync,
+    /// What a sync does here, without the remote.
+    Save,
     Verify,
     ConflictList {
         all: bool,
@@ -196,6 +202,12 @@ pub enum Query {
 #[serde(default, deny_unknown_fields)]
 pub struct Output {
     pub format: Format,
+    /// The dialect of a value or of JSON that was asked for; the store's setting and the caller decide when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// The caller passed what only programs written for the Go `bd` pass.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compat_caller: bool,
     pub color: bool,
     /// Columns of the terminal; absent when the output is piped.
     #[serde(skip_serializing_if = "Option::is_none")]

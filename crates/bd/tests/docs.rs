@@ -132,3 +132,17 @@ fn protocol_bounds_are_the_real_ones() {
         assert!(protocol.contains(&row), "{row:?} is missing");
     }
 }
+
+/// `cargo xtask schema` writes them anew.
+#[test]
+fn the_schemas_are_those_of_the_types() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let files = beads::render::schema::files();
+    for (name, text) in &files {
+        let stored = std::fs::read_to_string(directory.join(name)).unwrap_or_default();
+        assert!(stored == *text, "docs/schema/{name} is out of date: run cargo xtask schema");
+    }
+    let stored = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name());
+    let left_over: Vec<_> = stored.filter(|name| !files.contains_key(name.to_str().unwrap())).collect();
+    assert!(left_over.is_empty(), "nobody prints {left_over:?}: run cargo xtask schema");
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES};
@@ -9,7 +10,7 @@ use crate::{Error, Result};
 
 /// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Ids minted here are
 /// narrower (contract 1's regular expression); ids of foreign tools only have to fit this.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct BeadId(Arc<str>);
 

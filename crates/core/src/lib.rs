@@ -72,4 +72,4 @@ pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
 pub use timestamp::Timestamp;
-pub use view::{BeadView, DeletionView, LinkView, Nullable};
+pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};

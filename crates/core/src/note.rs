@@ -1,5 +1,6 @@
 //! Notes: an append-only log (§4.2.2), merged by union.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -10,7 +11,7 @@ use crate::{Lineage, Mark, Stamp, Text};
 pub type NoteId = std::sync::Arc<str>;
 
 /// One entry of a bead's log. Fields are declared in the order of their encoding.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     pub at: Stamp,
@@ -23,7 +24,7 @@ pub struct Note {
 }
 
 /// The named places a note can be the newest entry of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Slot {
     Notes,

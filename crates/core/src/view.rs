@@ -3,18 +3,40 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::timestamp::rfc3339::Rfc3339;
 use crate::timestamp::{rfc3339, rfc3339_option};
 use crate::{
     Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Estimate, Labels, Line, Lineage, Metadata,
     Note, Priority, Stamp, Status, Text, Timestamp, Title, content_hash,
 };
 
-/// One bead. `type`/`issue_type` and `closed_reason`/`close_reason` say the same twice, because two contracts spell
-/// them differently.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One bead. Its log and its neighbours stand apart from its facts, because clients of the Go `bd` want them in
+/// another form; the facts look the same to everybody.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Bead")]
 pub struct BeadView {
+    #[serde(flatten)]
+    pub facts: BeadFacts,
+    pub notes: Vec<Arc<Note>>,
+    pub dependencies: Vec<LinkView>,
+    pub dependents: Vec<LinkView>,
+}
+
+impl std::ops::Deref for BeadView {
+    type Target = BeadFacts;
+
+    fn deref(&self) -> &BeadFacts {
+        &self.facts
+    }
+}
+
+/// What is known of one bead. `type`/`issue_type` and `closed_reason`/`close_reason` say the same twice, because two
+/// contracts spell them differently.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BeadFacts {
     pub id: BeadId,
     pub title: Title,
     pub description: Text,
@@ -27,15 +49,19 @@ pub struct BeadView {
     pub assignee: Option<Actor>,
     pub assignee_at: Option<Stamp>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
+    #[schemars(with = "Option<Rfc3339>")]
     pub assignee_expires: Option<Timestamp>,
     #[serde(serialize_with = "rfc3339::serialize")]
+    #[schemars(with = "Rfc3339")]
     pub created_at: Timestamp,
     pub created_by: Actor,
     pub created_on_branch: Nullable<Line>,
     #[serde(serialize_with = "rfc3339::serialize")]
+    #[schemars(with = "Rfc3339")]
     pub updated_at: Timestamp,
     pub updated_by: Actor,
     #[serde(serialize_with = "rfc3339_option::serialize")]
+    #[schemars(with = "Option<Rfc3339>")]
     pub closed_at: Option<Timestamp>,
     pub closed_by: Option<Actor>,
     pub closed_reason: Nullable<Text>,
@@ -47,14 +73,13 @@ pub struct BeadView {
     pub acceptance_criteria: Nullable<Text>,
     pub estimated_minutes: Option<Estimate>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
+    #[schemars(with = "Option<Rfc3339>")]
     pub due_at: Option<Timestamp>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
+    #[schemars(with = "Option<Rfc3339>")]
     pub defer_until: Option<Timestamp>,
     pub metadata: Metadata,
-    pub notes: Vec<Arc<Note>>,
     pub parent: Option<BeadId>,
-    pub dependencies: Vec<LinkView>,
-    pub dependents: Vec<LinkView>,
     pub content_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Vec<BeadId>>,
@@ -65,7 +90,8 @@ pub struct BeadView {
 }
 
 /// A bead at the other end of an edge.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Link")]
 pub struct LinkView {
     pub id: BeadId,
     pub title: Title,
@@ -74,15 +100,23 @@ pub struct LinkView {
     pub issue_type: BeadType,
     pub dependency_type: &'static str,
     pub kind: EdgeKind,
+    /// When and by whom the edge was made.
     #[serde(serialize_with = "rfc3339::serialize")]
+    #[schemars(with = "Rfc3339")]
     pub created_at: Timestamp,
     pub created_by: Actor,
+    /// When the bead at the other end was changed last.
+    #[serde(serialize_with = "rfc3339::serialize")]
+    #[schemars(with = "Rfc3339")]
+    pub updated_at: Timestamp,
 }
 
 /// Who deleted a bead, when and why (§4.4).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Deletion")]
 pub struct DeletionView {
     #[serde(serialize_with = "rfc3339::serialize")]
+    #[schemars(with = "Rfc3339")]
     pub deleted_at: Timestamp,
     pub deleted_by: Actor,
     pub reason: Nullable<Text>,
@@ -110,18 +144,34 @@ macro_rules! nullable {
 
 nullable!(Text, Line);
 
+impl<T> JsonSchema for Nullable<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Nullable".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Option::<String>::json_schema(generator)
+    }
+}
+
 impl Catalog {
     /// The whole public view of a bead, live or deleted.
     pub fn view(&self, lineage: &Lineage) -> Option<BeadView> {
         let bead = self.bead(lineage)?;
         let row = self.row(lineage)?;
         Some(BeadView {
+            facts: BeadFacts {
+                parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
+                content_hash: content_hash(&row.id, lineage, bead),
+                ..row.facts
+            },
             notes: bead.notes_in_order().into_iter().cloned().collect(),
-            parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
             dependencies: self.dependencies(lineage),
             dependents: self.dependents(lineage),
-            content_hash: content_hash(&row.id, lineage, bead),
-            ..row
         })
     }
 
@@ -132,7 +182,7 @@ impl Catalog {
         let status = &bead.status.value;
         let closing = (status.status == Status::Closed).then_some(&bead.status.mark);
         let updated = bead.updated();
-        Some(BeadView {
+        let facts = BeadFacts {
             id: id.clone(),
             title: bead.title.value.clone(),
             description: bead.description.value.clone(),
@@ -162,15 +212,13 @@ impl Catalog {
             due_at: bead.due_at.value,
             defer_until: bead.defer_until.value,
             metadata: bead.metadata.value.clone(),
-            notes: Vec::new(),
             parent: None,
-            dependencies: Vec::new(),
-            dependents: Vec::new(),
             content_hash: String::new(),
             blocked_by: None,
             open_children: None,
             deleted: deletion_view(bead),
-        })
+        };
+        Some(BeadView { facts, notes: Vec::new(), dependencies: Vec::new(), dependents: Vec::new() })
     }
 
     /// Live beads at the far ends of a bead's edges: blockers first, then by kind, oldest first.
@@ -204,6 +252,7 @@ impl Catalog {
             kind: key.kind,
             created_at: edge.created.at().into(),
             created_by: edge.created.by().clone(),
+            updated_at: bead.updated().at().into(),
         })
     }
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use beads_core::{Actor, Line};
 use clap::Args;
 
+use super::json_flag::JsonFlag;
 use crate::client::Access;
 use crate::config::parse_duration;
 use crate::daemon::VERSION;
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::{Place, Wanted};
 use crate::request::{Call, Format, Output, Request};
@@ -27,9 +29,19 @@ pub struct Globals {
     /// Who is acting [default: $BD_ACTOR, else user@host]
     #[arg(long, value_name = "NAME", global = true)]
     actor: Option<Actor>,
-    /// Answer in JSON
-    #[arg(long, global = true)]
-    json: bool,
+    /// Answer in JSON: as the specification has it (spec), or as programs written for the Go bd read it (compat)
+    ///
+    /// Without a value: $BD_JSON, else the setting json.dialect, else compat for callers that pass --db,
+    /// --no-auto-flush, --no-auto-import, --allow-stale, --sandbox or any BEADS_* variable, and spec for all others.
+    #[arg(
+        long,
+        global = true,
+        value_name = "spec|compat",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    json: Option<JsonFlag>,
     /// Say nothing but errors and what was asked for
     #[arg(long, short = 'q', global = true)]
     quiet: bool,
@@ -39,7 +51,19 @@ pub struct Globals {
     /// Do the work in this process instead of starting a daemon [env: BD_NO_DAEMON=1]
     #[arg(long, global = true)]
     no_daemon: bool,
-    /// How long to wait for the store without a daemon, such as 5s
+    /// No daemon, nothing sent to the remote or fetched from it, no export file written
+    #[arg(long, global = true)]
+    sandbox: bool,
+    /// Do not write the export file (export.path) after a change [env: BEADS_NO_AUTO_FLUSH=1]
+    #[arg(long, global = true)]
+    no_auto_flush: bool,
+    /// Read nothing but the store, which is what every command does; only bd import imports
+    #[arg(long, global = true)]
+    no_auto_import: bool,
+    /// Answer from what is here without asking the remote first, which is what every query does
+    #[arg(long, global = true)]
+    allow_stale: bool,
+    /// How long to wait for the daemon or, without one, for the store, such as 5s
     #[arg(long, value_name = "TIME", global = true, default_value = "30s", value_parser = duration)]
     lock_timeout: Duration,
     /// Repeat a mutation safely: within 10 minutes the same id is applied only once
@@ -56,16 +80,48 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// A switch in the environment; 0 and false are off.
+fn is_set(name: &str) -> bool {
+    variable(name).is_some_and(|value| value != "0" && value != "false")
+}
+
 impl Globals {
     pub fn is_verbose(&self) -> bool {
         self.verbose
     }
 
     pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::Text }
+        match self.json {
+            None | Some(JsonFlag::Off) => Format::Text,
+            Some(JsonFlag::On | JsonFlag::In(_)) => Format::Json,
+        }
     }
 
-    pub fn output(&self) -> Output {
+    /// No exchange with anybody else.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandbox
+    }
+
+    /// The dialect that was asked for, by the flag or by `BD_JSON`.
+    fn dialect(&self) -> Result<Option<Dialect>, Failure> {
+        if let Some(JsonFlag::In(dialect)) = self.json {
+            return Ok(Some(dialect));
+        }
+        let Some(value) = variable("BD_JSON") else { return Ok(None) };
+        let bad = || Failure::invalid(format!("BD_JSON is {value:?}, not spec or compat"));
+        value.to_str().and_then(|text| text.parse().ok()).map(Some).ok_or_else(bad)
+    }
+
+    /// Whether the caller passes what only programs written for the Go `bd` pass.
+    fn is_compat_caller(&self) -> bool {
+        let flagged = self.no_auto_flush || self.no_auto_import || self.allow_stale || self.sandbox;
+        let theirs = |(name, value): (OsString, OsString)| {
+            !value.is_empty() && name.as_encoded_bytes().starts_with(b"BEADS_")
+        };
+        flagged || self.db.is_some() || std::env::vars_os().any(theirs)
+    }
+
+    pub fn output(&self) -> Result<Output, Failure> {
         let stdout = std::io::stdout();
         let terminal = stdout.is_terminal();
         let no_color = variable("NO_COLOR").is_some();
@@ -75,13 +131,15 @@ impl Globals {
                 .map(|size| usize::from(size.ws_col))
                 .filter(|w| *w > 0)
         };
-        Output {
+        Ok(Output {
             format: self.format(),
+            dialect: self.dialect()?,
+            compat_caller: self.is_compat_caller(),
             color: terminal && !no_color,
             width: terminal.then(|| width().unwrap_or(80)),
             quiet: self.quiet,
             verbose: self.verbose,
-        }
+        })
     }
 
     pub fn place(&self) -> Result<Place, Failure> {
@@ -99,9 +157,8 @@ impl Globals {
     }
 
     pub fn access(&self) -> Access {
-        let off = |name: &str| variable(name).is_some_and(|value| value != "0");
         Access {
-            no_daemon: self.no_daemon || off("BD_NO_DAEMON") || off("BEADS_NO_DAEMON"),
+            no_daemon: self.no_daemon || self.sandbox || is_set("BD_NO_DAEMON") || is_set("BEADS_NO_DAEMON"),
             lock_timeout: self.lock_timeout,
         }
     }
@@ -113,8 +170,9 @@ impl Globals {
             // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
+            no_export: self.no_auto_flush || self.sandbox || is_set("BEADS_NO_AUTO_FLUSH"),
             call,
-            output: self.output(),
+            output: self.output()?,
         })
     }
 

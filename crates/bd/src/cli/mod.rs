@@ -20,12 +20,17 @@ mod epic;
 mod filter;
 mod globals;
 mod guard;
+mod info;
 mod init;
 mod input;
+mod json_flag;
 mod label;
 mod list;
 mod note;
+mod onboard;
 mod place;
+mod prime;
+mod quickstart;
 mod ready;
 mod reopen;
 mod repair;
@@ -104,6 +109,7 @@ enum Verb {
     #[command(visible_alias = "stats")]
     Status(status::Args),
     Where(place::Args),
+    Info(info::Args),
     Config(config::Args),
     Sync(sync::Args),
     Conflicts(conflicts::Args),
@@ -111,6 +117,9 @@ enum Verb {
     Validate(validate::Args),
     Repair(repair::Args),
     Daemon(daemon::Args),
+    Prime(prime::Args),
+    Quickstart(quickstart::Args),
+    Onboard(onboard::Args),
     Version(version::Args),
     Completions(completions::Args),
     Demo(demo::Args),
@@ -144,12 +153,16 @@ impl Verb {
             Self::Stale(args) => args.call()?,
             Self::Status(args) => args.call(),
             Self::Config(args) => args.call()?,
-            Self::Sync(args) => args.call(),
+            Self::Sync(args) => args.call(globals),
             Self::Conflicts(args) => args.call(),
             Self::Verify(args) => args.call(),
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::Where(args) => return args.run(globals).map(Action::Done),
+            Self::Info(args) => return args.run(globals).map(Action::Done),
+            Self::Prime(args) => return args.run(globals).map(Action::Done),
+            Self::Quickstart(args) => return Ok(Action::Done(args.run(globals))),
+            Self::Onboard(args) => return Ok(Action::Done(args.run(globals))),
             Self::Daemon(args) => return args.run(globals).map(Action::Done),
             Self::Version(args) => return Ok(Action::Done(args.run(globals))),
             Self::Completions(args) => return Ok(Action::Done(args.run())),
@@ -239,6 +252,14 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
 /// Text on standard output and success.
 fn answered(stdout: String) -> Reply {
     Reply { position: 0, exit: exit::OK, stdout, stderr: String::new(), result: None, error: None }
+}
+
+/// The same for a text that is the whole answer; `--json` wraps it.
+fn text_reply(text: &str, globals: &Globals) -> Reply {
+    answered(match globals.format() {
+        Format::Json => render::json(&render::TextAnswer { text: text.to_owned() }),
+        _ => text.to_owned(),
+    })
 }
 
 /// One write for each stream. A reader that has gone away is not an error: `bd list | head` is fine.

@@ -1,10 +1,8 @@
-use serde_json::json;
-
 use super::answered;
 use super::globals::Globals;
 use crate::failure::Failure;
 use crate::place::Kind;
-use crate::render;
+use crate::render::{self, PlaceAnswer};
 use crate::request::{Format, Reply};
 
 /// Tell where the store is
@@ -17,14 +15,15 @@ impl Args {
         let place = globals.place()?;
         let socket = crate::daemon::SocketPath::of(&place);
         Ok(answered(match globals.format() {
-            Format::Json => render::json(&json!({
-                "path": place.store_dir(),
-                "git_dir": place.git_dir,
-                "private": place.kind == Kind::Private,
-                "exists": place.exists(),
-                "ref": beads_store::REF,
-                "socket": socket.path(),
-            })),
+            Format::Json => render::json(&PlaceAnswer {
+                path: place.store_dir(),
+                database_path: place.store_dir(),
+                private: place.kind == Kind::Private,
+                exists: place.exists(),
+                reference: beads_store::REF,
+                socket: socket.path().to_owned(),
+                git_dir: place.git_dir,
+            }),
             _ => format!("{}\n", place.store_dir().display()),
         }))
     }

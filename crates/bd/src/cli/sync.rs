@@ -1,15 +1,16 @@
+use super::globals::Globals;
 use crate::request::Call;
 
 /// Bring this replica and its remote into step
 ///
 /// Fetched, merged, pushed and seen, or the real error. Without a remote everything is saved to the local ref. A daemon
-/// does this by itself; run it when you want to be sure.
+/// does this by itself; run it when you want to be sure. With --sandbox the remote is left alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd sync")]
 pub struct Args {}
 
 impl Args {
-    pub fn call(self) -> Call {
-        Call::Sync
+    pub fn call(self, globals: &Globals) -> Call {
+        if globals.is_sandboxed() { Call::Save } else { Call::Sync }
     }
 }

@@ -1,9 +1,7 @@
-use serde_json::json;
-
 use super::answered;
 use super::globals::Globals;
 use crate::daemon::VERSION;
-use crate::render;
+use crate::render::{self, VersionAnswer};
 use crate::request::{Format, Reply};
 
 /// Tell which version this is
@@ -14,11 +12,11 @@ pub struct Args {}
 impl Args {
     pub fn run(self, globals: &Globals) -> Reply {
         answered(match globals.format() {
-            Format::Json => render::json(&json!({
-                "version": VERSION,
-                "implementation": "beads-rs",
-                "format_version": beads_core::snapshot::FORMAT_VERSION,
-            })),
+            Format::Json => render::json(&VersionAnswer {
+                version: VERSION,
+                implementation: "beads-rs",
+                format_version: beads_core::snapshot::FORMAT_VERSION,
+            }),
             _ => format!("bd {VERSION}\n"),
         })
     }

@@ -11,6 +11,7 @@ pub use run::{RunOptions, run};
 pub use socket::SocketPath;
 pub use start::start;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Requests and replies may be this long; past it the connection is refused.
@@ -30,7 +31,7 @@ pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What `bd daemon status --json` prints.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DaemonStatus {
     pub running: bool,
     pub pid: Option<u32>,

@@ -8,6 +8,7 @@ use beads_core::{
     Actor, BeadId, BeadType, BeadView, EdgeKind, Labels, Note, NoteId, Prefix, Priority, Slot, Stamp, Status,
     Text, Timestamp, Title,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::brief::Brief;
@@ -20,13 +21,9 @@ pub enum Answer {
     One(Box<Done>),
     Many(Vec<Done>),
     /// `close --claim-next`.
-    ClosedAndClaimed {
-        closed: Vec<Done>,
-        /// Null when nothing was ready.
-        claimed: Option<Box<Done>>,
-    },
+    ClosedAndClaimed(ClosedAndClaimed),
     Batch(BatchAnswer),
-    Details(Vec<BeadView>),
+    Details(Vec<Detail>),
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
     Notes(Vec<NoteAnswer>),
@@ -35,28 +32,18 @@ pub enum Answer {
     Tree(Vec<TreeNode>),
     Cycles(Vec<CycleAnswer>),
     Epics(Vec<EpicAnswer>),
-    Count(#[serde(serialize_with = "count")] usize),
-    /// Groups may overlap, so the total is not their sum.
-    CountBy {
-        total: usize,
-        groups: Vec<Group>,
-    },
+    Count(CountAnswer),
+    CountBy(CountByAnswer),
     Status(Box<StatusAnswer>),
     Findings(Vec<Finding>),
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
-    Initialised {
-        prefix: Prefix,
-        git_dir: PathBuf,
-    },
+    Initialised(InitAnswer),
     Synced(SyncAnswer),
     Verified(VerifyAnswer),
     Conflicts(Vec<ConflictAnswer>),
     Conflict(Box<ConflictAnswer>),
-    Setting {
-        key: String,
-        value: String,
-    },
+    Setting(SettingAnswer),
     Settings(BTreeMap<String, String>),
 }
 
@@ -80,49 +67,92 @@ pub struct Done {
     pub dry_run: bool,
 }
 
+/// `close --claim-next`.
+#[derive(Debug, Serialize)]
+pub struct ClosedAndClaimed {
+    pub closed: Vec<Done>,
+    /// Null when nothing was ready.
+    pub claimed: Option<Box<Done>>,
+}
+
 /// A bead that can be worked on because another one was closed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Unblocked {
     pub id: BeadId,
     pub title: Title,
     pub priority: Priority,
 }
 
+/// What is printed for a mutation, with beads in either dialect.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DoneOf<'a, B> {
+    Edge(&'a EdgeAnswer),
+    Note(NoteAnswer),
+    Claimed(ClaimedOf<'a, B>),
+    Closed(ClosedOf<'a, B>),
+    Bead(B),
+    Nothing,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClaimedOf<'a, B> {
+    #[serde(flatten)]
+    bead: B,
+    /// Proves the claim to later commands.
+    fence: Option<String>,
+    renewed: bool,
+    brief: Option<&'a Brief>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClosedOf<'a, B> {
+    #[serde(flatten)]
+    bead: B,
+    /// What waited for this bead alone.
+    unblocked: &'a [Unblocked],
+}
+
+impl Done {
+    pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
+        let Some(bead) = &self.bead else {
+            return self.edge.as_ref().map_or(DoneOf::Nothing, DoneOf::Edge);
+        };
+        match (&self.edge, self.verb) {
+            (Some(edge), _) => DoneOf::Edge(edge),
+            (None, "claimed") => DoneOf::Claimed(ClaimedOf {
+                bead: show(bead),
+                fence: self.fence.map(|stamp| stamp.to_string()),
+                renewed: self.renewed,
+                brief: self.brief.as_ref(),
+            }),
+            (None, "closed") => DoneOf::Closed(ClosedOf { bead: show(bead), unblocked: &self.unblocked }),
+            (None, "noted") => match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
+                Some(note) => DoneOf::Note(NoteAnswer::new(&bead.id, note)),
+                None => DoneOf::Bead(show(bead)),
+            },
+            (None, _) => DoneOf::Bead(show(bead)),
+        }
+    }
+}
+
 impl Serialize for Done {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Claimed<'a> {
-            #[serde(flatten)]
-            bead: &'a BeadView,
-            fence: Option<String>,
-            renewed: bool,
-            brief: Option<&'a Brief>,
-        }
-        #[derive(Serialize)]
-        struct Closed<'a> {
-            #[serde(flatten)]
-            bead: &'a BeadView,
-            unblocked: &'a [Unblocked],
-        }
-        match (&self.edge, &self.bead) {
-            (Some(edge), _) => edge.serialize(serializer),
-            (None, Some(bead)) if self.verb == "claimed" => {
-                let fence = self.fence.map(|stamp| stamp.to_string());
-                Claimed { bead, fence, renewed: self.renewed, brief: self.brief.as_ref() }
-                    .serialize(serializer)
-            }
-            (None, Some(bead)) if self.verb == "closed" => {
-                Closed { bead, unblocked: &self.unblocked }.serialize(serializer)
-            }
-            (None, Some(bead)) if self.verb == "noted" => {
-                match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
-                    Some(note) => NoteAnswer::new(&bead.id, note).serialize(serializer),
-                    None => bead.serialize(serializer),
-                }
-            }
-            (None, Some(bead)) => bead.serialize(serializer),
-            (None, None) => serializer.serialize_none(),
-        }
+        self.shown(|bead| bead).serialize(serializer)
+    }
+}
+
+/// A bead for `show`. The compat dialect shows its neighbours as whole beads; nobody else looks for them.
+#[derive(Debug)]
+pub struct Detail {
+    pub bead: BeadView,
+    pub dependencies: Vec<LinkedBead>,
+    pub dependents: Vec<LinkedBead>,
+}
+
+impl Serialize for Detail {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.bead.serialize(serializer)
     }
 }
 
@@ -134,7 +164,7 @@ pub struct BatchAnswer {
 }
 
 /// Contract 1's answer to `dep add` and `dep remove`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct EdgeAnswer {
     pub status: &'static str,
     pub issue_id: BeadId,
@@ -145,7 +175,7 @@ pub struct EdgeAnswer {
 }
 
 /// A neighbour in the graph, whole.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LinkedBead {
     #[serde(flatten)]
     pub bead: BeadView,
@@ -154,7 +184,7 @@ pub struct LinkedBead {
 }
 
 /// A note with the bead it belongs to. `text` and `created_at` are what clients of the Go `bd` read.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct NoteAnswer {
     pub id: String,
     pub issue_id: BeadId,
@@ -183,7 +213,7 @@ impl NoteAnswer {
 }
 
 /// A row of `dep tree`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TreeNode {
     pub id: BeadId,
     pub title: Title,
@@ -213,13 +243,13 @@ impl TreeNode {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CycleAnswer {
     pub kind: EdgeKind,
     pub ids: Vec<BeadId>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct EpicAnswer {
     pub epic: BeadView,
     pub total_children: usize,
@@ -227,7 +257,7 @@ pub struct EpicAnswer {
     pub eligible_for_close: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusAnswer {
     pub summary: Summary,
     pub prefix: String,
@@ -243,7 +273,7 @@ pub struct StatusAnswer {
 }
 
 /// How far this replica is with its remote.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SyncStatus {
     pub remote: Option<String>,
     /// Mutations that the remote does not have yet.
@@ -255,7 +285,7 @@ pub struct SyncStatus {
     pub conflicts: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SyncErrorStatus {
     pub code: String,
     pub message: String,
@@ -265,7 +295,7 @@ pub struct SyncErrorStatus {
 }
 
 /// What a sync did.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SyncAnswer {
     /// Absent when there is no remote: then the local ref was saved, and that is all.
     pub remote: Option<String>,
@@ -279,7 +309,7 @@ pub struct SyncAnswer {
 }
 
 /// A fingerprint of the state; equal on two replicas that hold the same.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyAnswer {
     pub fingerprint: String,
     pub commit: Option<String>,
@@ -289,7 +319,7 @@ pub struct VerifyAnswer {
 }
 
 /// A conflict, or an id that a bead lost to an older one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ConflictAnswer {
     pub id: String,
     pub kind: &'static str,
@@ -310,7 +340,7 @@ pub struct ConflictAnswer {
 }
 
 /// What `repair` did, or would do.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RepairAnswer {
     /// What is wrong; nothing when the store is healthy.
     pub damage: Vec<String>,
@@ -322,17 +352,74 @@ pub struct RepairAnswer {
     pub backup: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct UnreadableAnswer {
     pub file: String,
     pub line: Option<usize>,
     pub reason: String,
 }
 
-fn count<S: serde::Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counted {
-        count: usize,
-    }
-    Counted { count: *count }.serialize(serializer)
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CountAnswer {
+    pub count: usize,
+}
+
+/// Groups may overlap, so the total is not their sum.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CountByAnswer {
+    pub total: usize,
+    pub groups: Vec<Group>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InitAnswer {
+    pub prefix: Prefix,
+    pub git_dir: PathBuf,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SettingAnswer {
+    pub key: String,
+    pub value: String,
+}
+
+/// What `where` prints. `database_path` is what clients of the Go `bd` call it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlaceAnswer {
+    pub path: PathBuf,
+    pub database_path: PathBuf,
+    pub git_dir: PathBuf,
+    pub private: bool,
+    pub exists: bool,
+    #[serde(rename = "ref")]
+    pub reference: &'static str,
+    pub socket: PathBuf,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InfoAnswer {
+    pub database_path: PathBuf,
+    pub git_dir: PathBuf,
+    /// `daemon`, or `direct` when commands do the work themselves.
+    pub mode: &'static str,
+    pub daemon_connected: bool,
+    pub socket_path: PathBuf,
+    pub version: &'static str,
+    pub issue_count: u64,
+    /// Every setting and its value.
+    pub config: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VersionAnswer {
+    pub version: &'static str,
+    pub implementation: &'static str,
+    /// Of the files on the ref.
+    pub format_version: u64,
+}
+
+/// A text for people or agents to read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TextAnswer {
+    pub text: String,
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::{Actor, BeadId, BeadView, Catalog, EdgeKind, Lineage, Nullable, Text, Title};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::NoteAnswer;
@@ -13,7 +14,7 @@ use crate::escape::escape;
 /// The newest notes are what changed last; the whole log is in the bead.
 const NEWEST_NOTES: usize = 5;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Brief {
     pub title: Title,
     pub description: Text,
@@ -27,7 +28,7 @@ pub struct Brief {
 }
 
 /// A blocker that is finished.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Resolved {
     pub id: BeadId,
     pub title: Title,
@@ -39,7 +40,8 @@ impl Brief {
     pub fn of(catalog: &Catalog, lineage: &Lineage, view: &BeadView) -> Self {
         let title = |lineage: &Lineage| catalog.bead(lineage).map(|bead| bead.title.value.clone());
         let blockers = catalog.targets(lineage, EdgeKind::Blocks).filter_map(|blocker| {
-            let row = catalog.row(blocker).filter(|row| row.deleted.is_none() && row.closed_at.is_some())?;
+            let row = catalog.row(blocker)?.facts;
+            let row = Some(row).filter(|row| row.deleted.is_none() && row.closed_at.is_some())?;
             Some(Resolved {
                 id: row.id,
                 title: row.title,

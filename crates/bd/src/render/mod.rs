@@ -2,25 +2,30 @@
 
 mod answer;
 mod brief;
+mod compat;
 mod detail;
 pub mod dot;
 pub mod graph;
 pub mod mermaid;
 mod rows;
+pub mod schema;
 mod style;
 mod text;
 
 pub use answer::{
-    Answer, BatchAnswer, ConflictAnswer, CycleAnswer, Done, EdgeAnswer, EpicAnswer, LinkedBead, NoteAnswer,
-    RepairAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TreeNode, Unblocked,
-    UnreadableAnswer, VerifyAnswer,
+    Answer, BatchAnswer, ClosedAndClaimed, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
+    Done, EdgeAnswer, EpicAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer,
+    SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked,
+    UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use style::Style;
 
 use beads_core::query::Severity;
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::dialect::Dialect;
 use crate::failure::{Failure, exit};
 use crate::request::{Format, Output, Reply};
 
@@ -38,8 +43,8 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
         Ok(answer) => {
             reply.exit = exit_of(&answer);
             match output.format {
-                Format::Value => reply.result = Some(raw(&answer)),
-                Format::Json => reply.stdout = json(&answer),
+                Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
+                Format::Json => reply.stdout = json(&shown(&answer, output.dialect)),
                 Format::Text => reply.stdout = text::render(&answer, output),
             }
         }
@@ -91,12 +96,27 @@ fn exit_of(answer: &Answer) -> u8 {
     }
 }
 
-fn raw(answer: &Answer) -> Box<RawValue> {
+/// An answer in one dialect.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Shown<'a> {
+    Spec(&'a Answer),
+    Compat(compat::CompatAnswer<'a>),
+}
+
+pub fn shown(answer: &Answer, dialect: Option<Dialect>) -> Shown<'_> {
+    match dialect.unwrap_or_default() {
+        Dialect::Spec => Shown::Spec(answer),
+        Dialect::Compat => Shown::Compat(answer.into()),
+    }
+}
+
+fn raw(answer: &Shown<'_>) -> Box<RawValue> {
     to_raw_value(answer).expect("answers serialise to JSON")
 }
 
 /// Pretty, as people and their tools read it.
-pub fn json(value: &impl serde::Serialize) -> String {
+pub fn json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("answers serialise to JSON");
     text.push('\n');
     text

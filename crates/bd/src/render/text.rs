@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
 
-use super::answer::{Answer, ConflictAnswer, Done, RepairAnswer, StatusAnswer, SyncAnswer};
+use super::answer::{
+    Answer, ClosedAndClaimed, ConflictAnswer, Done, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer,
+};
 use super::style::Style;
 use super::{detail, rows};
 use crate::escape::escape;
@@ -15,7 +18,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
     let mut out = String::new();
     match answer {
         Answer::One(one) => done(&mut out, one, output, style),
-        Answer::ClosedAndClaimed { closed, claimed } => {
+        Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed }) => {
             closed.iter().for_each(|one| done(&mut out, one, output, style));
             match claimed {
                 Some(claimed) => done(&mut out, claimed, output, style),
@@ -24,12 +27,12 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
         Answer::Batch(batch) => batch.results.iter().for_each(|one| done(&mut out, one, output, style)),
-        Answer::Details(views) => {
-            for (index, view) in views.iter().enumerate() {
+        Answer::Details(details) => {
+            for (index, detail) in details.iter().enumerate() {
                 if index > 0 {
                     out.push('\n');
                 }
-                detail::bead(&mut out, view, style);
+                detail::bead(&mut out, &detail.bead, style);
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
@@ -53,11 +56,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Epics(epics) => rows::epics(&mut out, epics, style),
-        Answer::Count(count) => {
-            let _ = writeln!(out, "{count}");
+        Answer::Count(counted) => {
+            let _ = writeln!(out, "{}", counted.count);
         }
-        Answer::CountBy { groups, .. } => {
-            for group in groups {
+        Answer::CountBy(counted) => {
+            for group in &counted.groups {
                 let _ = writeln!(out, "{:>6}  {}", group.count, escape(&group.group));
             }
         }
@@ -70,7 +73,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
             None => out.push_str("not running\n"),
         },
-        Answer::Initialised { prefix, git_dir } => {
+        Answer::Initialised(InitAnswer { prefix, git_dir }) => {
             if !output.quiet {
                 let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
             }
@@ -81,7 +84,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
         Answer::Conflicts(conflicts) => conflicts.iter().for_each(|one| conflict(&mut out, one, style)),
         Answer::Conflict(one) => conflict(&mut out, one, style),
-        Answer::Setting { key, value } => {
+        Answer::Setting(SettingAnswer { key, value }) => {
             let _ = if output.verbose { writeln!(out, "{key} = {value}") } else { writeln!(out, "{value}") };
         }
         Answer::Settings(settings) => {

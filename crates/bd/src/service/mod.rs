@@ -19,10 +19,11 @@ use beads_core::{BeadView, Lineage};
 use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
 
 use crate::config::{Config, PREFIX_KEY};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
-use crate::render::{self, Answer};
-use crate::request::{Call, Reply, Request};
+use crate::render::{self, Answer, InitAnswer, SettingAnswer};
+use crate::request::{Call, Format, Output, Reply, Request};
 
 /// Receipts of requests without an id of their own only have to outlive a restart of the daemon.
 const RETRY_WINDOW: Duration = Duration::from_secs(10 * 60);
@@ -65,17 +66,30 @@ impl Service {
 
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
-        let result = self.call(request, &request.call);
-        render::reply(result, &request.output, self.replica.position())
+        let output = self.settle(&request.output);
+        let result = self.call(request, &request.call, &output);
+        render::reply(result, &output, self.replica.position())
+    }
+
+    /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
+    fn settle(&self, output: &Output) -> Output {
+        let set = || {
+            let value = self.config.get("json.dialect").ok().filter(|_| output.format == Format::Json)?;
+            value.parse().ok()
+        };
+        let by_caller = if output.compat_caller { Dialect::Compat } else { Dialect::Spec };
+        let dialect = output.dialect.or_else(set).unwrap_or(by_caller);
+        Output { dialect: Some(dialect), ..output.clone() }
     }
 
     /// The same, but nothing for a request that waits for something that is not there yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
-        let result = self.call(request, &request.call);
+        let output = self.settle(&request.output);
+        let result = self.call(request, &request.call, &output);
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
-        Some(render::reply(result, &request.output, self.replica.position()))
+        Some(render::reply(result, &output, self.replica.position()))
     }
 
     /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
@@ -96,15 +110,16 @@ impl Service {
         Ok(self.replica.checkpoint(&self.repository)?)
     }
 
-    fn call(&mut self, request: &Request, call: &Call) -> Result<Answer, Failure> {
+    fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         match call {
-            Call::Wait { call, .. } => self.call(request, call),
-            Call::Mutate(mutate) => self.mutate(request, mutate),
+            Call::Wait { call, .. } => self.call(request, call, output),
+            Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
             Call::Atomic(atomic) => self.atomic(request, atomic),
-            Call::Query(query) => self.query(query, request.output.format),
-            Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next),
+            Call::Query(query) => self.query(query, output),
+            Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
             Call::Sync => self.sync(),
+            Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
             Call::ConflictList { all } => Ok(self.conflicts(*all)),
             Call::ConflictShow { id } => self.conflict(id),
@@ -114,7 +129,9 @@ impl Service {
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(key),
             Call::ConfigList => Ok(self.config_list()),
-            Call::CloseEligibleEpics { dry_run } => self.close_eligible_epics(request, *dry_run),
+            Call::CloseEligibleEpics { dry_run } => {
+                self.close_eligible_epics(request, *dry_run, output.dialect)
+            }
             Call::DaemonStatus | Call::DaemonStop => {
                 Err(Failure::new("daemon_unreachable", "no daemon is running for this store"))
             }
@@ -142,7 +159,7 @@ impl Service {
         }
         self.checkpoint()?;
         let prefix = self.replica.catalog().state().prefix().prefix.clone();
-        Ok(Answer::Initialised { prefix, git_dir: self.place.git_dir.clone() })
+        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone() }))
     }
 
     fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
@@ -158,7 +175,7 @@ impl Service {
         } else {
             self.config.get(key)?.to_owned()
         };
-        Ok(Answer::Setting { key: key.to_owned(), value })
+        Ok(Answer::Setting(SettingAnswer { key: key.to_owned(), value }))
     }
 
     fn config_set(&mut self, request: &Request, key: &str, value: &str) -> Result<Answer, Failure> {

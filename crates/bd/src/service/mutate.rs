@@ -3,12 +3,18 @@ use beads_core::{Applied, Op};
 use serde_json::json;
 
 use super::Service;
+use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::render::{Answer, Brief, Done, EdgeAnswer, Unblocked};
+use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Unblocked, shown};
 use crate::request::{Mutate, Request};
 
 impl Service {
-    pub(super) fn mutate(&mut self, request: &Request, mutate: &Mutate) -> Result<Answer, Failure> {
+    pub(super) fn mutate(
+        &mut self,
+        request: &Request,
+        mutate: &Mutate,
+        dialect: Option<Dialect>,
+    ) -> Result<Answer, Failure> {
         let mut done = Vec::new();
         let mut failed = Vec::new();
         for (index, op) in mutate.ops.iter().enumerate() {
@@ -24,7 +30,7 @@ impl Service {
                 .map(|one| Answer::One(Box::new(one)))
                 .ok_or_else(|| Failure::usage("nothing to do")),
             1 if mutate.ops.len() == 1 => Err(failed.remove(0).1),
-            _ => Err(partial(&done, &failed)),
+            _ => Err(partial(done, &failed, dialect)),
         }
     }
 
@@ -46,31 +52,35 @@ impl Service {
         request: &Request,
         close: &[Close],
         next: &ClaimNext,
+        dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
         let ops = close.iter().cloned().map(Op::Close).collect();
-        let closed = match self.mutate(request, &Mutate { ops, many: true, dry_run: false })? {
+        let closed = match self.mutate(request, &Mutate { ops, many: true, dry_run: false }, dialect)? {
             Answer::Many(closed) => closed,
             other => return Ok(other),
         };
         let claimed = match self.one(request, &Op::ClaimNext(Box::new(next.clone())), close.len(), false) {
             Ok(claimed) => Some(Box::new(claimed)),
             Err(failure) if failure.code == "nothing_ready" => None,
-            Err(failure) => return Err(failure.with(json!({"closed": closed}))),
+            Err(failure) => {
+                return Err(failure.with(json!({"closed": shown(&Answer::Many(closed), dialect)})));
+            }
         };
-        Ok(Answer::ClosedAndClaimed { closed, claimed })
+        Ok(Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed }))
     }
 
     pub(super) fn close_eligible_epics(
         &mut self,
         request: &Request,
         dry_run: bool,
+        dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
         let catalog = self.replica.catalog();
         let eligible = catalog.epics().into_iter().filter(|epic| epic.eligible_for_close);
         let reason: beads_core::Text = "all children closed".parse()?;
         let close = |id: String| Op::Close(Close { id, reason: reason.clone(), ..Close::default() });
         let ops = eligible.map(|epic| close(catalog.id_of(&epic.lineage).to_string())).collect();
-        self.mutate(request, &Mutate { ops, many: true, dry_run })
+        self.mutate(request, &Mutate { ops, many: true, dry_run }, dialect)
     }
 }
 
@@ -96,7 +106,7 @@ pub(super) fn done(
         .then(|| Some(Brief::of(catalog, applied.bead.as_ref()?, bead.as_ref()?)))
         .flatten();
     let unblocked = applied.unblocked.iter().filter_map(|lineage| {
-        let row = catalog.row(lineage)?;
+        let row = catalog.row(lineage)?.facts;
         Some(Unblocked { id: row.id, title: row.title, priority: row.priority })
     });
     Ok(Done {
@@ -156,7 +166,7 @@ pub(super) fn subject(op: &Op) -> String {
 }
 
 /// Some went through, some did not: say which.
-fn partial(done: &[Done], failed: &[(String, Failure)]) -> Failure {
+fn partial(done: Vec<Done>, failed: &[(String, Failure)], dialect: Option<Dialect>) -> Failure {
     let each: Vec<_> = failed.iter().map(|(id, failure)| format!("{id}: {}", failure.message)).collect();
     let all = done.len() + failed.len();
     let failures: Vec<_> = failed
@@ -164,5 +174,5 @@ fn partial(done: &[Done], failed: &[(String, Failure)]) -> Failure {
         .map(|(id, failure)| json!({"id": id, "code": failure.code, "message": failure.message}))
         .collect();
     Failure::new("partial_failure", format!("{} of {all} failed: {}", failed.len(), each.join("; ")))
-        .with(json!({"succeeded": done, "failed": failures}))
+        .with(json!({"succeeded": shown(&Answer::Many(done), dialect), "failed": failures}))
 }

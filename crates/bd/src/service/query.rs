@@ -1,24 +1,30 @@
 use beads_core::query::Direction;
-use beads_core::{BeadView, Catalog, EdgeKind, Lineage};
+use beads_core::{BeadView, Catalog, EdgeKind, Lineage, LinkView};
 use serde_json::json;
 
 use super::Service;
+use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::render::{Answer, CycleAnswer, EpicAnswer, NoteAnswer, TreeNode};
-use crate::request::{Format, Query};
+use crate::render::{
+    Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, TreeNode,
+    shown,
+};
+use crate::request::{Format, Output, Query};
 
 impl Service {
-    pub(super) fn query(&self, query: &Query, format: Format) -> Result<Answer, Failure> {
+    pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
+        let format = output.format;
         let catalog = self.replica.catalog();
         let now_ms = self.replica.now_ms();
         match query {
-            Query::Show { ids } => self.show(ids),
+            Query::Show { ids } => self.show(ids, output.dialect),
             Query::List(filter) => self.beads(catalog.list(filter)?.iter(), format),
             Query::Ready(asked) => {
                 let ready = catalog.ready(asked, now_ms)?;
                 let views = ready.iter().map(|ready| {
-                    let view = self.line(&ready.lineage, format)?;
-                    Ok(BeadView { open_children: ready.open_children, ..view })
+                    let mut view = self.line(&ready.lineage, format)?;
+                    view.facts.open_children = ready.open_children;
+                    Ok(view)
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
@@ -26,14 +32,16 @@ impl Service {
                 let blocked = catalog.blocked(filter)?;
                 let views = blocked.iter().map(|blocked| {
                     let by = blocked.by.iter().map(|blocker| catalog.id_of(blocker).clone()).collect();
-                    Ok(BeadView { blocked_by: Some(by), ..self.line(&blocked.lineage, format)? })
+                    let mut view = self.line(&blocked.lineage, format)?;
+                    view.facts.blocked_by = Some(by);
+                    Ok(view)
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
-            Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.labels)),
+            Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.facts.labels)),
             Query::DepList { id, direction, kind } => self.dep_list(id, *direction, *kind),
             Query::DepTree { id, direction, depth } => {
                 let root = catalog.resolve(id)?;
@@ -46,27 +54,31 @@ impl Service {
             }
             Query::Cycles => Ok(Answer::Cycles(cycles(catalog))),
             Query::Epics => self.epics(),
-            Query::Count { filter, by: None } => Ok(Answer::Count(catalog.count(filter)?)),
+            Query::Count { filter, by: None } => {
+                Ok(Answer::Count(CountAnswer { count: catalog.count(filter)? }))
+            }
             Query::Count { filter, by: Some(by) } => {
-                Ok(Answer::CountBy { total: catalog.count(filter)?, groups: catalog.count_by(filter, *by)? })
+                let (total, groups) = (catalog.count(filter)?, catalog.count_by(filter, *by)?);
+                Ok(Answer::CountBy(CountByAnswer { total, groups }))
             }
             Query::Status => self.status(),
         }
     }
 
     /// All of them, or an error that names each that is missing.
-    fn show(&self, ids: &[String]) -> Result<Answer, Failure> {
+    fn show(&self, ids: &[String], dialect: Option<Dialect>) -> Result<Answer, Failure> {
         let catalog = self.replica.catalog();
-        let mut views = Vec::new();
+        let mut details = Vec::new();
         let mut failed: Vec<(String, Failure)> = Vec::new();
         for id in ids {
-            match catalog.resolve(id).map_err(Failure::from).and_then(|lineage| self.view(lineage)) {
-                Ok(view) => views.push(view),
+            let found = catalog.resolve(id).map_err(Failure::from);
+            match found.and_then(|lineage| self.detail(lineage, dialect)) {
+                Ok(detail) => details.push(detail),
                 Err(failure) => failed.push((id.clone(), failure)),
             }
         }
         match failed.len() {
-            0 => Ok(Answer::Details(views)),
+            0 => Ok(Answer::Details(details)),
             1 if ids.len() == 1 => Err(failed.remove(0).1),
             _ => {
                 let each: Vec<_> = failed.iter().map(|(_, failure)| failure.message.clone()).collect();
@@ -74,10 +86,27 @@ impl Service {
                     .iter()
                     .map(|(id, failure)| json!({"id": id, "code": failure.code, "message": failure.message}))
                     .collect();
-                Err(Failure::new("partial_failure", each.join("; "))
-                    .with(json!({"succeeded": views, "failed": failures})))
+                let succeeded = Answer::Details(details);
+                let details = json!({"succeeded": shown(&succeeded, dialect), "failed": failures});
+                Err(Failure::new("partial_failure", each.join("; ")).with(details))
             }
         }
+    }
+
+    /// With its neighbours as whole beads where the dialect shows them.
+    fn detail(&self, lineage: &Lineage, dialect: Option<Dialect>) -> Result<Detail, Failure> {
+        let bead = self.view(lineage)?;
+        let whole = |links: &[LinkView]| match dialect.unwrap_or_default() {
+            Dialect::Spec => Ok(Vec::new()),
+            Dialect::Compat => links.iter().map(|link| self.linked(link)).collect::<Result<_, Failure>>(),
+        };
+        let (dependencies, dependents) = (whole(&bead.dependencies)?, whole(&bead.dependents)?);
+        Ok(Detail { bead, dependencies, dependents })
+    }
+
+    fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {
+        let bead = self.view(self.replica.catalog().resolve(link.id.as_str())?)?;
+        Ok(LinkedBead { bead, dependency_type: link.dependency_type, kind: link.kind })
     }
 
     fn beads<'a>(
@@ -106,14 +135,7 @@ impl Service {
             Direction::Up => catalog.dependents(lineage),
         };
         let wanted = |found: EdgeKind| kind.map_or(found != EdgeKind::Parent, |kind| kind == found);
-        let linked = links.into_iter().filter(|link| wanted(link.kind)).map(|link| {
-            let view = self.view(catalog.resolve(link.id.as_str())?)?;
-            Ok(crate::render::LinkedBead {
-                bead: view,
-                dependency_type: link.dependency_type,
-                kind: link.kind,
-            })
-        });
+        let linked = links.iter().filter(|link| wanted(link.kind)).map(|link| self.linked(link));
         Ok(Answer::Linked(linked.collect::<Result<_, Failure>>()?))
     }
 

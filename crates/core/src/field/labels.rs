@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::{Error, Result};
 
 /// One label: a non-blank word or phrase without commas, which separate labels on the command line.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Label(Arc<str>);
 
@@ -31,7 +32,7 @@ impl std::str::FromStr for Label {
 }
 
 /// A set of labels, kept sorted bytewise and without duplicates. One register: the whole set is one value (§8.2.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<Label>")]
 pub struct Labels(Arc<[Label]>);
 

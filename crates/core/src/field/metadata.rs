@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use crate::{Error, Result};
 
 /// A JSON object for whatever other tools want to keep with a bead. The only place in the files where numbers
 /// may have fractions: they are foreign data and must come back as they went in.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct Metadata(Arc<Map<String, Value>>);
 

@@ -1,10 +1,12 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// 0 (drop everything) to 4 (some day). Written `2` or `P2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u64", into = "u64")]
+#[schemars(extend("maximum" = 4))]
 pub struct Priority(u8);
 
 impl Priority {

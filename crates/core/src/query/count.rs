@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
 use crate::{Bead, Catalog, Result, Status};
+
+const MS_PER_HOUR: f64 = 3_600_000.0;
 
 /// What to count by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,14 +20,14 @@ pub enum CountBy {
 }
 
 /// One row of a count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Group {
     pub group: String,
     pub count: usize,
 }
 
 /// The store in numbers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     pub total_issues: usize,
     pub open_issues: usize,
@@ -34,7 +37,11 @@ pub struct Summary {
     pub deferred_issues: usize,
     pub ready_issues: usize,
     pub deleted_issues: usize,
+    /// The same, as clients of the Go `bd` call it.
+    pub tombstone_issues: usize,
     pub epics_eligible_for_closure: usize,
+    /// From making to closing, over all closed beads; 0 when there are none.
+    pub average_lead_time_hours: f64,
 }
 
 impl Catalog {
@@ -57,18 +64,26 @@ impl Catalog {
 
     pub fn summary(&self, now_ms: u64) -> Result<Summary> {
         let mut summary = Summary { total_issues: self.live_count(), ..Summary::default() };
-        for (_, bead) in self.live() {
+        let mut lead_ms = 0;
+        for (lineage, bead) in self.live() {
             match bead.status.value.status {
                 Status::Open => summary.open_issues += 1,
                 Status::InProgress => summary.in_progress_issues += 1,
-                Status::Closed => summary.closed_issues += 1,
+                Status::Closed => {
+                    summary.closed_issues += 1;
+                    lead_ms += bead.status.mark.at().ms().saturating_sub(lineage.at().ms());
+                }
             }
             let deferred = bead.defer_until.value.is_some_and(|until| until.ms() > now_ms);
             summary.deferred_issues += usize::from(deferred && bead.status.value.status != Status::Closed);
         }
+        if summary.closed_issues > 0 {
+            summary.average_lead_time_hours = lead_ms as f64 / summary.closed_issues as f64 / MS_PER_HOUR;
+        }
         summary.blocked_issues = self.blocked(&Filter::default())?.len();
         summary.ready_issues = self.ready(&Default::default(), now_ms)?.len();
         summary.deleted_issues = self.deleted().count();
+        summary.tombstone_issues = summary.deleted_issues;
         summary.epics_eligible_for_closure =
             self.epics().iter().filter(|epic| epic.eligible_for_close).count();
         Ok(summary)

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
@@ -7,7 +8,7 @@ use crate::snapshot::{DEPS, STATE};
 use crate::{Actor, BeadId, Catalog, EdgeKey, Endpoint, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Error,
@@ -16,7 +17,7 @@ pub enum Severity {
 }
 
 /// Something worth knowing about a store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     pub severity: Severity,
     /// A stable word for the kind of finding.

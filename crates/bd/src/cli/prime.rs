@@ -1,0 +1,35 @@
+use super::globals::Globals;
+use super::text_reply;
+use crate::failure::Failure;
+use crate::request::Reply;
+
+/// At most 400 tokens: this is read into the context of every session.
+const TEXT: &str = "\
+# Work is tracked with bd
+
+Beads are the tasks of this repository; all agents share them. They save and sync themselves.
+
+- `bd ready` lists what can be done now; `bd show ID` tells all about one.
+- `bd claim ID` before you start: nobody else takes it then. Your changes and notes renew the lease.
+- `bd note add ID \"…\"` for findings that others need.
+- `bd create \"Title\" -t bug -p 1 -d \"…\" --deps discovered-from:ID` for what you come across.
+- `bd dep add A B` when A has to wait for B; `bd blocked` shows what waits.
+- `bd close ID --reason \"…\"` when it is done; `bd unclaim ID --reason \"…\"` when you stop before that.
+
+Types: bug, feature, task, epic, chore. Priorities: 0 (urgent) to 4 (some day). `--json` works everywhere, and so does
+`bd VERB --help`. Nothing asks questions. Long text comes from standard input with `-d -` or from `@/absolute/file`.
+";
+
+/// Tell an agent what it needs to know to work with beads
+///
+/// Says nothing, successfully, where there is no store: it can stand in the start hook of any session.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd prime")]
+pub struct Args {}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let here = globals.place().is_ok_and(|place| place.exists());
+        Ok(text_reply(if here { TEXT } else { "" }, globals))
+    }
+}

@@ -1,0 +1,43 @@
+use super::globals::Globals;
+use super::text_reply;
+use crate::request::Reply;
+
+const TEXT: &str = "\
+Beads in five minutes
+=====================
+
+A bead is a piece of work: a title, a type, a priority, perhaps a description, and what it waits for. Beads live in
+the git repository around you, on a branch of their own; nothing has to be set up, and your files are not touched.
+
+Make some:
+  bd create \"Ship the release\" -t epic -p 1
+  bd create \"Write the changelog\" --parent bd-a1
+  bd create \"Tag the commit\" --parent bd-a1 --deps bd-a1.1
+
+See what can be done now, take one, finish it:
+  bd ready
+  bd claim bd-a1.1
+  bd note add bd-a1.1 \"drafted, needs a second look\"
+  bd close bd-a1.1 --reason \"in docs/\"
+
+Look around:
+  bd list --status open        bd show bd-a1.2
+  bd blocked                   bd dep tree bd-a1.2
+  bd search changelog          bd status
+
+With others: every agent on this machine sees the same beads at once. Other machines get them through the remote of the
+repository, by themselves; bd sync waits until that has happened.
+
+bd --help lists all verbs, bd VERB --help explains one, --json answers programs.
+";
+
+/// A short introduction
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd quickstart")]
+pub struct Args {}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Reply {
+        text_reply(TEXT, globals)
+    }
+}

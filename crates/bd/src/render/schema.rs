@@ -1,0 +1,179 @@
+//! JSON Schemas of everything that `--json` prints, in both dialects. `cargo xtask schema` writes them to
+//! `docs/schema/`.
+
+use std::collections::BTreeMap;
+
+use beads_core::query::{Finding, LabelCount};
+use beads_core::{BeadId, BeadView, Labels};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+use super::answer::{
+    ClaimedOf, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DoneOf, EdgeAnswer,
+    EpicAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+};
+use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
+use crate::daemon::DaemonStatus;
+use crate::dialect::Dialect;
+use crate::failure::ErrorAnswer;
+
+/// One form of answer. Where it holds no bead, both dialects have the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    name: &'static str,
+    spec: fn() -> Schema,
+    compat: Option<fn() -> Schema>,
+}
+
+impl Shape {
+    /// The name of its file in `docs/schema/`, without the ending.
+    pub fn name(&self, dialect: Dialect) -> String {
+        match (dialect, self.compat) {
+            (Dialect::Compat, Some(_)) => format!("{}.compat", self.name),
+            _ => self.name.to_owned(),
+        }
+    }
+
+    pub fn schema(&self, dialect: Dialect) -> Schema {
+        match (dialect, self.compat) {
+            (Dialect::Compat, Some(schema)) => schema(),
+            _ => (self.spec)(),
+        }
+    }
+}
+
+const fn one<T: JsonSchema>(name: &'static str) -> Shape {
+    Shape { name, spec: of::<T>, compat: None }
+}
+
+const fn two<S: JsonSchema, C: JsonSchema>(name: &'static str) -> Shape {
+    Shape { name, spec: of::<S>, compat: Some(of::<C>) }
+}
+
+fn of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+const BEAD: Shape = two::<BeadView, CompatBead<'_>>("bead");
+const CLAIMED: Shape = two::<ClaimedOf<'_, BeadView>, ClaimedOf<'_, CompatBead<'_>>>("claimed");
+const CLOSED: Shape = two::<Vec<ClosedOf<'_, BeadView>>, Vec<ClosedOf<'_, CompatBead<'_>>>>("closed");
+const CLOSED_AND_CLAIMED: Shape = two::<Next<'_, BeadView>, Next<'_, CompatBead<'_>>>("closed-and-claimed");
+const BATCH: Shape = two::<Batch<'_, BeadView>, Batch<'_, CompatBead<'_>>>("batch");
+const BEADS: Shape = two::<Vec<BeadView>, Vec<CompatBead<'_>>>("beads");
+const DETAILS: Shape = two::<Vec<BeadView>, Vec<CompatDetail<'_>>>("details");
+const LINKED: Shape = two::<Vec<LinkedBead>, Vec<CompatLinked<'_>>>("linked");
+const EPICS: Shape = two::<Vec<EpicAnswer>, Vec<CompatEpic<'_>>>("epics");
+const EDGE: Shape = one::<EdgeAnswer>("edge");
+const NOTE: Shape = one::<NoteAnswer>("note");
+const NOTES: Shape = one::<Vec<NoteAnswer>>("notes");
+const SETTING: Shape = one::<SettingAnswer>("setting");
+const CONFLICT: Shape = one::<ConflictAnswer>("conflict");
+const DAEMON: Shape = one::<DaemonStatus>("daemon");
+const TEXT: Shape = one::<TextAnswer>("text");
+
+/// What `close --claim-next` prints.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Next<'a, B> {
+    closed: Vec<ClosedOf<'a, B>>,
+    /// Null when nothing was ready.
+    claimed: Option<ClaimedOf<'a, B>>,
+}
+
+/// What an all-or-nothing batch prints.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Batch<'a, B> {
+    /// The ids behind the names.
+    ids: BTreeMap<String, BeadId>,
+    results: Vec<DoneOf<'a, B>>,
+}
+
+/// What every command prints with `--json` when it succeeds.
+pub const OUTPUTS: &[(&str, Shape)] = &[
+    ("blocked", BEADS),
+    ("children", BEADS),
+    ("children --detailed", DETAILS),
+    ("claim", CLAIMED),
+    ("close", CLOSED),
+    ("close --claim-next", CLOSED_AND_CLAIMED),
+    ("config get", SETTING),
+    ("config list", one::<BTreeMap<String, String>>("settings")),
+    ("config set", SETTING),
+    ("config unset", SETTING),
+    ("conflicts dismiss", BEADS),
+    ("conflicts list", one::<Vec<ConflictAnswer>>("conflicts")),
+    ("conflicts restore", BEADS),
+    ("conflicts show", CONFLICT),
+    ("count", one::<CountAnswer>("count")),
+    ("count --by-*", one::<CountByAnswer>("count-by")),
+    ("create", BEAD),
+    ("create --file", BEADS),
+    ("create --graph", BATCH),
+    ("daemon status", DAEMON),
+    ("daemon stop", DAEMON),
+    ("delete", BEADS),
+    ("deleted", BEADS),
+    ("dep add", EDGE),
+    ("dep cycles", one::<Vec<CycleAnswer>>("cycles")),
+    ("dep list", LINKED),
+    ("dep remove", EDGE),
+    ("dep tree", one::<Vec<TreeNode>>("tree")),
+    ("epic close-eligible", CLOSED),
+    ("epic status", EPICS),
+    ("info", one::<InfoAnswer>("info")),
+    ("init", one::<InitAnswer>("init")),
+    ("label add", BEADS),
+    ("label list", one::<Labels>("label-names")),
+    ("label list-all", one::<Vec<LabelCount>>("label-counts")),
+    ("label remove", BEADS),
+    ("list", BEADS),
+    ("note add", NOTE),
+    ("note list", NOTES),
+    ("onboard", TEXT),
+    ("prime", TEXT),
+    ("quickstart", TEXT),
+    ("ready", BEADS),
+    ("reopen", BEADS),
+    ("repair", one::<RepairAnswer>("repair")),
+    ("restore", BEADS),
+    ("search", BEADS),
+    ("show", DETAILS),
+    ("stale", BEADS),
+    ("status", one::<StatusAnswer>("status")),
+    ("sync", one::<SyncAnswer>("sync")),
+    ("unclaim", BEADS),
+    ("update", BEADS),
+    ("validate", one::<Vec<Finding>>("findings")),
+    ("verify", one::<VerifyAnswer>("verify")),
+    ("version", one::<VersionAnswer>("version")),
+    ("where", one::<PlaceAnswer>("where")),
+];
+
+/// What every command prints with `--json` when it fails.
+pub const ERROR: Shape = one::<ErrorAnswer>("error");
+
+/// The schema of what a command prints, named as in the table: verb, then subcommand.
+pub fn output(command: &str, dialect: Dialect) -> Option<Schema> {
+    let (_, shape) = OUTPUTS.iter().find(|(name, _)| *name == command)?;
+    Some(shape.schema(dialect))
+}
+
+/// Every file of `docs/schema/`: its name and what it holds.
+pub fn files() -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut index = BTreeMap::new();
+    let failed = ("(any, on failure)", ERROR);
+    for (command, shape) in OUTPUTS.iter().chain([&failed]) {
+        let mut names = BTreeMap::new();
+        for (word, dialect) in [("spec", Dialect::Spec), ("compat", Dialect::Compat)] {
+            let name = format!("{}.json", shape.name(dialect));
+            names.insert(word, name.clone());
+            files.entry(name).or_insert_with(|| super::json(&shape.schema(dialect)));
+        }
+        index.insert(*command, names);
+    }
+    files.insert("index.json".to_owned(), super::json(&index));
+    files
+}
