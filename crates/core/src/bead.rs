@@ -181,7 +181,7 @@ macro_rules! define_bead {
                 registers.chain(notes).chain(deletion).max().unwrap_or(crate::Stamp::ZERO)
             }
 
-            pub(crate) fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
+            pub fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
                 let singles = [$((Field::$name, self.$field.as_ref().map(|register| &register.mark)),)*];
                 let groups = [
                     (Field::Status, self.status.as_ref().map(|register| &register.mark)),

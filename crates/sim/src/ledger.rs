@@ -2,16 +2,16 @@
 //!
 //! An oracle of its own: it reads deltas and canonical files as plain JSON and knows nothing of the join.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::{Applied, Snapshot};
 use serde_json::Value;
 
 /// A stamp and its actor, in the order in which writes are settled.
-type Mark = (u64, u64, String);
+pub type Mark = (u64, u64, String);
 
 /// `(born id, [ms, counter], actor)` as JSON text.
-type BeadKey = String;
+pub type BeadKey = String;
 
 /// One thing an acknowledged mutation said.
 #[derive(Debug, Clone)]
@@ -46,6 +46,24 @@ pub enum Fact {
         value: Value,
     },
 }
+
+/// What last-writer-wins decides, but for the claim, which has rules of its own.
+const REGISTERS: [&str; 14] = [
+    "acceptance_criteria",
+    "defer_until",
+    "description",
+    "design",
+    "due_at",
+    "estimated_minutes",
+    "external_ref",
+    "labels",
+    "metadata",
+    "priority",
+    "source_repo",
+    "status",
+    "title",
+    "type",
+];
 
 /// The registers that hold more than the field they are named after.
 fn fields_of(register: &str) -> Vec<&str> {
@@ -113,6 +131,8 @@ fn bead_facts(wire: &Value, facts: &mut Vec<Fact>) {
 pub struct Reading {
     beads: BTreeMap<BeadKey, BeadReading>,
     edges: BTreeMap<(BeadKey, BeadKey, String), (Mark, bool)>,
+    /// The losing marks, by bead and register.
+    conflicts: BTreeMap<(BeadKey, String), BTreeSet<Mark>>,
     meta: Value,
 }
 
@@ -143,8 +163,12 @@ impl BeadReading {
 
 impl Reading {
     pub fn new(snapshot: &Snapshot) -> Result<Self, String> {
-        let mut reading =
-            Self { beads: BTreeMap::new(), edges: BTreeMap::new(), meta: parse(&snapshot.meta)? };
+        let mut reading = Self {
+            beads: BTreeMap::new(),
+            edges: BTreeMap::new(),
+            conflicts: BTreeMap::new(),
+            meta: parse(&snapshot.meta)?,
+        };
         let mut keys = BTreeMap::new();
         for line in lines(&snapshot.state)? {
             let id = line["id"].clone();
@@ -166,6 +190,11 @@ impl Reading {
             let mark = deleted.or(added).or(created).ok_or("an edge without a stamp")?;
             reading.edges.insert(key, (mark, is_deleted));
         }
+        for line in lines(&snapshot.conflicts)? {
+            let register = line["field"].as_str().unwrap_or_default().to_owned();
+            let lost = mark_from(&line["at"], &line["by"]).ok_or("a conflict without a mark")?;
+            reading.conflicts.entry((end(&line["bead"]), register)).or_default().insert(lost);
+        }
         Ok(reading)
     }
 
@@ -174,6 +203,24 @@ impl Reading {
         let lineage = Value::from(vec![born.clone(), body["created_at"].clone(), body["created_by"].clone()]);
         keys.insert(id.to_string(), lineage.to_string());
         self.beads.insert(lineage.to_string(), BeadReading { body, deleted });
+    }
+
+    /// The mark of every register that was written since its bead was born.
+    pub fn marks(&self) -> BTreeMap<(BeadKey, String), Mark> {
+        let of = |(key, bead): (&BeadKey, &BeadReading)| {
+            let marks = REGISTERS.iter().filter_map(|name| Some((name.to_string(), bead.mark(name)?)));
+            marks.map(|(name, mark)| ((key.clone(), name), mark)).collect::<Vec<_>>()
+        };
+        self.beads.iter().flat_map(of).collect()
+    }
+
+    pub fn marks_of(&self, (key, register): &(BeadKey, String)) -> Option<Mark> {
+        self.beads.get(key)?.mark(register)
+    }
+
+    /// The losing marks of a register.
+    pub fn conflicts(&self, key: &(BeadKey, String)) -> BTreeSet<Mark> {
+        self.conflicts.get(key).cloned().unwrap_or_default()
     }
 
     /// `Err` says which fact is lost, and what stands in its place.

@@ -1,4 +1,5 @@
-//! Never shipped. The real replica on a simulated disk, repository and clock: one seed, one run.
+//! Never shipped. The real replica and the real sync loop on a simulated disk, repository, remote and clock: one seed, one
+//! run.
 //!
 //! A [`Scenario`] is decided by its seed before it starts; [`run`] plays it and lets the oracles judge: nothing that was
 //! acknowledged is lost, and after healing all replicas hold equal bytes. A failure is shrunk to the steps that matter.
@@ -7,11 +8,12 @@ pub mod faults;
 pub mod ledger;
 pub mod scenario;
 
+mod causality;
 mod dice;
 mod disk;
-mod exchange;
 mod machine;
 mod mutation;
+mod remote;
 mod repository;
 mod run;
 mod shrink;

@@ -1,8 +1,9 @@
 //! One machine: a disk, a repository, a clock, and the real replica on top of them.
 
 use beads_core::{Applied, Lineage, Op};
-use beads_store::{Caller, Checkpoint, Error, Replica, World};
+use beads_store::{Caller, Checkpoint, Error, Exchange, Replica, Saved, World};
 
+use crate::causality::Writes;
 use crate::dice::Dice;
 use crate::disk::SimDisk;
 use crate::faults::Faults;
@@ -28,6 +29,10 @@ pub struct Machine {
     pub replica: Option<Replica<SimDisk, SimWorld>>,
     /// Everything acknowledged here.
     pub facts: Vec<Fact>,
+    /// Everything tried here, and what was known then.
+    pub writes: Writes,
+    /// The remote cannot be reached.
+    pub partitioned: bool,
     fired_when_opened: u64,
     unacknowledged: Vec<Told>,
     answered: Vec<Request>,
@@ -63,6 +68,8 @@ impl Machine {
             faults,
             replica: None,
             facts: Vec::new(),
+            writes: Writes::default(),
+            partitioned: false,
             fired_when_opened: 0,
             unacknowledged: Vec::new(),
             answered: Vec::new(),
@@ -81,6 +88,7 @@ impl Machine {
         match Replica::open(self.disk.clone(), &self.repository, self.world.clone()) {
             Ok(replica) => {
                 self.check_recovered(&replica)?;
+                self.writes.see(&Reading::new(&replica.catalog().state().encode())?);
                 let told = format!("opened at {}", replica.position());
                 self.replica = Some(replica);
                 Ok(told)
@@ -133,10 +141,12 @@ impl Machine {
         if applied.delta.is_empty() {
             return;
         }
+        let facts = facts(applied);
+        self.writes.write(&facts);
         let position = self.replica.as_ref().map_or(0, Replica::position);
         let bead = applied.bead.clone();
         let request = caller.request.is_some().then_some(Request { op, caller, bead });
-        self.unacknowledged.push(Told { facts: facts(applied), position, request });
+        self.unacknowledged.push(Told { facts, position, request });
     }
 
     pub fn commit(&mut self) -> Result<String, Broken> {
@@ -168,7 +178,10 @@ impl Machine {
     pub fn checkpoint(&mut self) -> Result<String, Broken> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         match replica.checkpoint(&self.repository) {
-            Ok(moved) => Ok(format!("{}, ref moved: {moved}", self.acknowledge()?)),
+            Ok(moved) => {
+                self.look()?;
+                Ok(format!("{}, ref moved: {moved}", self.acknowledge()?))
+            }
             Err(error) => self.after_failed_checkpoint(&error),
         }
     }
@@ -207,7 +220,56 @@ impl Machine {
             }
         };
         match finished {
-            Ok(()) => Ok("saved".into()),
+            Ok(()) => {
+                self.look()?;
+                Ok("saved".into())
+            }
+            Err(error) => self.after_failed_checkpoint(&error),
+        }
+    }
+
+    /// From now on what is written here knows all that is here.
+    fn look(&mut self) -> Result<(), Broken> {
+        if let Some(replica) = &self.replica {
+            self.writes.see(&Reading::new(&replica.catalog().state().encode())?);
+        }
+        Ok(())
+    }
+
+    /// Sets a checkpoint aside for an exchange with the remote.
+    pub fn begin_sync(&mut self) -> Result<Option<Checkpoint>, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok(None) };
+        match replica.begin_checkpoint() {
+            Ok(checkpoint) => {
+                self.acknowledge()?;
+                Ok(Some(checkpoint))
+            }
+            Err(error) => self.after_failed_checkpoint(&error).map(|_| None),
+        }
+    }
+
+    /// Takes note of how the exchange went. Trouble on the way is part of life.
+    pub fn finish_sync(
+        &mut self,
+        outcome: Result<(Saved, Result<Exchange, Error>), Error>,
+    ) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok("synced for nobody".into()) };
+        let finished = match outcome {
+            Ok((saved, exchange)) => replica.finish_checkpoint(saved).map(|()| exchange),
+            Err(error) => {
+                replica.abandon_checkpoint();
+                Err(error)
+            }
+        };
+        match finished {
+            Ok(exchange) => {
+                self.look()?;
+                match exchange {
+                    Ok(exchange) => Ok(format!("{exchange:?}")),
+                    Err(Error::Remote { reason, .. }) => Ok(reason),
+                    Err(error) => self.excuse(&error, "exchange"),
+                }
+            }
             Err(error) => self.after_failed_checkpoint(&error),
         }
     }

@@ -12,6 +12,11 @@ use crate::dice::Dice;
 
 /// Ids that replicas fight for.
 const CONTESTED: [&str; 4] = ["bd-x1", "bd-x2", "bd-x3", "ext-9"];
+
+/// How often one of the first beads is chosen, and how many of them there are: writers must meet.
+const HOT_PERCENT: u64 = 60;
+const HOT_BEADS: usize = 2;
+
 const WORDS: [&str; 6] = ["anchor", "bellows", "cog", "drum", "e\u{301}clair \u{1f680}", "tab\there"];
 const ACTORS: [&str; 3] = ["ann", "bob", "carl"];
 
@@ -31,9 +36,9 @@ impl Mutations<'_> {
 
     /// The vocabulary guards against bad arguments, so building an operation may fail; such a try is skipped.
     pub fn any(&mut self) -> Result<Op, Error> {
-        Ok(match self.dice.below(24) {
+        Ok(match self.dice.below(36) {
             0..=5 => Op::Create(Box::new(self.create()?)),
-            6..=10 => Op::Update(Box::new(self.update()?)),
+            6..=10 | 24..=35 => Op::Update(Box::new(self.update()?)),
             11 | 12 => Op::Claim(ClaimBead {
                 id: self.bead(),
                 guard: self.guard(),
@@ -94,8 +99,8 @@ impl Mutations<'_> {
 
     fn set_some_field(&mut self, update: &mut Update) -> Result<(), Error> {
         let time = Timestamp::from_ms(self.now_ms.saturating_add(self.dice.below(1_000_000)))?;
-        match self.dice.below(15) {
-            0 => update.title = Some(self.title().parse()?),
+        match self.dice.below(19) {
+            0 | 15..=18 => update.title = Some(self.title().parse()?),
             1 => update.description = Some(self.maybe_text().parse()?),
             2 => update.priority = Some(Priority::try_from(self.dice.below(5))?),
             3 => update.kind = Some(BeadType::ALL[self.dice.index(BeadType::ALL.len())]),
@@ -136,13 +141,17 @@ impl Mutations<'_> {
         Guard { content_hash, fence: None }
     }
 
-    /// Any bead, live or deleted; seldom one that does not exist.
+    /// Any bead, live or deleted; seldom one that does not exist, often one that everybody works on.
     fn bead(&mut self) -> String {
         let count = self.catalog.state().beads().len();
         if count == 0 || self.dice.chance(2) {
             return "bd-nowhere".to_owned();
         }
-        let chosen = self.dice.index(count);
+        let chosen = if self.dice.chance(HOT_PERCENT) {
+            self.dice.index(count.min(HOT_BEADS))
+        } else {
+            self.dice.index(count)
+        };
         let lineage = self.catalog.state().beads().keys().nth(chosen);
         lineage.map(|lineage| self.catalog.id_of(lineage).to_string()).unwrap_or_default()
     }

@@ -18,6 +18,9 @@ pub struct SimCommit {
     pub parents: Vec<CommitId>,
 }
 
+/// All commits of a repository, as they are at one moment.
+pub type Commits = BTreeMap<CommitId, Arc<SimCommit>>;
+
 /// Clones share objects and ref.
 #[derive(Debug, Clone)]
 pub struct SimRepository {
@@ -28,11 +31,14 @@ pub struct SimRepository {
 #[derive(Debug)]
 struct Objects {
     dice: Dice,
-    commits: BTreeMap<CommitId, Arc<SimCommit>>,
+    commits: Commits,
     volatile: BTreeSet<CommitId>,
     /// The ref as programs see it, and as it would be after a power loss.
     tip: Option<CommitId>,
     durable_tip: Option<CommitId>,
+    /// Where the remote's ref was seen last, likewise.
+    tracked: Option<CommitId>,
+    durable_tracked: Option<CommitId>,
 }
 
 impl SimRepository {
@@ -43,6 +49,8 @@ impl SimRepository {
             volatile: BTreeSet::new(),
             tip: None,
             durable_tip: None,
+            tracked: None,
+            durable_tracked: None,
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -59,16 +67,32 @@ impl SimRepository {
             objects.durable_tip.clone_from(&objects.tip);
         }
         objects.tip.clone_from(&objects.durable_tip);
+        if objects.dice.chance(50) {
+            objects.durable_tracked.clone_from(&objects.tracked);
+        }
+        objects.tracked.clone_from(&objects.durable_tracked);
     }
 
-    pub fn commits(&self) -> BTreeMap<CommitId, Arc<SimCommit>> {
+    pub fn commits(&self) -> Commits {
         self.objects().commits.clone()
     }
 
-    /// Copies a commit and its history from another repository, durably, as a fetch or a push does.
-    pub fn receive(&self, from: &Self, commit: &str) -> Result<()> {
+    /// Notes where the remote's ref was seen.
+    pub fn track(&self, commit: &str) -> Result<()> {
         self.strike(Needs::Space)?;
-        let theirs = from.commits();
+        self.objects().tracked = Some(commit.to_owned());
+        Ok(())
+    }
+
+    /// Moves the ref regardless of where it is, as a forced push does.
+    pub fn force(&self, target: Option<CommitId>) {
+        let mut objects = self.objects();
+        (objects.durable_tip, objects.tip) = (target.clone(), target);
+    }
+
+    /// Takes a commit and its history out of what another repository has, durably, as a fetch or a push does.
+    pub fn receive(&self, theirs: &Commits, commit: &str) -> Result<()> {
+        self.strike(Needs::Space)?;
         let mut objects = self.objects();
         let mut wanted = vec![commit.to_owned()];
         while let Some(id) = wanted.pop() {
@@ -174,10 +198,9 @@ impl Repository for SimRepository {
         Ok(common.iter().find(is_best).cloned())
     }
 
-    /// The simulator moves commits between repositories itself and keeps no tracking refs.
     fn tracked(&self) -> Result<Vec<CommitId>> {
         self.strike(Needs::Access)?;
-        Ok(Vec::new())
+        Ok(self.objects().tracked.iter().cloned().collect())
     }
 
     fn settle(&self) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Runs a scenario and judges it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::canonical::hex;
@@ -7,11 +8,12 @@ use beads_core::{Catalog, State};
 use beads_store::Repository;
 use sha2::{Digest, Sha256};
 
+use crate::causality;
 use crate::dice::Dice;
-use crate::exchange::exchange;
 use crate::faults::Faults;
 use crate::ledger::Reading;
 use crate::machine::{Broken, Machine};
+use crate::remote::{Network, SimRemote};
 use crate::repository::SimRepository;
 use crate::scenario::{Action, Scenario, Step};
 
@@ -40,7 +42,7 @@ pub fn run(scenario: &Scenario) -> Result<String, Failure> {
 
 struct Run {
     machines: Vec<Machine>,
-    remote: SimRepository,
+    network: Network,
     trace: Vec<String>,
 }
 
@@ -54,7 +56,7 @@ impl Run {
             machines[ahead].world.jump(TEN_YEARS_MS);
         }
         let remote = SimRepository::new(dice.roll(), Faults::default());
-        Self { machines, remote, trace: Vec::new() }
+        Self { machines, network: Network::new(remote), trace: Vec::new() }
     }
 
     fn trace_hash(&self) -> String {
@@ -96,11 +98,17 @@ impl Run {
             Action::Commit => machine.commit()?,
             Action::Checkpoint => machine.checkpoint()?,
             Action::SlowCheckpoint => machine.slow_checkpoint(&mut dice)?,
-            Action::Exchange => match exchange(&machine.repository, &self.remote, &mut dice) {
-                Ok(told) => told.to_owned(),
-                Err(error) if machine.faults.fired() > 0 => error.code().to_owned(),
-                Err(error) => return Err(format!("exchange failed without a fault: {error}")),
-            },
+            Action::Sync => {
+                let network = self.network.clone();
+                self.sync(step.machine, &network, Some(dice), true)?
+            }
+            Action::SyncWithPeer => self.sync_with_peer(step.machine, dice)?,
+            Action::Partition => {
+                machine.partitioned = !machine.partitioned;
+                String::new()
+            }
+            Action::Deliver => self.network.deliver(&mut dice).map_err(|error| error.to_string())?,
+            Action::Rewind => self.network.rewind(&mut dice),
             Action::Retry => machine.retry(&mut dice)?,
             Action::Kill => {
                 machine.kill();
@@ -119,11 +127,66 @@ impl Run {
                 String::new()
             }
         });
-        if machine.faults.is_dark() {
+        for machine in self.machines.iter_mut().filter(|machine| machine.faults.is_dark()) {
             machine.lose_power();
             told.push_str("; the power was off");
         }
         Ok(told)
+    }
+
+    /// One machine exchanges with a remote. Without dice nothing goes wrong on the way. A rival may sync between its
+    /// fetch and its push, and its own users go on writing.
+    fn sync(
+        &mut self,
+        index: usize,
+        network: &Network,
+        trouble: Option<Dice>,
+        with_rivals: bool,
+    ) -> Result<String, Broken> {
+        let Some(checkpoint) = self.machines[index].begin_sync()? else { return Ok("not open".into()) };
+        let own = self.machines[index].repository.clone();
+        let partitioned = self.machines[index].partitioned;
+        let mut told = String::new();
+        let mut meanwhile = Ok(());
+        let mut dice = trouble.clone().unwrap_or_else(|| Dice::new(0));
+        let mut rival = || {
+            if with_rivals && meanwhile.is_ok() {
+                meanwhile = self.meanwhile(index, network, &mut dice).map(|more| told.push_str(&more));
+            }
+        };
+        let trouble = trouble.map(RefCell::new);
+        let remote = SimRemote {
+            own,
+            network: network.clone(),
+            partitioned,
+            trouble,
+            rival: RefCell::new(&mut rival),
+        };
+        let outcome = checkpoint.sync(&remote.own, &remote, |_| ());
+        drop(remote);
+        meanwhile?;
+        told.push_str(&self.machines[index].finish_sync(outcome)?);
+        Ok(told)
+    }
+
+    fn meanwhile(&mut self, index: usize, network: &Network, dice: &mut Dice) -> Result<String, Broken> {
+        let rival = dice.index(self.machines.len());
+        if rival == index || dice.chance(40) {
+            let machine = &mut self.machines[index];
+            return Ok(machine.mutate(2, dice)? + &machine.commit()?);
+        }
+        self.sync(rival, network, Some(dice.clone()), false).map(|told| format!("rival {rival}: {told}; "))
+    }
+
+    fn sync_with_peer(&mut self, index: usize, mut dice: Dice) -> Result<String, Broken> {
+        let peer = dice.index(self.machines.len());
+        let faults = &self.machines[peer].faults;
+        // A fault over there would look like one of ours.
+        if peer == index || faults.is_armed() || faults.is_dark() {
+            return Ok("nobody there".into());
+        }
+        let network = Network::new(self.machines[peer].repository.clone());
+        self.sync(index, &network, None, false).map(|told| format!("with {peer}: {told}"))
     }
 
     /// Nothing goes wrong any more, and everyone exchanges. After two rounds everybody has everything, and a third
@@ -135,14 +198,16 @@ impl Run {
                 machine.lose_power();
             }
             machine.faults.heal();
+            machine.partitioned = false;
             machine.kill();
             machine.open()?;
         }
+        self.network.calm();
         for _ in 0..HEALING_ROUNDS {
-            self.round(&mut dice)?;
+            self.round()?;
         }
         let tips: Vec<_> = self.machines.iter().map(|machine| machine.repository.tip().ok()).collect();
-        self.round(&mut dice)?;
+        self.round()?;
         let quiet: Vec<_> = self.machines.iter().map(|machine| machine.repository.tip().ok()).collect();
         if tips != quiet {
             return Err(format!("still moving after {HEALING_ROUNDS} rounds: {tips:?} became {quiet:?}"));
@@ -150,14 +215,11 @@ impl Run {
         Ok(())
     }
 
-    fn round(&mut self, dice: &mut Dice) -> Result<(), Broken> {
-        for machine in &mut self.machines {
-            machine.checkpoint()?;
-            while exchange(&machine.repository, &self.remote, dice)
-                .map_err(|error| error.to_string())?
-                .ends_with("lost")
-            {}
-            machine.checkpoint()?;
+    fn round(&mut self) -> Result<(), Broken> {
+        let network = self.network.clone();
+        for index in 0..self.machines.len() {
+            let told = self.sync(index, &network, None, false)?;
+            self.trace.push(format!("machine {index} heals: {told}"));
         }
         Ok(())
     }
@@ -175,8 +237,11 @@ impl Run {
             reading.check_all(&machine.facts).map_err(told)?;
             check_history(&machine.repository)?;
         }
+        let writers: Vec<_> =
+            self.machines.iter().map(|machine| (&machine.writes, machine.facts.as_slice())).collect();
+        causality::check(&writers, &reading)?;
         catalogs.iter().try_for_each(|catalog| check_indexes(catalog))?;
-        check_history(&self.remote)
+        check_history(&self.network.repository)
     }
 }
 

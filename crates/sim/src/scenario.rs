@@ -33,8 +33,16 @@ pub enum Action {
     Checkpoint,
     /// A checkpoint with mutations between its beginning and its end.
     SlowCheckpoint,
-    /// Another process merges the remote's state into the ref, and pushes.
-    Exchange,
+    /// The real sync loop, with whatever the network does to it.
+    Sync,
+    /// Syncs with the repository of another machine, which finds its ref moved.
+    SyncWithPeer,
+    /// The way to the remote breaks, or works again.
+    Partition,
+    /// A push that its sender gave up arrives.
+    Deliver,
+    /// The remote's ref is forced back, or removed.
+    Rewind,
     /// Asks again for something that was acknowledged.
     Retry,
     /// The process dies; the system's cache lives on.
@@ -47,7 +55,7 @@ pub enum Action {
 impl Scenario {
     pub fn from_seed(seed: u64, length: usize) -> Self {
         let mut dice = Dice::new(seed);
-        let machines = 2 + dice.index(4);
+        let machines = 2 + dice.index(6);
         let ahead = dice.chance(30).then(|| dice.index(machines));
         let step = |dice: &mut Dice| Step {
             machine: dice.index(machines),
@@ -62,11 +70,15 @@ impl Scenario {
 impl Action {
     fn from_dice(dice: &mut Dice) -> Self {
         match dice.below(100) {
-            0..=37 => Self::Mutate(1 + dice.below(3)),
+            0..=37 => Self::Mutate(1 + dice.below(4)),
             38..=54 => Self::Commit,
             55..=62 => Self::Checkpoint,
             63..=66 => Self::SlowCheckpoint,
-            67..=77 => Self::Exchange,
+            67..=74 => Self::Sync,
+            75 | 76 if dice.chance(70) => Self::SyncWithPeer,
+            75 | 76 => Self::Partition,
+            77 if dice.chance(20) => Self::Rewind,
+            77 => Self::Deliver,
             78..=80 => Self::Retry,
             81..=85 => Self::Kill,
             86..=89 => Self::PowerLoss,

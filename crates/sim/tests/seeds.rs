@@ -2,22 +2,25 @@
 
 use beads_sim::run_seed;
 
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 300;
 const STEPS: usize = 150;
 
-/// `(seed, steps)`. 1025, 1163, 1475 and 1545: a rotation left a torn tail behind in a segment that was no longer the
-/// last. 1576: a ref whose sync had failed was taken for durable, and the journal trimmed.
-const ONCE_BROKEN: [(u64, usize); 5] = [(1025, 200), (1163, 200), (1475, 200), (1545, 200), (1576, 200)];
+/// `(seed, steps)`. 223: a merge that failed half-way came into memory all the same, and the journal then spoke of beads
+/// that the ref did not have.
+const ONCE_BROKEN: [(u64, usize); 1] = [(223, 150)];
 
 fn expect_sound(seed: u64, steps: usize) -> String {
     run_seed(seed, steps).unwrap_or_else(|report| panic!("{report}"))
 }
 
 #[test]
-fn a_hundred_seeds_lose_nothing() {
-    for seed in 0..SEEDS {
-        expect_sound(seed, STEPS);
-    }
+fn even_seeds_lose_nothing() {
+    (0..SEEDS).step_by(2).for_each(|seed| drop(expect_sound(seed, STEPS)));
+}
+
+#[test]
+fn odd_seeds_lose_nothing() {
+    (1..SEEDS).step_by(2).for_each(|seed| drop(expect_sound(seed, STEPS)));
 }
 
 #[test]

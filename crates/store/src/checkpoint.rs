@@ -12,7 +12,12 @@ const MAX_ROUNDS: usize = 10;
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) state: State,
+    /// The state as it was set aside, before anything of others came in.
+    pub(crate) begun: State,
+    /// Where the ref was when the replica last looked.
     pub(crate) base: Option<CommitId>,
+    /// The last commit that this replica had seen whole.
+    pub(crate) ground: Option<CommitId>,
     pub(crate) keep_segment: u64,
     /// `state` holds more than memory does.
     pub(crate) merged: bool,
@@ -24,6 +29,7 @@ pub struct Saved {
     pub commit: CommitId,
     /// The state on the ref, when it holds more than the checkpoint did.
     pub(crate) merged: Option<State>,
+    pub(crate) begun: State,
     pub(crate) keep_segment: u64,
 }
 
@@ -35,14 +41,18 @@ impl Checkpoint {
     }
 
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
-        Saved { commit, merged: self.merged.then_some(self.state), keep_segment: self.keep_segment }
+        Saved {
+            commit,
+            merged: self.merged.then_some(self.state),
+            begun: self.begun,
+            keep_segment: self.keep_segment,
+        }
     }
 
     /// Joins what somebody else wrote, and keeps the values that lost against concurrent writes. Returns how many.
     pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
         // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
-        let agreed =
-            base.and_then(|base| repository.snapshot(base).ok()?.decode().ok()).map(|decoded| decoded.state);
+        let agreed = base.and_then(|base| state_of(repository, base).ok());
         let conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
         self.state.join(theirs);
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
@@ -58,9 +68,9 @@ impl Checkpoint {
             if tip != self.base
                 && let Some(tip) = &tip
             {
-                let theirs = repository.snapshot(tip)?.decode()?.state;
-                let base = self.base.take();
-                self.join(repository, &theirs, base.as_deref());
+                let theirs = state_of(repository, tip)?;
+                let seen = self.ground.replace(tip.clone());
+                self.join(repository, &theirs, seen.as_deref());
             }
             let snapshot = self.state.encode();
             if let Some(tip) = &tip
@@ -96,4 +106,8 @@ impl Checkpoint {
         }
         Err(Error::RefMoved(REF))
     }
+}
+
+pub(crate) fn state_of(repository: &impl Repository, commit: &str) -> Result<State> {
+    Ok(repository.snapshot(commit)?.decode()?.state)
 }

@@ -8,6 +8,7 @@ use std::io;
 
 use crate::disk::{Disk, DiskFile};
 use crate::frame::{self, Found};
+use crate::repository::CommitId;
 use crate::{Error, Header, Record, Result};
 
 pub(crate) const VERSION: u32 = 1;
@@ -21,6 +22,8 @@ const FILL_BYTES: u64 = 256 * 1024;
 pub struct Recovered {
     pub header: Option<Header>,
     pub records: Vec<Record>,
+    /// The commit that the last of the records was made upon, if there was one.
+    pub ground: Option<CommitId>,
     /// Something was cut off at the end: a batch that was never acknowledged.
     pub torn: bool,
 }
@@ -150,6 +153,7 @@ impl<D: Disk> Journal<D> {
             {
                 return Err(format!("records {} to {} are missing", before + 1, header.position));
             }
+            recovered.ground.clone_from(&header.ground);
             recovered.header = Some(header);
             return Ok(());
         }
@@ -159,6 +163,9 @@ impl<D: Disk> Journal<D> {
             let due = recovered.records.last().map_or(start, |record| record.position) + 1;
             if record.position != due {
                 return Err(format!("record {} where {due} should be", record.position));
+            }
+            if record.ground.is_some() {
+                recovered.ground.clone_from(&record.ground);
             }
             recovered.records.push(record);
         }

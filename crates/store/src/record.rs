@@ -3,6 +3,8 @@
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
 
+use crate::repository::CommitId;
+
 /// One acknowledged mutation: what it added to the state, and what its caller was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,9 @@ pub struct Record {
     pub delta: Delta,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Receipt>,
+    /// The commit that this and what follows builds on, when it is another than before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<CommitId>,
 }
 
 /// Remembers a request, so that its repetition gets the first answer instead of a second mutation.
@@ -69,4 +74,7 @@ pub struct Header {
     pub last: Stamp,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
+    /// The commit that the records build on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<CommitId>,
 }

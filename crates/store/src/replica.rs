@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use beads_core::{Actor, Applied, Catalog, Clock, Context, Delta, Line, Op, Stamp};
+use beads_core::{
+    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Line, Op, Stamp, State, concurrent_writes,
+};
 
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, state_of};
 use crate::disk::Disk;
 use crate::journal::{Journal, Recovered};
 use crate::repository::{CommitId, Repository};
@@ -40,6 +42,10 @@ pub struct Replica<D: Disk, W: World> {
     receipt_order: VecDeque<String>,
     /// The commit that holds everything but the journal.
     base: Option<CommitId>,
+    /// The last commit whose content is in memory: the base, or what a clone brought along.
+    ground: Option<CommitId>,
+    /// The journal knows the ground.
+    ground_noted: bool,
     unsaved: Unsaved,
     /// The part of `unsaved` that a checkpoint under way is saving.
     saving: Unsaved,
@@ -52,23 +58,36 @@ pub struct Unsaved {
     pub oldest_ms: Option<u64>,
 }
 
+impl Unsaved {
+    /// A record that only notes the ground has nothing to save.
+    fn add(&mut self, records: &[Record]) {
+        let mut changes = records.iter().filter(|record| !record.delta.is_empty()).peekable();
+        self.oldest_ms = self.oldest_ms.or_else(|| changes.peek().map(|record| record.at_ms));
+        self.records += changes.count() as u64;
+    }
+}
+
 impl<D: Disk, W: World> Replica<D, W> {
     /// `decode(ref) ⊔ every record`. Either a whole replica or an error, and nothing on disk changes.
     pub fn open(disk: D, repository: &impl Repository, mut world: W) -> Result<Self> {
         let base = repository.tip()?;
-        let mut state = beads_core::State::default();
+        let mut state = State::default();
+        let mut ground = base.clone();
         if let Some(tip) = &base {
             // What is written from now on builds on this commit.
             repository.settle()?;
-            state = repository.snapshot(tip)?.decode()?.state;
+            state = state_of(repository, tip)?;
         } else {
             // A fresh clone has no ref of its own yet, but what it needs came along.
-            for tracked in repository.tracked()? {
-                state.join(&repository.snapshot(&tracked)?.decode()?.state);
+            let tracked = repository.tracked()?;
+            for commit in &tracked {
+                state.join(&state_of(repository, commit)?);
             }
+            ground = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
-        let mut catalog = Catalog::from(state);
         let (journal, recovered) = Journal::recover(disk)?;
+        let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
+        let mut catalog = Catalog::from(state);
         for record in &recovered.records {
             catalog.take(&record.delta).map_err(|error| Error::JournalDamaged {
                 file: "journal".into(),
@@ -94,19 +113,37 @@ impl<D: Disk, W: World> Replica<D, W> {
             receipts: BTreeMap::new(),
             receipt_order: VecDeque::new(),
             base,
+            ground_noted: recovered.ground == ground,
+            ground,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),
         };
         replica.observe_stamps();
         replica.take_history(recovered);
+        replica.keep_conflicts(conflicts)?;
         Ok(replica)
     }
 
+    /// Writes that were overwritten without their writer knowing. They reach the disk with the next commit; should
+    /// that never come, opening the store finds them again.
+    fn keep_conflicts(&mut self, conflicts: Vec<Conflict>) -> Result<()> {
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        let delta = Delta { conflicts, ..Delta::default() };
+        self.catalog.take(&delta)?;
+        self.line_up("bd".parse()?, self.world.now_ms(), delta, None);
+        Ok(())
+    }
+
+    fn line_up(&mut self, by: Actor, at_ms: u64, delta: Delta, request: Option<Receipt>) {
+        self.position += 1;
+        let position = self.position;
+        self.unsynced.push(Record { position, at_ms, by, delta, request, ground: None });
+    }
+
     fn take_history(&mut self, recovered: Recovered) {
-        self.unsaved = Unsaved {
-            records: recovered.records.len() as u64,
-            oldest_ms: recovered.records.first().map(|record| record.at_ms),
-        };
+        self.unsaved.add(&recovered.records);
         if let Some(last) = recovered.records.last() {
             self.position = last.position;
         }
@@ -172,14 +209,12 @@ impl<D: Disk, W: World> Replica<D, W> {
         delta: Delta,
         receipt: impl Fn(&str, u64) -> Receipt,
     ) {
-        self.position += 1;
         let request =
             caller.request.as_ref().map(|(id, keep_ms)| receipt(id, now_ms.saturating_add(*keep_ms)));
         if let Some(receipt) = request.clone() {
             self.keep(receipt);
         }
-        let by = caller.actor.clone();
-        self.unsynced.push(Record { position: self.position, at_ms: now_ms, by, delta, request });
+        self.line_up(caller.actor.clone(), now_ms, delta, request);
     }
 
     /// What a mutation would do, after the very same checks, without doing it.
@@ -212,10 +247,14 @@ impl<D: Disk, W: World> Replica<D, W> {
         if !self.journal.is_started() {
             let position = self.unsynced[0].position - 1;
             self.journal.rotate(&self.header(position))?;
+            self.ground_noted = true;
+        }
+        if !self.ground_noted {
+            self.unsynced[0].ground.clone_from(&self.ground);
         }
         self.journal.append(&self.unsynced)?;
-        self.unsaved.records += self.unsynced.len() as u64;
-        self.unsaved.oldest_ms = self.unsaved.oldest_ms.or(Some(self.unsynced[0].at_ms));
+        self.ground_noted = true;
+        self.unsaved.add(&self.unsynced);
         self.unsynced.clear();
         Ok(())
     }
@@ -225,12 +264,15 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.commit()?;
         if self.unsaved.records > 0 {
             self.journal.rotate(&self.header(self.position))?;
+            self.ground_noted = true;
         }
         self.saving = self.unsaved();
         self.unsaved = Unsaved::default();
         Ok(Checkpoint {
             state: self.catalog.state().clone(),
+            begun: self.catalog.state().clone(),
             base: self.base.clone(),
+            ground: self.ground.clone(),
             keep_segment: self.journal.current_segment(),
             merged: false,
         })
@@ -246,11 +288,25 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// state comes into memory only now, when it is durable.
     pub fn finish_checkpoint(&mut self, saved: crate::checkpoint::Saved) -> Result<()> {
         if let Some(theirs) = &saved.merged {
+            // What was written here meanwhile may have lost against what came in.
+            let conflicts = concurrent_writes(self.catalog.state(), theirs, Some(&saved.begun));
             self.catalog.join(theirs);
             self.observe_stamps();
+            self.keep_conflicts(conflicts)?;
         }
         self.base = Some(saved.commit);
+        if self.ground != self.base {
+            self.ground.clone_from(&self.base);
+            self.ground_noted = false;
+        }
         self.saving = Unsaved::default();
+        if self.unsaved.records > 0 && !self.ground_noted {
+            // The segment to stay has records already. They must not be taken for unaware of what is trimmed now.
+            if self.unsynced.is_empty() {
+                self.line_up("bd".parse()?, self.world.now_ms(), Delta::default(), None);
+            }
+            self.commit()?;
+        }
         self.journal.trim_before(saved.keep_segment)
     }
 
@@ -275,6 +331,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             position,
             last: self.clock.last(),
             receipts: alive.filter(|receipt| receipt.until_ms > now_ms).cloned().collect(),
+            ground: self.ground.clone(),
         }
     }
 
@@ -300,6 +357,34 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.clock.observe(stamp, now_ms);
         }
     }
+}
+
+/// Records that lost against writes which their writer had not seen: the ref moved on while nobody watched, or a merge
+/// was cut short after it had moved the ref.
+fn unseen_writes(
+    repository: &impl Repository,
+    recovered: &Recovered,
+    ground: Option<&CommitId>,
+    state: &State,
+) -> Vec<Conflict> {
+    if recovered.records.is_empty() || recovered.ground.as_ref() == ground {
+        return Vec::new();
+    }
+    // Ground that cannot be read any more only told which writes were concurrent.
+    let Some(seen) = recovered.ground.as_ref().and_then(|commit| state_of(repository, commit).ok()) else {
+        return Vec::new();
+    };
+    let mut ours = seen.clone();
+    for record in &recovered.records {
+        // What the ground lacks is in the ref, or opening fails for a better reason.
+        let _ = ours.take(&record.delta);
+    }
+    let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());
+    let own: Vec<_> = patches.flat_map(beads_core::Patch::marks).map(|(_, mark)| mark).collect();
+    let mut conflicts = concurrent_writes(&ours, state, Some(&seen));
+    // Of two writes of one replica the later knew the earlier.
+    conflicts.retain(|conflict| !(own.contains(&&conflict.lost) && own.contains(&&conflict.won)));
+    conflicts
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.

@@ -3,7 +3,7 @@
 
 use beads_core::State;
 
-use crate::checkpoint::{Checkpoint, Saved};
+use crate::checkpoint::{Checkpoint, Saved, state_of};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
@@ -54,9 +54,7 @@ impl Checkpoint {
     /// Takes what the remote has before there is a local ref. Trouble with the remote shows again in the first round.
     fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
         let Ok(Some(theirs)) = remote.fetch() else { return };
-        let Ok(state) = repository.snapshot(&theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)) else {
-            return;
-        };
+        let Ok(state) = state_of(repository, &theirs) else { return };
         self.state.join(&state);
         (self.merged, done.pulled) = (true, true);
     }
@@ -78,7 +76,15 @@ impl Checkpoint {
             return Ok(Pushed::Done);
         }
         if !repository.is_ancestor(&theirs, commit)? {
-            let merged = self.merge(repository, &theirs, commit, done)?;
+            let before = (self.state.clone(), self.merged);
+            let merged = match self.merge(repository, &theirs, commit, done) {
+                Ok(merged) => merged,
+                Err(error) => {
+                    // Nothing of theirs may come into memory before the ref holds it.
+                    (self.state, self.merged) = before;
+                    return Err(error);
+                }
+            };
             let fast_forwarded = merged == theirs;
             *commit = merged;
             if fast_forwarded {
@@ -100,8 +106,7 @@ impl Checkpoint {
     ) -> Result<CommitId> {
         let invalid =
             |error: Error| Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() };
-        let their_state =
-            repository.snapshot(theirs).and_then(|snapshot| Ok(snapshot.decode()?.state)).map_err(invalid)?;
+        let their_state = state_of(repository, theirs).map_err(invalid)?;
         let base = repository.merge_base(commit, theirs)?;
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;

@@ -22,11 +22,11 @@ fn record(position: u64) -> Record {
     let prefix: Prefix = format!("p{position}").parse().unwrap();
     let chosen = PrefixRegister::chosen(prefix, stamp(position), "a".parse().unwrap());
     let delta = Delta { prefix: Some(chosen), ..Delta::default() };
-    Record { position, at_ms: position, by: "a".parse().unwrap(), delta, request: None }
+    Record { position, at_ms: position, by: "a".parse().unwrap(), delta, request: None, ground: None }
 }
 
 fn header(position: u64) -> Header {
-    Header { version: 1, position, last: stamp(position), receipts: Vec::new() }
+    Header { version: 1, position, last: stamp(position), receipts: Vec::new(), ground: None }
 }
 
 fn recover(files: Files) -> (MemoryDisk, Result<(Journal<MemoryDisk>, Recovered)>) {

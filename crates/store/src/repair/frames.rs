@@ -53,6 +53,7 @@ fn next_header(recovered: &Recovered) -> Header {
         // The tag of the clock does not matter: only its last stamp is read.
         last: recovered_clock(recovered, 1).last(),
         receipts: kept.chain(fresh).cloned().collect(),
+        ground: None,
     }
 }
 

@@ -1,0 +1,85 @@
+//! Who knew what: an oracle for "no silent overwrite". It follows each register back through the writes that knew one
+//! another; a write off that path lost against one that did not know it, and must be among the conflicts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::ledger::{BeadKey, Fact, Mark, Reading};
+
+/// One register of one bead.
+type Register = (BeadKey, String);
+
+/// A write, acknowledged or not.
+#[derive(Debug, Clone)]
+struct Write {
+    value: Value,
+    /// What stood there before, as its writer saw it.
+    over: Option<Mark>,
+}
+
+/// The writes of one machine.
+#[derive(Debug, Default)]
+pub struct Writes {
+    seen: BTreeMap<Register, Mark>,
+    written: BTreeMap<(Register, Mark), Write>,
+}
+
+impl Writes {
+    /// From now on the machine knows this state.
+    pub fn see(&mut self, reading: &Reading) {
+        self.seen = reading.marks();
+    }
+
+    pub fn write(&mut self, facts: &[Fact]) {
+        for fact in facts {
+            if let Fact::Register { bead, register, mark, value } = fact {
+                let key = (bead.clone(), register.clone());
+                let over = self.seen.insert(key.clone(), mark.clone());
+                self.written.insert((key, mark.clone()), Write { value: value.clone(), over });
+            }
+        }
+    }
+}
+
+/// Every acknowledged write led to the one that stands, was overwritten by somebody who knew it, or is among the
+/// conflicts.
+pub fn check(machines: &[(&Writes, &[Fact])], reading: &Reading) -> Result<(), String> {
+    let mut written = BTreeMap::new();
+    for (writes, _) in machines {
+        written.extend(writes.written.iter());
+    }
+    let known_and_overwritten: BTreeSet<(&Register, &Mark)> =
+        written.iter().filter_map(|((register, _), write)| Some((register, write.over.as_ref()?))).collect();
+    for fact in machines.iter().flat_map(|(_, facts)| facts.iter()) {
+        let Fact::Register { bead, register, mark, value } = fact else { continue };
+        let key = (bead.clone(), register.clone());
+        if known_and_overwritten.contains(&(&key, mark)) {
+            continue;
+        }
+        let standing = path(&key, reading, &written);
+        let kept = reading.conflicts(&key);
+        if standing.contains(mark) || kept.contains(mark) {
+            continue;
+        }
+        // Two that wrote the same value do not disagree.
+        let value_of = |mark: &Mark| written.get(&(key.clone(), mark.clone())).map(|write| &write.value);
+        if !standing.iter().chain(&kept).any(|mark| value_of(mark) == Some(value)) {
+            return Err(format!("{register} of {bead}: {value} by {mark:?} was overwritten silently"));
+        }
+    }
+    Ok(())
+}
+
+/// The write that stands, the one its writer knew, and so on.
+fn path(key: &Register, reading: &Reading, written: &BTreeMap<&(Register, Mark), &Write>) -> BTreeSet<Mark> {
+    let mut path = BTreeSet::new();
+    let mut next = reading.marks_of(key);
+    while let Some(mark) = next.take() {
+        next = written.get(&(key.clone(), mark.clone())).and_then(|write| write.over.clone());
+        if !path.insert(mark) {
+            break;
+        }
+    }
+    path
+}
