@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close};
-use beads_core::query::{CountBy, Direction, Filter, ReadyFilter};
+use beads_core::query::{CountBy, Direction, Filter, PlanFor, ReadyFilter};
 use beads_core::{Actor, EdgeKind, Line, Op};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -191,10 +191,24 @@ pub enum Query {
     LabelsOf { id: String },
     DepList { id: String, direction: Direction, kind: Option<EdgeKind> },
     DepTree { id: String, direction: Direction, depth: Option<usize> },
+    Explain(ReadyFilter),
+    Plan(PlanFor),
+    Graph { id: Option<String>, closed: bool, format: GraphFormat },
     Cycles,
     Epics,
     Count { filter: Filter, by: Option<CountBy> },
     Status,
+}
+
+/// What a graph is drawn as when it is not asked for as data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum GraphFormat {
+    #[default]
+    Text,
+    Mermaid,
+    Dot,
+    Svg,
 }
 
 /// How the answer should look.

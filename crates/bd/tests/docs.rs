@@ -81,7 +81,7 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn transcripts_show_what_happens() {
-    for name in ["README.md", "docs/ARCHITECTURE.md", "CONTRIBUTING.md"] {
+    for name in ["README.md", "docs/ARCHITECTURE.md", "docs/PLANNING.md", "CONTRIBUTING.md"] {
         for block in blocks(&page(name), "console") {
             let scratch = Scratch::new();
             let mut happened = String::new();

@@ -201,7 +201,7 @@ impl Catalog {
         Err(Error::NotFound(name.to_owned()))
     }
 
-    fn is_unfinished(&self, lineage: &Lineage) -> bool {
+    pub(crate) fn is_unfinished(&self, lineage: &Lineage) -> bool {
         self.live_bead(lineage).is_some_and(|bead| bead.status.value.status != Status::Closed)
     }
 

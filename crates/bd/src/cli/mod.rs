@@ -19,6 +19,7 @@ mod dep;
 mod epic;
 mod filter;
 mod globals;
+mod graph;
 mod guard;
 mod info;
 mod init;
@@ -29,6 +30,7 @@ mod list;
 mod note;
 mod onboard;
 mod place;
+mod plan;
 mod prime;
 mod quickstart;
 mod ready;
@@ -102,6 +104,8 @@ enum Verb {
     Note(note::Args),
     Label(label::Args),
     Dep(dep::Args),
+    Graph(graph::Args),
+    Plan(plan::Args),
     Children(children::Args),
     Epic(epic::Args),
     Count(count::Args),
@@ -147,6 +151,8 @@ impl Verb {
             Self::Note(args) => args.call()?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
+            Self::Graph(args) => args.call(),
+            Self::Plan(args) => args.call(),
             Self::Children(args) => args.call(),
             Self::Epic(args) => args.call(),
             Self::Count(args) => args.call()?,

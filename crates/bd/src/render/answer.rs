@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::brief::Brief;
+use super::graph_answer::GraphAnswer;
+use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
 
 /// What a service answers. Serialises to what `--json` prints.
@@ -31,6 +33,9 @@ pub enum Answer {
     LabelsOf(Labels),
     Tree(Vec<TreeNode>),
     Cycles(Vec<CycleAnswer>),
+    Explained(Box<ExplainAnswer>),
+    Planned(Box<PlanAnswer>),
+    Graph(Box<GraphAnswer>),
     Epics(Vec<EpicAnswer>),
     Count(CountAnswer),
     CountBy(CountByAnswer),

@@ -6,10 +6,13 @@ mod compat;
 mod detail;
 pub mod dot;
 pub mod graph;
+mod graph_answer;
 pub mod mermaid;
+mod planning;
 mod rows;
 pub mod schema;
 mod style;
+mod svg;
 mod text;
 
 pub use answer::{
@@ -19,6 +22,10 @@ pub use answer::{
     UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
+pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
+pub use planning::{
+    ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
+};
 pub use style::Style;
 
 use beads_core::query::Severity;

@@ -9,7 +9,7 @@ use super::answer::{
     SyncAnswer,
 };
 use super::style::Style;
-use super::{detail, rows};
+use super::{detail, graph_answer, planning, rows};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -55,6 +55,9 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "{}: {}", cycle.kind, ids.join(" -> "));
             }
         }
+        Answer::Explained(explained) => planning::explain(&mut out, explained, style),
+        Answer::Planned(plan) => planning::plan(&mut out, plan, style),
+        Answer::Graph(graph) => graph_answer::render(&mut out, graph, style),
         Answer::Epics(epics) => rows::epics(&mut out, epics, style),
         Answer::Count(counted) => {
             let _ = writeln!(out, "{}", counted.count);

@@ -3,12 +3,14 @@
 mod atomic;
 mod conflicts;
 mod mutate;
+mod planning;
 mod query;
 mod repair;
 mod status;
 mod sync;
 mod validate;
 
+pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;

@@ -52,7 +52,10 @@ impl Service {
                 };
                 Ok(Answer::Tree(rows.iter().map(node).collect::<Result<_, Failure>>()?))
             }
-            Query::Cycles => Ok(Answer::Cycles(cycles(catalog))),
+            Query::Explain(asked) => self.explain(asked, format),
+            Query::Plan(asked) => self.plan(asked),
+            Query::Graph { id, closed, format } => self.graph(id.as_ref(), *closed, *format),
+            Query::Cycles => Ok(Answer::Cycles(cycles(catalog, &catalog.cycles()))),
             Query::Epics => self.epics(),
             Query::Count { filter, by: None } => {
                 Ok(Answer::Count(CountAnswer { count: catalog.count(filter)? }))
@@ -118,7 +121,7 @@ impl Service {
     }
 
     /// What one line of a list needs: as text little, as JSON everything.
-    fn line(&self, lineage: &Lineage, format: Format) -> Result<BeadView, Failure> {
+    pub(super) fn line(&self, lineage: &Lineage, format: Format) -> Result<BeadView, Failure> {
         if format != Format::Text {
             return self.view(lineage);
         }
@@ -157,7 +160,7 @@ fn notes(view: &BeadView) -> Vec<NoteAnswer> {
     view.notes.iter().map(|note| NoteAnswer::new(&view.id, note)).collect()
 }
 
-fn cycles(catalog: &Catalog) -> Vec<CycleAnswer> {
+pub(super) fn cycles(catalog: &Catalog, cycles: &[(EdgeKind, Vec<Lineage>)]) -> Vec<CycleAnswer> {
     let ids = |cycle: &[Lineage]| cycle.iter().map(|lineage| catalog.id_of(lineage).clone()).collect();
-    catalog.cycles().iter().map(|(kind, cycle)| CycleAnswer { kind: *kind, ids: ids(cycle) }).collect()
+    cycles.iter().map(|(kind, cycle)| CycleAnswer { kind: *kind, ids: ids(cycle) }).collect()
 }

@@ -127,3 +127,46 @@ fn what_is_deferred_into_the_future_is_not_ready() {
     assert_eq!(bd.json(&["status"])["summary"]["deferred_issues"], 1);
     check_bead(&bd.show("bd-2"));
 }
+
+#[test]
+fn impact_puts_first_what_most_hangs_on() {
+    both(|bd| {
+        bd.create(&["alone", "--id", "bd-1", "-p", "1"]);
+        bd.create(&["starts a chain", "--id", "bd-2", "-p", "1"]);
+        bd.create(&["link", "--id", "bd-3", "-p", "4", "--deps", "bd-2"]);
+        bd.create(&["urgent", "--id", "bd-4", "-p", "0"]);
+        assert_eq!(bd.ids(&["ready"]), ["bd-4", "bd-1", "bd-2"]);
+        assert_eq!(bd.ids(&["ready", "--sort", "impact"]), ["bd-4", "bd-2", "bd-1"]);
+        assert_eq!(bd.ids(&["ready", "--sort", "impact", "-n", "2"]), ["bd-4", "bd-2"]);
+        assert_eq!(bd.ids(&["list", "--sort", "impact"]), ["bd-4", "bd-2", "bd-1", "bd-3"]);
+        bd.error(&["ready", "--sort", "impact", "--reverse"], "usage");
+    });
+}
+
+#[test]
+fn explain_tells_why_these_and_why_not_those() {
+    both(|bd| {
+        bd.create(&["epic", "--id", "bd-e", "-t", "epic"]);
+        bd.create(&["free", "--id", "bd-1", "--parent", "bd-e"]);
+        bd.create(&["waits", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.create(&["taken", "--id", "bd-3"]);
+        bd.json(&["claim", "bd-3", "--lease", "1h"]);
+        bd.create(&["done", "--id", "bd-4"]);
+        bd.json(&["close", "bd-4"]);
+        let explained = bd.json(&["ready", "--explain"]);
+        assert_eq!(crate::sandbox::ids_of(&explained["ready"]), ["bd-1"]);
+        assert_eq!(explained["ready"][0]["impact"], json!({"chain": 1, "unblocks": 1}));
+        let why = |id: &str| {
+            let all = explained["not_ready"].as_array().unwrap();
+            all.iter().find(|bead| bead["id"] == id).unwrap()["reasons"].clone()
+        };
+        assert_eq!(why("bd-e"), json!([{"reason": "open_children", "children": ["bd-1"]}]));
+        assert_eq!(why("bd-2"), json!([{"reason": "blocked", "by": ["bd-1"]}]));
+        assert_eq!(why("bd-3")[0]["by"], crate::sandbox::ACTOR);
+        assert!(why("bd-3")[0]["until"].as_str().unwrap().ends_with('Z'));
+        assert_eq!(explained["not_ready"].as_array().unwrap().len(), 3, "closed ones need no reason");
+        let text = bd.text(&["ready", "--explain"]);
+        assert!(text.contains("blocked by bd-1") && text.contains("held by ann@here until"), "{text}");
+        bd.error(&["ready", "--explain", "--wait", "1s"], "usage");
+    });
+}

@@ -1,4 +1,5 @@
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -27,10 +28,12 @@ pub enum SortKey {
     Status,
     Type,
     Assignee,
+    /// Priority, then the longest chain of unfinished beads behind it, then how many it unblocks.
+    Impact,
 }
 
 impl SortKey {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Priority,
         Self::Created,
         Self::Updated,
@@ -40,6 +43,7 @@ impl SortKey {
         Self::Status,
         Self::Type,
         Self::Assignee,
+        Self::Impact,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -53,6 +57,7 @@ impl SortKey {
             Self::Status => "status",
             Self::Type => "type",
             Self::Assignee => "assignee",
+            Self::Impact => "impact",
         }
     }
 }
@@ -95,6 +100,8 @@ impl Catalog {
         limit: usize,
     ) -> Vec<Lineage> {
         let mut found: Vec<_> = found.collect();
+        let impacts = if sort.by == SortKey::Impact { self.impacts() } else { BTreeMap::new() };
+        let impact = |lineage: &Lineage| impacts.get(lineage).copied().unwrap_or_default().order();
         let by = |a: &(&Lineage, &Arc<Bead>), b: &(&Lineage, &Arc<Bead>)| {
             let order = match sort.by {
                 SortKey::Priority => a.1.priority.value.cmp(&b.1.priority.value),
@@ -107,6 +114,10 @@ impl Catalog {
                 SortKey::Status => a.1.status.value.status.cmp(&b.1.status.value.status),
                 SortKey::Type => a.1.kind.value.cmp(&b.1.kind.value),
                 SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
+                SortKey::Impact => {
+                    let key = |one: &(&Lineage, &Arc<Bead>)| (one.1.priority.value, impact(one.0));
+                    key(a).cmp(&key(b))
+                }
             };
             let order = if sort.reverse { order.reverse() } else { order };
             order.then_with(|| a.0.cmp(b.0))

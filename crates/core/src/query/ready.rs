@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Filter;
+use super::{Filter, SortKey};
 use crate::{Catalog, EdgeKind, Lineage, QueueKey, Result};
 
 /// What `ready` is asked for.
@@ -25,7 +25,7 @@ pub struct Ready {
 
 impl Catalog {
     /// §6.3: open and unblocked, plus in progress with an expired lease, minus those deferred into the future. By
-    /// priority, then oldest first; epics with open children last.
+    /// priority, then oldest first, or by impact; epics with open children last.
     pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
         Ok(self.ready_in_order(asked, now_ms)?.collect())
     }
@@ -35,7 +35,7 @@ impl Catalog {
         &'a self,
         asked: &'a ReadyFilter,
         now_ms: u64,
-    ) -> Result<impl Iterator<Item = Ready> + 'a> {
+    ) -> Result<Box<dyn Iterator<Item = Ready> + 'a>> {
         let prepared = asked.filter.prepare(self)?;
         let below =
             asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
@@ -44,7 +44,7 @@ impl Catalog {
             left: self.open_and_unblocked().peekable(),
             right: self.started_and_unblocked().filter(expired).peekable(),
         };
-        Ok(queue
+        let found = queue
             .filter(move |(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
             .filter(move |(_, _, lineage)| {
                 self.bead(lineage).is_some_and(|bead| {
@@ -52,11 +52,21 @@ impl Catalog {
                         && prepared.matches(self, lineage, bead)
                 })
             })
-            .take(asked.filter.limit.unwrap_or(usize::MAX))
-            .map(|(waits, _, lineage)| Ready {
-                lineage: lineage.clone(),
-                open_children: waits.then(|| self.open_children(lineage).count()),
-            }))
+            .map(|(waits, priority, lineage)| {
+                let open_children = waits.then(|| self.open_children(lineage).count());
+                (*priority, Ready { lineage: lineage.clone(), open_children })
+            });
+        let limit = asked.filter.limit.unwrap_or(usize::MAX);
+        if asked.filter.sort.by != SortKey::Impact {
+            return Ok(Box::new(found.map(|(_, ready)| ready).take(limit)));
+        }
+        let impacts = self.impacts();
+        let mut found: Vec<_> = found.collect();
+        found.sort_by_key(|(priority, ready)| {
+            let impact = impacts.get(&ready.lineage).copied().unwrap_or_default();
+            (ready.open_children.is_some(), *priority, impact.order(), ready.lineage.clone())
+        });
+        Ok(Box::new(found.into_iter().map(|(_, ready)| ready).take(limit)))
     }
 
     /// The next time at which a lease or a deferral ends, so that something may become ready by itself.

@@ -1,0 +1,94 @@
+use serde::Serialize;
+
+use super::{Impact, Ready, ReadyFilter};
+use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp};
+
+/// Why beads are handed out, and why others are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// In the order in which work is handed out.
+    pub ready: Vec<(Ready, Impact)>,
+    pub not_ready: Vec<NotReady>,
+}
+
+/// A live, unfinished bead that is not handed out now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReady {
+    pub lineage: Lineage,
+    /// Everything that must change, not only the first thing.
+    pub reasons: Vec<Reason>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Reason {
+    /// It waits for these unfinished beads.
+    Blocked { by: Vec<BeadId> },
+    /// Somebody works on it; without a lease there is no end to that.
+    Held {
+        by: Option<Actor>,
+        #[serde(serialize_with = "time")]
+        until: Option<Timestamp>,
+    },
+    Deferred {
+        #[serde(serialize_with = "time")]
+        until: Option<Timestamp>,
+    },
+    /// An epic is done by doing its children.
+    OpenChildren { children: Vec<BeadId> },
+}
+
+fn time<S: serde::Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.to_string()).serialize(serializer)
+}
+
+impl Catalog {
+    /// The answer of `ready`, and each other unfinished bead that matches the filter with what stands in its way.
+    pub fn explain(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Explanation> {
+        let impacts = self.impacts();
+        let impact = |lineage: &Lineage| impacts.get(lineage).copied().unwrap_or_default();
+        let ready = self.ready(asked, now_ms)?.into_iter().filter(|ready| ready.open_children.is_none());
+        let prepared = asked.filter.prepare(self)?;
+        let below =
+            asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
+        let not_ready = self
+            .live()
+            .filter(|(_, bead)| bead.status.value.status != Status::Closed)
+            .filter(|(lineage, bead)| {
+                below.as_ref().is_none_or(|below| below.contains(*lineage))
+                    && prepared.matches(self, lineage, bead)
+            })
+            .map(|(lineage, bead)| NotReady {
+                lineage: lineage.clone(),
+                reasons: self.reasons(lineage, bead, now_ms),
+            })
+            .filter(|bead| !bead.reasons.is_empty());
+        Ok(Explanation {
+            ready: ready.map(|ready| (ready.clone(), impact(&ready.lineage))).collect(),
+            not_ready: not_ready.collect(),
+        })
+    }
+
+    fn reasons(&self, lineage: &Lineage, bead: &Bead, now_ms: u64) -> Vec<Reason> {
+        let ids = |lineages: &mut dyn Iterator<Item = &Lineage>| -> Vec<BeadId> {
+            lineages.map(|lineage| self.id_of(lineage).clone()).collect()
+        };
+        let mut reasons = Vec::new();
+        let by = ids(&mut self.open_blockers(lineage));
+        if !by.is_empty() {
+            reasons.push(Reason::Blocked { by });
+        }
+        if bead.status.value.status == Status::InProgress && !bead.claim.expired(now_ms) {
+            reasons.push(Reason::Held { by: bead.claim.assignee.clone(), until: bead.claim.expires });
+        }
+        let until = bead.defer_until.value.filter(|until| until.ms() > now_ms);
+        if until.is_some() {
+            reasons.push(Reason::Deferred { until });
+        }
+        let children = ids(&mut self.open_children(lineage));
+        if bead.kind.value == BeadType::Epic && !children.is_empty() {
+            reasons.push(Reason::OpenChildren { children });
+        }
+        reasons
+    }
+}

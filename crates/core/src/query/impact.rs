@@ -1,0 +1,45 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::work_graph::{Waiting, WorkGraph};
+use crate::{Catalog, Lineage};
+
+/// How much hangs on a bead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Impact {
+    /// The length of the longest chain of unfinished beads that wait for it, one after the other.
+    pub chain: u64,
+    /// How many beads wait for it and for nothing else: they become ready when it is closed.
+    pub unblocks: usize,
+}
+
+impl Impact {
+    /// More first.
+    pub(super) fn order(self) -> (Reverse<u64>, Reverse<usize>) {
+        (Reverse(self.chain), Reverse(self.unblocks))
+    }
+}
+
+impl Catalog {
+    /// Every unfinished bead on which something hangs; for all others it is nothing.
+    pub fn impacts(&self) -> BTreeMap<Lineage, Impact> {
+        let graph = WorkGraph::new(self, self.unfinished(), Waiting::Blockers);
+        let chains = graph.behind(|_| 1);
+        let beads = graph.beads.iter().zip(&graph.needed_by).zip(chains);
+        beads
+            .filter(|((_, needed_by), _)| !needed_by.is_empty())
+            .map(|((lineage, _), chain)| {
+                let unblocks = self.waiting_only_for(lineage).len();
+                ((*lineage).clone(), Impact { chain, unblocks })
+            })
+            .collect()
+    }
+
+    /// Live beads that are not closed.
+    pub(crate) fn unfinished(&self) -> BTreeSet<&Lineage> {
+        let open = self.live().filter(|(_, bead)| bead.status.value.status != crate::Status::Closed);
+        open.map(|(lineage, _)| lineage).collect()
+    }
+}
