@@ -11,6 +11,7 @@ pub mod exit {
     pub const DOMAIN: u8 = 1;
     pub const USAGE: u8 = 2;
     pub const NETWORK: u8 = 22;
+    pub const MISSING: u8 = 127;
 }
 
 /// One row of the table below: code, exit, and a way out.
@@ -20,6 +21,9 @@ struct Row(&'static str, u8, &'static str);
 const TABLE: &[Row] = &[
     Row("usage", exit::USAGE, "see --help"),
     Row("invalid_value", exit::USAGE, ""),
+    Row("invalid_json", exit::USAGE, "give one JSON object"),
+    Row("missing_field", exit::USAGE, "--schema shows what is needed"),
+    Row("invalid_type", exit::USAGE, "--schema shows what is expected"),
     Row("not_found", exit::DOMAIN, "bd list shows all beads"),
     Row("deleted", exit::DOMAIN, "bd restore brings it back"),
     Row("ambiguous_id", exit::DOMAIN, "type more of it"),
@@ -142,5 +146,22 @@ impl From<beads_store::Error> for Failure {
             beads_store::Error::Core(error) => error.into(),
             other => Self::new(other.code(), other.to_string()),
         }
+    }
+}
+
+/// `bb` has a registry of its own, and a finer word beside each code.
+impl From<crate::agent::error::Error> for Failure {
+    fn from(error: crate::agent::error::Error) -> Self {
+        use crate::agent::error::{Code, Reason};
+        let mut details = error.details;
+        if error.code == Code::MissingBeadId {
+            details.insert("field".to_owned(), "bead".into());
+        }
+        if let Some(reason) = error.reason {
+            details.insert("reason".to_owned(), json!(reason));
+        }
+        let busy = error.reason == Some(Reason::StoreBusy);
+        let code = if busy { "busy" } else { error.code.as_str() };
+        Self::new(code, error.message).with(Value::Object(details))
     }
 }

@@ -1,6 +1,6 @@
 //! The binaries `bd` and `bb`. A command line becomes a [`request::Request`]; whoever holds the store's lock, the
 //! daemon or the command itself, answers it through one [`service::Service`]; the reply is printed as it comes.
-//! [`agent`] is the other half: identity, mail and reservations in plain files.
+//! [`tool`] asks the same service for programs that speak JSON. [`agent`] is the other half: identity, mail and reservations in plain files.
 
 pub mod agent;
 pub mod cli;
@@ -14,3 +14,4 @@ pub mod place;
 pub mod render;
 pub mod request;
 pub mod service;
+pub mod tool;

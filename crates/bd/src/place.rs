@@ -39,6 +39,16 @@ pub struct Wanted {
 }
 
 impl Place {
+    /// The store that the environment names, or the one around a directory.
+    pub fn from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
+        // An empty variable is one that is not set: as a path it would name the directory we are in.
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let db = db.or_else(|| variable("BEADS_DB"));
+        let dir = variable("BEADS_DIR").filter(|_| db.is_none());
+        Self::find(&Wanted { db, dir, start: start.to_owned() })
+    }
+
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);

@@ -41,6 +41,7 @@ pub struct Request {
 pub enum Call {
     Mutate(Mutate),
     Atomic(Atomic),
+    Each(Each),
     Query(Box<Query>),
     /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`.
     Wait {
@@ -121,7 +122,7 @@ impl Call {
     /// Whether asking it twice could do it twice.
     pub fn mutates(&self) -> bool {
         match self {
-            Self::Mutate(_) | Self::Atomic(_) | Self::CloseAndClaim { .. } => true,
+            Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
             Self::Wait { call, .. } => call.mutates(),
             _ => false,
         }
@@ -137,6 +138,7 @@ impl Call {
             Self::Atomic(atomic) => {
                 !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
+            Self::Each(each) => !each.dry_run && each.ops.iter().any(|op| matches!(op, Op::Create(_))),
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }
@@ -174,6 +176,18 @@ pub struct Atomic {
     /// instead of ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, usize>,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Mutations, each with an answer of its own, whether it went through or not.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Each {
+    pub ops: Vec<Op>,
+    /// Where these stand among the operations of the request id: a long batch comes in several requests.
+    #[serde(default)]
+    pub first: usize,
     #[serde(default)]
     pub dry_run: bool,
 }

@@ -42,8 +42,13 @@ impl Scratch {
     /// Runs a line as a reader would type it, and returns what it prints.
     fn type_in(&self, line: &str) -> String {
         let program = PathBuf::from(env!("CARGO_BIN_EXE_bd"));
-        let path =
-            std::env::join_paths([program.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]);
+        let linked = self.root.path().join("bin");
+        let path = std::env::join_paths([
+            program.parent().unwrap(),
+            &linked,
+            Path::new("/usr/bin"),
+            Path::new("/bin"),
+        ]);
         let output = Command::new("sh")
             .args(["-c", &format!("{line} 2>&1")])
             .current_dir(self.root.path())
@@ -81,7 +86,8 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn transcripts_show_what_happens() {
-    for name in ["README.md", "docs/ARCHITECTURE.md", "docs/PLANNING.md", "CONTRIBUTING.md"] {
+    for name in ["README.md", "docs/ARCHITECTURE.md", "docs/PLANNING.md", "docs/TOOLS.md", "CONTRIBUTING.md"]
+    {
         for block in blocks(&page(name), "console") {
             let scratch = Scratch::new();
             let mut happened = String::new();
@@ -91,6 +97,20 @@ fn transcripts_show_what_happens() {
             assert_eq!(without_times(&happened), without_times(&block), "in {name}");
         }
     }
+}
+
+#[test]
+fn tools_work_in_a_pipeline_as_printed() {
+    let scratch = Scratch::new();
+    if scratch.type_in("command -v jq").is_empty() {
+        eprintln!("skipped: there is no jq here");
+        return;
+    }
+    let lines = blocks(&page("docs/TOOLS.md"), "sh");
+    let pipeline = lines.iter().flat_map(|block| block.lines()).find(|line| line.contains("| beads.show"));
+    assert_eq!(scratch.type_in("bd tool install --dir bin --all --quiet"), "");
+    let shown: serde_json::Value = serde_json::from_str(&scratch.type_in(pipeline.unwrap())).unwrap();
+    assert_eq!((&shown["ok"], &shown["result"]["title"]), (&true.into(), &"x".into()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounds::AGENT_ID_LEN;
@@ -11,7 +12,7 @@ use super::error::{Code, Error, Reason, Result};
 pub const BROADCAST: &str = "broadcast";
 
 /// `^[a-z0-9]+(?:-[a-z0-9]+)*$`, 3 to 48 bytes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct AgentId(String);
 
 impl AgentId {

@@ -1,5 +1,6 @@
 //! An agent as registered: `agents/<agent_id>.json` (contract §5.1).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -7,7 +8,7 @@ use super::agent_id::AgentId;
 use super::bounds::{GONE_AFTER_MINUTES, STALE_AFTER_MINUTES};
 use super::moment::Moment;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     pub agent_id: AgentId,
     pub display_name: String,
@@ -32,7 +33,7 @@ impl Agent {
 }
 
 /// How recently an agent was heard of. A hint for people and planners: it decides nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Liveness {
     Active,
@@ -51,7 +52,7 @@ impl Liveness {
 }
 
 /// A record with what follows from it today.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SeenAgent {
     #[serde(flatten)]
     pub agent: Agent,

@@ -42,6 +42,11 @@ impl Clock {
         Ok(Clock { now, id })
     }
 
+    /// The same clock, with the next id fixed.
+    pub fn with_id(self, id: &str) -> Result<Clock> {
+        Clock::fixed(self.now, Some(id.to_owned()))
+    }
+
     pub fn now(&self) -> Moment {
         self.now.unwrap_or_else(Moment::now)
     }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The registry of the contract. No other code leaves `bb`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
     InvalidArgs,
@@ -58,7 +59,7 @@ impl Code {
 }
 
 /// The finer word beside a code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
     DamagedFile,
@@ -87,7 +88,7 @@ pub enum Reason {
 }
 
 /// A refusal or a failure of one command.
-#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error, JsonSchema)]
 #[error("{message}")]
 pub struct Error {
     pub code: Code,

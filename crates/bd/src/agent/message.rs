@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use super::bounds::MESSAGE_ID_MAX;
 use super::error::{Code, Error, Reason, Result};
 use super::moment::Moment;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub message_id: MessageId,
     pub thread_id: String,
@@ -38,7 +39,7 @@ impl Message {
 }
 
 /// `msg_` and then letters, digits, `_` and `-` only: it names a file of the index and nothing else.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct MessageId(String);
 
 impl MessageId {
@@ -83,7 +84,7 @@ impl<'de> Deserialize<'de> for MessageId {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Category {
     Handoff,
@@ -118,7 +119,7 @@ impl Category {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageState {
     Unread,

@@ -25,6 +25,7 @@ pub mod message;
 pub mod moment;
 mod print;
 pub mod read;
+pub mod receipt;
 pub mod register;
 pub mod release;
 pub mod reservation;

@@ -1,12 +1,13 @@
 //! A lease on a scope of paths: `reservations/active.json` and `reservations/history.jsonl` (contract §7).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent_id::AgentId;
 use super::moment::Moment;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reservation {
     pub reservation_id: String,
     pub scope: String,
@@ -41,7 +42,7 @@ impl Reservation {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReservationState {
     Active,

@@ -1,6 +1,7 @@
 //! `bb agent send`
 
 use clap::Args;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -41,7 +42,7 @@ pub struct Send {
 }
 
 /// What was sent. As JSON it is the message itself; one to many is the first copy, with the ids of all.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sent {
     #[serde(flatten)]
     pub message: Message,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use clap::Args;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_id::AgentId;
@@ -23,7 +24,7 @@ pub struct Status {
     pub agent: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatusReport {
     /// Not expired, oldest first.
     pub reservations: Vec<Reservation>,
@@ -33,7 +34,7 @@ pub struct StatusReport {
 }
 
 /// Counts by state: of reservations, then of messages.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Summary {
     pub active: usize,
     pub released: usize,

@@ -46,6 +46,12 @@ impl Store {
         self
     }
 
+    /// The same store, in which the next message has this id.
+    pub(super) fn with_id(mut self, id: &str) -> Result<Store> {
+        self.clock = self.clock.with_id(id)?;
+        Ok(self)
+    }
+
     pub fn root(&self) -> &Root {
         &self.root
     }

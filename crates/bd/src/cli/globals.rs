@@ -14,8 +14,9 @@ use crate::config::parse_duration;
 use crate::daemon::VERSION;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::place::{Place, Wanted};
+use crate::place::Place;
 use crate::request::{Call, Format, Output, Request};
+use crate::tool::Context;
 
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
@@ -143,17 +144,47 @@ impl Globals {
     }
 
     pub fn place(&self) -> Result<Place, Failure> {
+        Place::from_env(self.db.clone(), &self.directory()?)
+    }
+
+    /// Where the command acts.
+    fn directory(&self) -> Result<PathBuf, Failure> {
         let here = || {
             std::env::current_dir()
                 .map_err(|error| Failure::new("io_error", format!("no current directory: {error}")))
         };
-        let start = match &self.repo {
-            Some(directory) => directory.clone(),
-            None => here()?,
-        };
-        let db = self.db.clone().or_else(|| variable("BEADS_DB").map(PathBuf::from));
-        let dir = variable("BEADS_DIR").map(PathBuf::from).filter(|_| db.is_none());
-        Place::find(&Wanted { db, dir, start })
+        self.repo.clone().map_or_else(here, Ok)
+    }
+
+    /// What the environment says when there is no command line: a tool called by its own name.
+    pub fn from_env() -> Result<Self, Failure> {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            globals: Globals,
+        }
+        let alone = <Alone as clap::Parser>::try_parse_from(["bd"]);
+        alone.map(|alone| alone.globals).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// Where and for whom a tool runs, unless its input says otherwise.
+    pub fn tool_context<'a>(
+        &self,
+        apply: bool,
+        progress: &'a dyn Fn(u8),
+        trace: &'a dyn Fn(&str),
+    ) -> Result<Context<'a>, Failure> {
+        Ok(Context {
+            directory: self.directory()?,
+            db: self.db.clone(),
+            actor: self.actor()?,
+            access: self.access(),
+            no_export: self.no_export(),
+            apply,
+            request_id: self.request_id.clone(),
+            progress,
+            trace,
+        })
     }
 
     pub fn access(&self) -> Access {
@@ -163,6 +194,11 @@ impl Globals {
         }
     }
 
+    /// Whether the caller asked not to write what is exported by itself.
+    fn no_export(&self) -> bool {
+        self.no_auto_flush || self.sandbox || is_set("BEADS_NO_AUTO_FLUSH")
+    }
+
     pub fn request(&self, place: &Place, call: Call) -> Result<Request, Failure> {
         Ok(Request {
             client: VERSION.to_owned(),
@@ -170,7 +206,7 @@ impl Globals {
             // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
-            no_export: self.no_auto_flush || self.sandbox || is_set("BEADS_NO_AUTO_FLUSH"),
+            no_export: self.no_export(),
             call,
             output: self.output()?,
         })

@@ -1,6 +1,7 @@
 //! The command line. A verb is a file: its arguments, whose comments are its help, and one function that turns them
 //! into a call.
 
+mod batch;
 mod blocked;
 mod children;
 mod claim;
@@ -42,6 +43,7 @@ mod show;
 mod stale;
 mod status;
 mod sync;
+mod tool;
 mod unclaim;
 mod update;
 mod validate;
@@ -124,6 +126,8 @@ enum Verb {
     Prime(prime::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
+    Batch(batch::Args),
+    Tool(tool::Args),
     Version(version::Args),
     Completions(completions::Args),
     Demo(demo::Args),
@@ -170,6 +174,8 @@ impl Verb {
             Self::Quickstart(args) => return Ok(Action::Done(args.run(globals))),
             Self::Onboard(args) => return Ok(Action::Done(args.run(globals))),
             Self::Daemon(args) => return args.run(globals).map(Action::Done),
+            Self::Batch(args) => return args.run(globals).map(Action::Done),
+            Self::Tool(args) => return args.run(globals).map(Action::Done),
             Self::Version(args) => return Ok(Action::Done(args.run(globals))),
             Self::Completions(args) => return Ok(Action::Done(args.run())),
             Self::Demo(args) => return args.run().map(Action::Done),
@@ -186,6 +192,11 @@ enum Action {
 /// Runs a command line and prints its answer.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some((program, rest)) = arguments.split_first()
+        && let Some(tool) = crate::tool::runner::called_as(program)
+    {
+        return ExitCode::from(tool::run_as(tool.name, rest));
+    }
     let reply = match parse(&arguments) {
         Ok(cli) => execute(cli),
         Err(error) => usage_error(&error, &arguments),

@@ -15,6 +15,7 @@ use super::brief::Brief;
 use super::graph_answer::GraphAnswer;
 use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
+use crate::failure::Failure;
 
 /// What a service answers. Serialises to what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -25,6 +26,7 @@ pub enum Answer {
     /// `close --claim-next`.
     ClosedAndClaimed(ClosedAndClaimed),
     Batch(BatchAnswer),
+    Each(Vec<EachAnswer>),
     Details(Vec<Detail>),
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
@@ -50,6 +52,23 @@ pub enum Answer {
     Conflict(Box<ConflictAnswer>),
     Setting(SettingAnswer),
     Settings(BTreeMap<String, String>),
+}
+
+/// What became of one of several operations.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EachAnswer {
+    Done(Box<Done>),
+    Failed(Failure),
+}
+
+impl From<Result<Done, Failure>> for EachAnswer {
+    fn from(result: Result<Done, Failure>) -> Self {
+        match result {
+            Ok(done) => Self::Done(Box::new(done)),
+            Err(failure) => Self::Failed(failure),
+        }
+    }
 }
 
 /// One mutation that went through: the bead as it is now, or the edge.

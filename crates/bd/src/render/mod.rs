@@ -16,10 +16,10 @@ mod svg;
 mod text;
 
 pub use answer::{
-    Answer, BatchAnswer, ClosedAndClaimed, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
-    Done, EdgeAnswer, EpicAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer,
-    SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked,
-    UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer,
+    CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, InfoAnswer, InitAnswer, LinkedBead,
+    NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
+    SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{
-    Answer, ClosedAndClaimed, ConflictAnswer, Done, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer,
+    Answer, ClosedAndClaimed, ConflictAnswer, Done, EachAnswer, InitAnswer, RepairAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
 use super::{detail, graph_answer, planning, rows};
@@ -23,6 +23,14 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             match claimed {
                 Some(claimed) => done(&mut out, claimed, output, style),
                 None => out.push_str("nothing is ready\n"),
+            }
+        }
+        Answer::Each(items) => {
+            for item in items {
+                match item {
+                    EachAnswer::Done(one) => done(&mut out, one, output, style),
+                    EachAnswer::Failed(failure) => out.push_str(&escape(&failure.line())),
+                }
             }
         }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),

@@ -117,6 +117,7 @@ impl Service {
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
             Call::Atomic(atomic) => self.atomic(request, atomic),
+            Call::Each(each) => Ok(self.each(request, each)),
             Call::Query(query) => self.query(query, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),

@@ -6,7 +6,7 @@ use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Unblocked, shown};
-use crate::request::{Mutate, Request};
+use crate::request::{Each, Mutate, Request};
 
 impl Service {
     pub(super) fn mutate(
@@ -32,6 +32,12 @@ impl Service {
             1 if mutate.ops.len() == 1 => Err(failed.remove(0).1),
             _ => Err(partial(done, &failed, dialect)),
         }
+    }
+
+    /// Each operation on its own, each with its own answer.
+    pub(super) fn each(&mut self, request: &Request, each: &Each) -> Answer {
+        let one = |(index, op)| self.one(request, op, each.first + index, each.dry_run).into();
+        Answer::Each(each.ops.iter().enumerate().map(one).collect())
     }
 
     fn one(&mut self, request: &Request, op: &Op, index: usize, dry_run: bool) -> Result<Done, Failure> {

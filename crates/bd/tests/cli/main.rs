@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
 
 mod bad_input;
+mod batch;
 mod blocked;
 mod claim;
 mod claim_next;
@@ -42,6 +43,7 @@ mod stale;
 mod status;
 mod terminal;
 mod text;
+mod tool;
 mod update;
 mod validate;
 mod verbosity;

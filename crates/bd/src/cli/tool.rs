@@ -1,0 +1,129 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::answered;
+use super::globals::Globals;
+use crate::failure::{Failure, exit};
+use crate::render;
+use crate::request::{Format, Reply};
+use crate::tool::install::{Install, Installed, LinkAction};
+use crate::tool::{runner, table};
+
+/// JSON in, JSON out: run a tool, list them, or link them under their own names
+///
+/// Without arguments all tools are listed. A tool takes one JSON object on standard input and changes nothing without
+/// --apply; `bd tool NAME --help` tells more.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  echo '{\"title\":\"Fix the login loop\"}' | bd tool beads.create --apply\n  bd tool beads.create --schema\n  bd tool install --dir ~/.local/bin --all"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Link tools into a directory, so that they are called by their own names
+    #[command(after_help = "Example:\n  bd tool install --dir ~/.local/bin --group agent --dry-run")]
+    Install(InstallArgs),
+    #[command(external_subcommand)]
+    Run(Vec<OsString>),
+}
+
+#[derive(Debug, clap::Args)]
+struct InstallArgs {
+    /// Where the links go
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    dir: Option<PathBuf>,
+    /// Stands before every name, such as my-
+    #[arg(long, value_name = "PREFIX", default_value = "")]
+    prefix: String,
+    /// Only these tools [default: beads]
+    #[arg(long, value_parser = ["beads", "agent"])]
+    group: Option<String>,
+    /// The tools of every group
+    #[arg(long, conflicts_with = "group")]
+    all: bool,
+    /// List the tools that would be linked, and link nothing
+    #[arg(long)]
+    list: bool,
+    /// Tell what would be linked where, and link nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        match self.verb {
+            None => Ok(answered(runner::list())),
+            Some(Verb::Install(args)) => args.run(globals),
+            Some(Verb::Run(words)) => Ok(run(&words, globals)),
+        }
+    }
+}
+
+/// Runs a tool, which prints for itself.
+fn run(words: &[OsString], globals: &Globals) -> Reply {
+    let (name, arguments) = words
+        .split_first()
+        .map_or((String::new(), words), |(name, rest)| (name.to_string_lossy().into_owned(), rest));
+    Reply { exit: execute(&name, arguments, globals), ..answered(String::new()) }
+}
+
+/// The tool that a link to this program is named after.
+pub fn run_as(name: &str, arguments: &[OsString]) -> u8 {
+    match Globals::from_env() {
+        Ok(globals) => execute(name, arguments, &globals),
+        Err(_) => exit::DOMAIN,
+    }
+}
+
+fn execute(name: &str, arguments: &[OsString], globals: &Globals) -> u8 {
+    runner::execute(
+        name,
+        arguments,
+        &|apply, progress, trace| globals.tool_context(apply, progress, trace),
+        &mut std::io::stdin().lock(),
+        &mut std::io::stdout().lock(),
+    )
+}
+
+impl InstallArgs {
+    fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let group = if self.all { None } else { Some(self.group.unwrap_or_else(|| "beads".to_owned())) };
+        let (list, dry_run) = (self.list, self.dry_run);
+        let install = Install { dir: self.dir.unwrap_or_default(), prefix: self.prefix, group, dry_run };
+        if list {
+            return Ok(answered(self::list(&install, globals.format())));
+        }
+        let installed = install.run()?;
+        let refused = installed.links.iter().any(|link| link.action == LinkAction::Refused);
+        let stdout = match globals.format() {
+            Format::Json => render::json(&installed),
+            _ if globals.output()?.quiet => String::new(),
+            _ => text(&installed),
+        };
+        Ok(Reply { exit: if refused { exit::DOMAIN } else { exit::OK }, ..answered(stdout) })
+    }
+}
+
+fn list(install: &Install, format: Format) -> String {
+    if format == Format::Json {
+        let row = |tool: &crate::tool::Tool| json!({"name": tool.name, "summary": tool.summary()});
+        return render::json(&install.tools().map(row).collect::<Vec<_>>());
+    }
+    let width = table().iter().map(|tool| tool.name.len()).max().unwrap_or_default();
+    install.tools().map(|tool| format!("{:<width$}  {}\n", tool.name, tool.summary())).collect()
+}
+
+fn text(installed: &Installed) -> String {
+    let would = if installed.dry_run { "would be " } else { "" };
+    let line = |link: &crate::tool::install::Link| {
+        format!("{} {would}{}\n", link.path.display(), link.action.as_str())
+    };
+    installed.links.iter().map(line).collect()
+}

@@ -1,0 +1,63 @@
+use beads_core::op;
+use beads_core::{Op, query};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::filter::Filter;
+use super::guard::Guard;
+use super::output;
+use crate::failure::Failure;
+use crate::tool::{Definition, Mutation, field};
+
+/// Take a bead, so that nobody else does, and get what is needed to begin
+///
+/// Without an id it takes the best bead that is ready; `next` says which will do. The claim is a lease: claiming again, or
+/// any change by its holder, renews it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("not" = {"required": ["id", "next"]}))]
+#[schemars(extend("dependencies" = {"expected_content_hash": ["id"], "fence": ["id"]}))]
+pub struct Claim {
+    /// The bead, or a beginning of its id that fits only one
+    #[serde(default)]
+    #[schemars(with = "field::BeadRef")]
+    id: Option<String>,
+    /// Which beads will do when no id is given
+    #[serde(default)]
+    #[schemars(with = "Next")]
+    next: Option<Next>,
+    /// How long it is yours, in milliseconds; the setting claim.lease when absent
+    #[serde(default)]
+    #[schemars(with = "field::LeaseMs")]
+    lease_ms: Option<u64>,
+    #[serde(flatten)]
+    guard: Guard,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+struct Next {
+    #[serde(flatten)]
+    filter: Filter,
+    /// Only beads below this one, at any depth
+    #[serde(default)]
+    #[schemars(with = "field::BeadRef")]
+    parent: Option<String>,
+}
+
+impl Definition for Claim {
+    const NAME: &'static str = "beads.claim";
+    const EXAMPLE: &'static str = r#"{"id":"bd-a1","lease_ms":7200000}"#;
+    type Output = output::ClaimedBead;
+}
+
+impl Mutation for Claim {
+    fn op(self) -> Result<Op, Failure> {
+        let Self { id, next, lease_ms, guard } = self;
+        if let Some(id) = id {
+            return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms }));
+        }
+        let next = next.unwrap_or_default();
+        let filter = query::ReadyFilter { filter: next.filter.filter(0), under: next.parent };
+        Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms })))
+    }
+}

@@ -1,0 +1,35 @@
+use beads_core::op;
+use beads_core::{Op, Text};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::guard::Guard;
+use super::output;
+use crate::failure::Failure;
+use crate::tool::{Definition, Mutation, field};
+
+/// Finish a bead
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Close {
+    /// The bead, or a beginning of its id that fits only one
+    #[schemars(with = "field::BeadRef")]
+    id: String,
+    /// How it ended
+    #[serde(default)]
+    #[schemars(with = "field::Text")]
+    reason: Text,
+    #[serde(flatten)]
+    guard: Guard,
+}
+
+impl Definition for Close {
+    const NAME: &'static str = "beads.close";
+    const EXAMPLE: &'static str = r#"{"id":"bd-a1","reason":"fixed in 1f3a"}"#;
+    type Output = output::ClosedBead;
+}
+
+impl Mutation for Close {
+    fn op(self) -> Result<Op, Failure> {
+        Ok(Op::Close(op::Close { id: self.id, guard: self.guard.into(), reason: self.reason }))
+    }
+}

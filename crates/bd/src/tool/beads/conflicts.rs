@@ -1,0 +1,59 @@
+use beads_core::op::{ConflictDismiss, ConflictRestore};
+use beads_core::{ConflictId, Op};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::output;
+use crate::failure::Failure;
+use crate::request::Call;
+use crate::tool::{Action, Context, Definition, Outcome, field};
+
+/// See what concurrent writes overwrote, and bring it back
+///
+/// Without an id it lists conflicts; with one it shows it; with `resolve` it settles it and answers with the bead.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("dependencies" = {"resolve": ["id"]}))]
+pub struct Conflicts {
+    /// The conflict
+    #[serde(default)]
+    #[schemars(with = "field::ConflictId")]
+    id: Option<ConflictId>,
+    /// restore writes the losing value again; dismiss says that the winner is right
+    #[serde(default)]
+    #[schemars(with = "field::Resolution")]
+    resolve: Option<Resolution>,
+    /// List dismissed ones too
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Resolution {
+    Restore,
+    Dismiss,
+}
+
+impl Definition for Conflicts {
+    const NAME: &'static str = "beads.conflicts";
+    const EXAMPLE: &'static str = r#"{"all":true}"#;
+    type Output = output::ConflictsOrBead;
+}
+
+impl Action for Conflicts {
+    const MUTATES: bool = true;
+
+    fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
+        let outcome = match (self.id, self.resolve) {
+            (None, _) => context.ask(Call::ConflictList { all: self.all })?,
+            (Some(id), None) => context.ask(Call::ConflictShow { id: id.to_string() })?,
+            (Some(id), Some(Resolution::Restore)) => {
+                return context.mutate(Op::ConflictRestore(ConflictRestore { id }));
+            }
+            (Some(id), Some(Resolution::Dismiss)) => {
+                return context.mutate(Op::ConflictDismiss(ConflictDismiss { id }));
+            }
+        };
+        Ok(outcome.with("applied", false))
+    }
+}

@@ -1,0 +1,39 @@
+use beads_core::op;
+use beads_core::{EdgeKind, Op};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::output;
+use crate::failure::Failure;
+use crate::tool::{Definition, Mutation, field};
+
+/// Make one bead wait for another
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DepAdd {
+    /// The bead that waits
+    #[schemars(with = "field::BeadRef")]
+    from: String,
+    /// The bead it waits for
+    #[schemars(with = "field::BeadRef")]
+    to: String,
+    /// What the edge means
+    #[serde(default = "blocks")]
+    #[schemars(with = "field::EdgeKind")]
+    kind: EdgeKind,
+}
+
+fn blocks() -> EdgeKind {
+    EdgeKind::Blocks
+}
+
+impl Definition for DepAdd {
+    const NAME: &'static str = "beads.dep_add";
+    const EXAMPLE: &'static str = r#"{"from":"bd-a1","to":"bd-b2"}"#;
+    type Output = output::Edge;
+}
+
+impl Mutation for DepAdd {
+    fn op(self) -> Result<Op, Failure> {
+        Ok(Op::DepAdd(op::DepAdd { from: self.from, to: self.to, kind: self.kind }))
+    }
+}

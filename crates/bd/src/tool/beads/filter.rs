@@ -1,0 +1,111 @@
+//! The filters that list, search, ready and export share. Everything given must hold.
+
+use beads_core::query::{self, SortKey, StatusFilter};
+use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::time;
+use crate::tool::field;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Filter {
+    /// Only these; ids that do not exist are left out
+    #[schemars(with = "Vec<field::BeadRef>", length(max = 10000))]
+    ids: Option<Vec<String>>,
+    /// Any of these; blocked is derived from open dependencies
+    #[schemars(with = "Vec<field::StatusFilter>", length(max = 4))]
+    status: Vec<StatusFilter>,
+    /// Any of these
+    #[serde(rename = "type")]
+    #[schemars(with = "Vec<field::Kind>", length(max = 5))]
+    types: Vec<BeadType>,
+    /// This priority or a less urgent one
+    #[schemars(with = "field::Priority")]
+    priority_min: Option<Priority>,
+    /// This priority or a more urgent one
+    #[schemars(with = "field::Priority")]
+    priority_max: Option<Priority>,
+    /// In these hands
+    #[schemars(with = "field::Actor")]
+    assignee: Option<Actor>,
+    /// In nobody's hands
+    unassigned: bool,
+    /// With all of these
+    #[schemars(with = "Vec<field::Label>", length(max = 256))]
+    labels: Vec<Label>,
+    /// With any of these
+    #[schemars(with = "Vec<field::Label>", length(max = 256))]
+    labels_any: Vec<Label>,
+    /// With this in the title, in any case
+    #[schemars(with = "field::Title")]
+    title_contains: Option<String>,
+    /// Made at or after this time, RFC 3339 in UTC
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    created_after: Option<Timestamp>,
+    /// Made before this time
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    created_before: Option<Timestamp>,
+    /// Changed at or after this time
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    updated_after: Option<Timestamp>,
+    /// Last changed before this time
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    updated_before: Option<Timestamp>,
+    /// Closed at or after this time
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    closed_after: Option<Timestamp>,
+    /// Closed before this time
+    #[serde(deserialize_with = "time::given")]
+    #[schemars(with = "field::Time")]
+    closed_before: Option<Timestamp>,
+}
+
+impl Filter {
+    /// A limit of 0 is none.
+    pub fn filter(self, limit: usize) -> query::Filter {
+        query::Filter {
+            ids: self.ids,
+            status: self.status,
+            types: self.types,
+            priority_min: self.priority_min,
+            priority_max: self.priority_max,
+            assignee: self.assignee,
+            unassigned: self.unassigned,
+            labels: self.labels,
+            labels_any: self.labels_any,
+            title_contains: self.title_contains,
+            created_after: self.created_after,
+            created_before: self.created_before,
+            updated_after: self.updated_after,
+            updated_before: self.updated_before,
+            closed_after: self.closed_after,
+            closed_before: self.closed_before,
+            limit: (limit > 0).then_some(limit),
+            ..query::Filter::default()
+        }
+    }
+}
+
+/// The order of a list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Order {
+    /// By what the list is ordered; equal beads come oldest first
+    #[schemars(with = "field::Sort")]
+    sort: SortKey,
+    /// The other way round
+    reverse: bool,
+}
+
+impl Order {
+    pub fn sort(self) -> query::Sort {
+        query::Sort { by: self.sort, reverse: self.reverse }
+    }
+}

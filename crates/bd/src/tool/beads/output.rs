@@ -1,0 +1,46 @@
+//! What the tools on beads answer: what `bd --json` prints in the spec dialect.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use crate::render::EdgeAnswer as Edge;
+pub use crate::render::NoteAnswer as Note;
+pub use crate::render::TreeNode as TreeRow;
+use crate::render::{ClaimedOf, ClosedOf, ConflictAnswer, SyncAnswer};
+pub use beads_core::BeadView as Bead;
+pub use beads_core::query::Finding;
+
+pub type ClaimedBead = ClaimedOf<'static, Bead>;
+pub type ClosedBead = ClosedOf<'static, Bead>;
+
+/// What a sync did, or what is waiting for one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a description of what the store answers")]
+pub enum Synced {
+    Done(SyncAnswer),
+    Waiting(Waiting),
+}
+
+/// What a sync would take along.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Waiting {
+    pub remote: Option<String>,
+    pub commit: Option<String>,
+    /// Mutations that are in the journal and not yet on the ref.
+    pub unsaved: u64,
+    /// Mutations that the remote does not have yet.
+    pub unsynced: u64,
+    /// Why the last attempt failed.
+    pub last_error: serde_json::Value,
+}
+
+/// A list, one conflict, or the bead on which one was settled.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a description of what the store answers")]
+pub enum ConflictsOrBead {
+    List(Vec<ConflictAnswer>),
+    One(Box<ConflictAnswer>),
+    Bead(Box<Bead>),
+}

@@ -1,0 +1,41 @@
+use beads_core::query::ReadyFilter;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::filter::Filter;
+use super::output;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+use crate::tool::{Definition, Question, field};
+
+/// List what can be worked on now, by priority, then oldest first
+///
+/// Open and unblocked beads, and those whose holder let the lease run out.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Ready {
+    #[serde(flatten)]
+    filter: Filter,
+    /// Only beads below this one, at any depth
+    #[serde(default)]
+    #[schemars(with = "field::BeadRef")]
+    parent: Option<String>,
+    /// At most so many; 0 for all
+    #[serde(default)]
+    #[schemars(with = "field::Limit")]
+    limit: usize,
+}
+
+impl Definition for Ready {
+    const NAME: &'static str = "beads.ready";
+    const EXAMPLE: &'static str = r#"{"limit":5}"#;
+    type Output = Vec<output::Bead>;
+}
+
+impl Question for Ready {
+    fn call(self) -> Result<Call, Failure> {
+        Ok(Call::query(Query::Ready(ReadyFilter {
+            filter: self.filter.filter(self.limit),
+            under: self.parent,
+        })))
+    }
+}

@@ -1,0 +1,36 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::output;
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+use crate::tool::{Action, Body, Context, Definition, Outcome, field, outcome};
+
+/// Show one bead whole: its texts, notes, dependencies and dependents
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Show {
+    /// The bead, or a beginning of its id that fits only one
+    #[schemars(with = "field::BeadRef")]
+    id: String,
+}
+
+impl Definition for Show {
+    const NAME: &'static str = "beads.show";
+    const EXAMPLE: &'static str = r#"{"id":"bd-a1"}"#;
+    type Output = output::Bead;
+}
+
+impl Action for Show {
+    const MUTATES: bool = false;
+
+    /// The store shows many at once; here it is always one.
+    fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
+        let Outcome { body, metadata } = context.ask(Call::query(Query::Show { ids: vec![self.id] }))?;
+        let one = match &body {
+            Body::Result(list) => outcome::items(list)?.pop(),
+            _ => None,
+        };
+        let one = one.ok_or_else(|| Failure::new("internal_error", "no bead and no error"))?;
+        Ok(Outcome { metadata, ..Outcome::of(one) })
+    }
+}

@@ -1,0 +1,317 @@
+//! Judges an input by the schema that is printed, keyword by keyword, so that the two cannot differ. Understands the
+//! keywords of draft-07 that our schemas use; a test sees to it that they use no others.
+
+use regex_lite::Regex;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+
+/// Accepts the value or says which field is wrong. Whole numbers written with a fraction (`2.0`), which draft-07
+/// counts as integers, become integers.
+pub fn check(schema: &Value, value: &mut Value) -> Result<(), Failure> {
+    visit(schema, value, &mut Vec::new())
+}
+
+fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<(), Failure> {
+    let Some(schema) = schema.as_object() else {
+        return if *schema == Value::Bool(false) { Err(unknown(path)) } else { Ok(()) };
+    };
+    check_type(schema, value, path)?;
+    check_among(schema, value, path)?;
+    match value {
+        Value::String(text) => check_text(schema, text, path)?,
+        Value::Number(number) => check_number(schema, number.as_f64().unwrap_or(f64::NAN), path)?,
+        Value::Array(items) => check_items(schema, items, path)?,
+        Value::Object(object) => check_object(schema, object, path)?,
+        Value::Null | Value::Bool(_) => {}
+    }
+    match schema.get("not") {
+        Some(unwanted) if visit(unwanted, &mut value.clone(), &mut Vec::new()).is_ok() => {
+            let what = match value {
+                Value::Object(_) => "has fields that exclude each other",
+                _ => "has characters that are not allowed",
+            };
+            Err(invalid(path, what, schema))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_type(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -> Result<(), Failure> {
+    let wanted: Vec<&str> = match schema.get("type") {
+        None => return Ok(()),
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        Some(one) => one.as_str().into_iter().collect(),
+    };
+    if wanted.contains(&"integer")
+        && let Some(whole) = value.as_f64().and_then(whole)
+        && value.is_f64()
+    {
+        *value = whole;
+    }
+    if wanted.iter().any(|name| is_a(value, name)) {
+        return Ok(());
+    }
+    let expected = wanted.join(" or ");
+    let message = format!("{} must be {expected}, not {}", name(path), type_of(value));
+    Err(refusal("invalid_type", path, message, json!(expected)))
+}
+
+/// The integer that a number with a fraction of zero stands for.
+fn whole(number: f64) -> Option<Value> {
+    // Past this, neighbouring integers are one floating-point number, and past every bound of ours.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(json!(number as i64))
+}
+
+fn is_a(value: &Value, name: &str) -> bool {
+    match name {
+        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
+        "number" => value.is_number(),
+        other => type_of(value) == other,
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn check_among(schema: &Map<String, Value>, value: &Value, path: &[String]) -> Result<(), Failure> {
+    let single = schema.get("const").map(std::slice::from_ref);
+    let among = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or(single);
+    match among {
+        Some(among) if !among.contains(value) => {
+            let words: Vec<String> = among
+                .iter()
+                .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
+                .collect();
+            let message = format!("{} must be one of {}", name(path), words.join(", "));
+            Err(refusal("invalid_value", path, message, json!(among)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_text(schema: &Map<String, Value>, text: &str, path: &[String]) -> Result<(), Failure> {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    let length = text.chars().count() as u64;
+    if bound("minLength").is_some_and(|least| length < least) {
+        return Err(invalid(path, "is too short", schema));
+    }
+    if bound("maxLength").is_some_and(|most| length > most) {
+        return Err(invalid(path, "is too long", schema));
+    }
+    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+        let pattern = Regex::new(pattern)
+            .map_err(|error| Failure::new("internal_error", format!("pattern {pattern:?}: {error}")))?;
+        if !pattern.is_match(text) {
+            return Err(invalid(path, "does not have the expected form", schema));
+        }
+    }
+    Ok(())
+}
+
+fn check_number(schema: &Map<String, Value>, number: f64, path: &[String]) -> Result<(), Failure> {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    let outside = bound("minimum").is_some_and(|least| number < least)
+        || bound("maximum").is_some_and(|most| number > most);
+    if outside { Err(invalid(path, "is out of range", schema)) } else { Ok(()) }
+}
+
+fn check_items(
+    schema: &Map<String, Value>,
+    items: &mut [Value],
+    path: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    let count = items.len() as u64;
+    if bound("minItems").is_some_and(|least| count < least)
+        || bound("maxItems").is_some_and(|most| count > most)
+    {
+        return Err(invalid(path, "has too few or too many items", schema));
+    }
+    let Some(each) = schema.get("items") else { return Ok(()) };
+    for (index, item) in items.iter_mut().enumerate() {
+        path.push(index.to_string());
+        visit(each, item, path)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+fn check_object(
+    schema: &Map<String, Value>,
+    object: &mut Map<String, Value>,
+    path: &mut Vec<String>,
+) -> Result<(), Failure> {
+    check_required(schema.get("required"), object, path)?;
+    for (trigger, needed) in schema.get("dependencies").and_then(Value::as_object).into_iter().flatten() {
+        if object.contains_key(trigger) {
+            check_required(Some(needed), object, path)?;
+        }
+    }
+    let known = schema.get("properties").and_then(Value::as_object);
+    let others = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
+    for (key, value) in object {
+        path.push(key.clone());
+        visit(known.and_then(|known| known.get(key)).unwrap_or(others), value, path)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+fn check_required(
+    required: Option<&Value>,
+    object: &Map<String, Value>,
+    path: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let names = required.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    match names.into_iter().find(|name| !object.contains_key(*name)) {
+        None => Ok(()),
+        Some(missing) => {
+            path.push(missing.to_owned());
+            let message = format!("the field {} is missing", name(path));
+            Err(refusal("missing_field", path, message, Value::Null))
+        }
+    }
+}
+
+fn unknown(path: &[String]) -> Failure {
+    refusal(
+        "invalid_value",
+        path,
+        format!("there is no field {}; --schema lists them", name(path)),
+        Value::Null,
+    )
+}
+
+/// A value outside its bounds; the bounds come with the refusal.
+fn invalid(path: &[String], what: &str, schema: &Map<String, Value>) -> Failure {
+    const BOUNDS: [&str; 9] =
+        ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "not", "enum"];
+    let bounds = schema.iter().filter(|(keyword, _)| BOUNDS.contains(&keyword.as_str()));
+    let expected: Map<String, Value> =
+        bounds.map(|(keyword, bound)| (keyword.clone(), bound.clone())).collect();
+    refusal("invalid_value", path, format!("{} {what}", name(path)), Value::Object(expected))
+}
+
+fn refusal(code: &str, path: &[String], message: String, expected: Value) -> Failure {
+    let mut details = json!({"field": path.join(".")});
+    if !expected.is_null() {
+        details["expected"] = expected;
+    }
+    Failure::new(code, message).with(details)
+}
+
+fn name(path: &[String]) -> String {
+    if path.is_empty() { "the input".to_owned() } else { format!("{:?}", path.join(".")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(schema: &Value, mut value: Value) -> Result<Value, (String, Value)> {
+        check(schema, &mut value).map(|()| value).map_err(|failure| (failure.code, failure.details))
+    }
+
+    /// What the checker understands, and what only describes.
+    const KEYWORDS: [&str; 19] = [
+        "$schema",
+        "additionalProperties",
+        "const",
+        "default",
+        "dependencies",
+        "description",
+        "enum",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "not",
+        "pattern",
+        "properties",
+        "required",
+        "type",
+    ];
+
+    fn assert_understood(schema: &Value, whose: &str) {
+        for (keyword, value) in schema.as_object().unwrap() {
+            assert!(KEYWORDS.contains(&keyword.as_str()), "{whose}: {keyword} is not checked");
+            match keyword.as_str() {
+                "properties" => {
+                    value.as_object().unwrap().values().for_each(|one| assert_understood(one, whose));
+                }
+                "items" | "not" => assert_understood(value, whose),
+                "additionalProperties" if value.is_object() => assert_understood(value, whose),
+                "pattern" => drop(Regex::new(value.as_str().unwrap()).unwrap()),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn schemas_use_only_what_is_checked_and_say_what_each_field_is() {
+        for tool in crate::tool::table() {
+            assert_understood(&tool.input_schema(), tool.name);
+            assert_understood(&tool.batch_schema(), tool.name);
+            let schema = tool.input_schema();
+            assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
+            for (name, field) in schema["properties"].as_object().unwrap() {
+                assert!(field["description"].is_string(), "{}: {name} says nothing", tool.name);
+                let bounded = ["enum", "maximum", "maxLength", "maxItems"]
+                    .iter()
+                    .any(|bound| field.get(bound).is_some());
+                let free = field["type"] == "boolean" || field["type"] == "object";
+                assert!(bounded || free, "{}: {name} has no bound", tool.name);
+            }
+            tool.check(&serde_json::from_str(tool.example).unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn each_keyword_refuses_what_it_should_and_names_the_field() {
+        let schema = json!({
+            "type": "object", "required": ["a"], "additionalProperties": false, "dependencies": {"n": ["s"]},
+            "properties": {
+                "a": {"type": "array", "items": {"type": "string", "maxLength": 2}, "maxItems": 2},
+                "n": {"type": "integer", "minimum": 1, "maximum": 4},
+                "s": {"type": ["string", "null"], "enum": ["x", null]},
+                "p": {"type": "string", "pattern": "^b", "not": {"pattern": "z"}},
+            }
+        });
+        let refused = |value: Value| judged(&schema, value).unwrap_err();
+        assert_eq!(refused(json!({})), ("missing_field".into(), json!({"field": "a"})));
+        assert_eq!(refused(json!([])).0, "invalid_type");
+        assert_eq!(
+            refused(json!({"a": [1]})),
+            ("invalid_type".into(), json!({"field": "a.0", "expected": "string"}))
+        );
+        assert_eq!(refused(json!({"a": ["abc"]})).1["field"], "a.0");
+        assert_eq!(refused(json!({"a": ["a", "b", "c"]})).0, "invalid_value");
+        assert_eq!(refused(json!({"a": [], "n": 2})), ("missing_field".into(), json!({"field": "s"})));
+        assert_eq!(refused(json!({"a": [], "s": "x", "n": 2.5})).0, "invalid_type");
+        assert_eq!(
+            refused(json!({"a": [], "s": "x", "n": 5})).1["expected"],
+            json!({"minimum": 1, "maximum": 4})
+        );
+        assert_eq!(refused(json!({"a": [], "s": "y"})).1["expected"], json!(["x", null]));
+        assert_eq!(refused(json!({"a": [], "u": 1})), ("invalid_value".into(), json!({"field": "u"})));
+        assert_eq!(refused(json!({"a": [], "p": "ab"})).0, "invalid_value");
+        assert_eq!(refused(json!({"a": [], "p": "bz"})).0, "invalid_value");
+        assert_eq!(
+            judged(&schema, json!({"a": ["ää"], "s": null, "n": 3.0})),
+            Ok(json!({"a": ["ää"], "s": null, "n": 3}))
+        );
+    }
+}

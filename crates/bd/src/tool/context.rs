@@ -1,0 +1,116 @@
+use std::path::{Path, PathBuf};
+
+use beads_core::{Actor, Line, Op};
+use serde_json::value::RawValue;
+
+use super::common::Common;
+use super::{Coordination, Outcome};
+use crate::agent::clock::Clock;
+use crate::agent::receipt;
+use crate::agent::root::Root;
+use crate::agent::store::Store;
+use crate::client::{self, Access};
+use crate::daemon::VERSION;
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::request::{Call, Mutate, Output, Reply, Request};
+
+/// Where a tool runs, for whom, and whether it may change anything.
+#[derive(Clone)]
+pub struct Context<'a> {
+    /// Where to look for the store.
+    pub directory: PathBuf,
+    /// A private store, as `--db` names it.
+    pub db: Option<PathBuf>,
+    pub actor: Actor,
+    pub access: Access,
+    /// Leave alone what is exported by itself.
+    pub no_export: bool,
+    /// Without it every check is made and nothing is changed.
+    pub apply: bool,
+    /// Makes a mutation safe to repeat.
+    pub request_id: Option<String>,
+    /// How much of some long work is done, in percent.
+    pub progress: &'a dyn Fn(u8),
+    /// What goes on, for whoever looks for a fault.
+    pub trace: &'a dyn Fn(&str),
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("directory", &self.directory)
+            .field("actor", &self.actor)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context<'_> {
+    /// The same, as far as the input does not say otherwise.
+    pub(super) fn narrowed(&self, common: &Common) -> Self {
+        let Self { directory, actor, request_id, .. } = self.clone();
+        Self {
+            directory: common.repo.as_ref().map_or(directory.clone(), |repo| directory.join(repo)),
+            actor: common.actor.clone().unwrap_or(actor),
+            request_id: common.idempotency_key.clone().or(request_id),
+            ..self.clone()
+        }
+    }
+
+    /// Applies an operation, or says what it would do.
+    pub(super) fn mutate(&self, op: Op) -> Result<Outcome, Failure> {
+        let call = Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: !self.apply });
+        Ok(self.ask(call)?.with("applied", self.apply))
+    }
+
+    /// Asks the store.
+    pub fn ask(&self, call: Call) -> Result<Outcome, Failure> {
+        let reply = self.reply(call)?;
+        Ok(Outcome::of(reply.1).with("position", reply.0.position))
+    }
+
+    fn reply(&self, call: Call) -> Result<(Reply, Box<RawValue>), Failure> {
+        let place = Place::from_env(self.db.clone(), &self.directory)?;
+        (self.trace)(&format!("store {}", place.store_dir().display()));
+        let request = Request {
+            client: VERSION.to_owned(),
+            actor: self.actor.clone(),
+            // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
+            branch: place.branch.parse::<Line>().unwrap_or_default(),
+            request_id: self.request_id.clone(),
+            call,
+            no_export: self.no_export,
+            output: Output { dialect: Some(Dialect::Spec), ..Output::default() },
+        };
+        let mut reply = client::ask(&place, request, &self.access);
+        (self.trace)(&format!("position {}, exit {}", reply.position, reply.exit));
+        match (reply.error.take(), reply.result.take()) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(result)) => Ok((reply, result)),
+            (None, None) => Err(Failure::new("internal_error", "the store answered without a result")),
+        }
+    }
+
+    /// Runs a tool on the agents' store. A tool that only reads leaves no trace there, not even of the reader.
+    pub(super) fn coordinate<T: Coordination>(&self, mutates: bool, input: T) -> Result<Outcome, Failure>
+    where
+        T::Output: serde::Serialize,
+    {
+        let chosen = std::env::var_os("BB_AGENT_ROOT").filter(|value| !value.is_empty());
+        let chosen = chosen.as_deref().map(Path::new);
+        let directory =
+            self.directory.canonicalize().map_err(|why| Failure::io("find", &self.directory, &why))?;
+        let root = Root::find(&directory, chosen, std::env::home_dir().as_deref())?;
+        let store = Store::new(root, Clock::from_env()?);
+        if !mutates {
+            return Outcome::new(&input.act(&store.preview())?);
+        }
+        let outcome = match &self.request_id {
+            _ if !self.apply => Outcome::new(&input.act(&store.preview())?)?,
+            None => Outcome::new(&input.act(&store)?)?,
+            Some(key) => Outcome::of(receipt::once(store, T::NAME, key, |store| input.act(store))?),
+        };
+        Ok(outcome.with("applied", self.apply))
+    }
+}

@@ -1,0 +1,164 @@
+//! The documents that leave a tool.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::error_code::{ErrorCode, error_code};
+use super::outcome::{Body, Outcome};
+use crate::agent::moment::Moment;
+use crate::daemon::VERSION;
+use crate::failure::{Failure, exit};
+
+/// Items of a list that share a chunk: enough that the envelope costs nothing, few enough to be read at once.
+const CHUNK_ITEMS: usize = 100;
+
+#[derive(Debug, Serialize)]
+struct Success<'a> {
+    ok: bool,
+    result: &'a RawValue,
+    metadata: &'a Map<String, Value>,
+    timestamp: String,
+    version: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Chunk<'a> {
+    ok: bool,
+    stream: bool,
+    chunk: usize,
+    data: &'a [Box<RawValue>],
+    #[serde(rename = "final", skip_serializing_if = "std::ops::Not::not")]
+    last: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Map<String, Value>>,
+    timestamp: String,
+    version: &'static str,
+}
+
+/// A failure. `field` and `expected` stand at the top, where the contract has them.
+#[derive(Debug, Serialize)]
+struct Refusal<'a> {
+    ok: bool,
+    error: ErrorCode,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<Value>,
+    details: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct Batch<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    batch: bool,
+    results: Vec<Item<'a>>,
+    metadata: &'a Map<String, Value>,
+    timestamp: String,
+    version: &'static str,
+}
+
+/// One line of a batch.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Item<'a> {
+    Done { ok: bool, result: &'a RawValue },
+    Failed(FailedItem<'a>),
+}
+
+#[derive(Debug, Serialize)]
+pub struct FailedItem<'a>(Refusal<'a>);
+
+impl<'a> Item<'a> {
+    pub fn new(result: &'a Result<Box<RawValue>, Failure>) -> Self {
+        match result {
+            Ok(result) => Self::Done { ok: true, result },
+            Err(failure) => Self::Failed(FailedItem(refusal(failure))),
+        }
+    }
+}
+
+/// What leaves, line by line, and the exit code.
+pub fn lines(outcome: &Result<Outcome, Failure>) -> (Vec<u8>, u8) {
+    let (timestamp, version) = (Moment::now().to_string(), VERSION);
+    match outcome {
+        Err(failure) => failed(failure),
+        Ok(Outcome { body: Body::Result(result), metadata }) => {
+            (line(&Success { ok: true, result, metadata, timestamp, version }), exit::OK)
+        }
+        Ok(Outcome { body: Body::Stream(items), metadata }) => (chunks(items, metadata), exit::OK),
+        Ok(Outcome { body: Body::Batch(results), metadata }) => {
+            let failed = results.iter().filter_map(|result| result.as_ref().err());
+            let first = failed.clone().next().map(error_code);
+            let message = first.map(|_| format!("{} of {} items failed", failed.count(), results.len()));
+            let results = results.iter().map(Item::new).collect();
+            let ok = first.is_none();
+            let batch =
+                Batch { ok, error: first, message, batch: true, results, metadata, timestamp, version };
+            (line(&batch), first.map_or(exit::OK, ErrorCode::exit))
+        }
+    }
+}
+
+fn failed(failure: &Failure) -> (Vec<u8>, u8) {
+    #[derive(Debug, Serialize)]
+    struct Document<'a> {
+        #[serde(flatten)]
+        refusal: Refusal<'a>,
+        timestamp: String,
+        version: &'static str,
+    }
+    let document =
+        Document { refusal: refusal(failure), timestamp: Moment::now().to_string(), version: VERSION };
+    (line(&document), error_code(failure).exit())
+}
+
+fn refusal(failure: &Failure) -> Refusal<'_> {
+    let mut details = match &failure.details {
+        Value::Object(details) => details.clone(),
+        Value::Null => Map::new(),
+        other => Map::from_iter([("more".to_owned(), other.clone())]),
+    };
+    let (field, expected) = (details.remove("field"), details.remove("expected"));
+    details.insert("code".to_owned(), failure.code.clone().into());
+    if let Some(hint) = failure.hint() {
+        details.insert("hint".to_owned(), hint.into());
+    }
+    Refusal { ok: false, error: error_code(failure), message: &failure.message, field, expected, details }
+}
+
+fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
+    let mut pieces: Vec<&[Box<RawValue>]> = items.chunks(CHUNK_ITEMS).collect();
+    if pieces.is_empty() {
+        pieces.push(&[]);
+    }
+    let count = pieces.len();
+    let of = |(index, data)| {
+        let last = index + 1 == count;
+        line(&Chunk {
+            ok: true,
+            stream: true,
+            chunk: index + 1,
+            data,
+            last,
+            metadata: last.then_some(metadata),
+            timestamp: Moment::now().to_string(),
+            version: VERSION,
+        })
+    };
+    pieces.into_iter().enumerate().flat_map(of).collect()
+}
+
+pub fn line(document: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(document).unwrap_or_else(|error| {
+        // Documents are made of strings, numbers and JSON that was read before; it cannot happen, and would still be JSON.
+        format!(r#"{{"ok":false,"error":"internal_error","message":{:?}}}"#, error.to_string()).into_bytes()
+    });
+    line.push(b'\n');
+    line
+}

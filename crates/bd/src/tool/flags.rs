@@ -1,0 +1,54 @@
+//! The command line of a tool.
+
+use std::ffi::OsString;
+
+use serde_json::json;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Something to say before anything is read.
+    pub about: Option<About>,
+    /// Change something. `--dry-run` takes it back, in any order.
+    pub apply: bool,
+    pub verbose: bool,
+    pub trace: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    Help,
+    Version,
+    InputSchema,
+    OutputSchema,
+    BatchSchema,
+}
+
+impl Flags {
+    pub fn parse(arguments: &[OsString]) -> Result<Self, Failure> {
+        let mut flags = Self::default();
+        let mut dry_run = false;
+        for argument in arguments.iter().map(|argument| argument.to_string_lossy()) {
+            match argument.as_ref() {
+                "--help" | "-h" => flags.about = Some(About::Help),
+                "--version" | "-V" => flags.about = Some(About::Version),
+                "--schema" | "--schema=input" => flags.about = Some(About::InputSchema),
+                "--schema=output" => flags.about = Some(About::OutputSchema),
+                "--schema=batch" => flags.about = Some(About::BatchSchema),
+                "--apply" => flags.apply = true,
+                "--dry-run" => dry_run = true,
+                "--verbose" => flags.verbose = true,
+                "--trace" => flags.trace = true,
+                other => {
+                    let name = other.split('=').next().unwrap_or(other);
+                    let message =
+                        format!("there is no flag {other:?}; --help lists them, and input comes on stdin");
+                    return Err(Failure::invalid(message).with(json!({"field": name})));
+                }
+            }
+        }
+        flags.apply &= !dry_run;
+        Ok(flags)
+    }
+}

@@ -1,0 +1,111 @@
+//! Links by which tools are called by their own names.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{Tool, table};
+use crate::failure::Failure;
+
+/// What to link, and where.
+#[derive(Debug, Clone)]
+pub struct Install {
+    pub dir: PathBuf,
+    /// Stands before every name.
+    pub prefix: String,
+    /// `beads` or `agent`; all when absent.
+    pub group: Option<String>,
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Installed {
+    pub dir: PathBuf,
+    /// What the links lead to.
+    pub program: PathBuf,
+    pub dry_run: bool,
+    pub links: Vec<Link>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Link {
+    pub tool: &'static str,
+    pub path: PathBuf,
+    pub action: LinkAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkAction {
+    Created,
+    /// It led to another `bd` before.
+    Replaced,
+    Unchanged,
+    /// Something else has that name, and stays.
+    Refused,
+}
+
+impl LinkAction {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Unchanged => "unchanged",
+            Self::Refused => "refused: something else has that name",
+        }
+    }
+}
+
+impl Install {
+    pub fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        table().iter().filter(|tool| self.group.as_deref().is_none_or(|group| tool.group() == group))
+    }
+
+    /// Makes the links, or says what it would make.
+    pub fn run(&self) -> Result<Installed, Failure> {
+        if self.prefix.contains(['/', '\0']) {
+            return Err(Failure::invalid(format!("the prefix {:?} is no part of a file name", self.prefix)));
+        }
+        let program = std::env::current_exe()
+            .and_then(|path| path.canonicalize())
+            .map_err(|error| Failure::new("io_error", format!("cannot find this program: {error}")))?;
+        if !self.dry_run {
+            std::fs::create_dir_all(&self.dir).map_err(|error| Failure::io("create", &self.dir, &error))?;
+        }
+        let dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        let mut links = Vec::new();
+        for tool in self.tools() {
+            let path = dir.join(format!("{}{}", self.prefix, tool.name));
+            let action = plan(&path, &program);
+            if !self.dry_run {
+                carry_out(action, &path, &program).map_err(|error| Failure::io("link", &path, &error))?;
+            }
+            links.push(Link { tool: tool.name, path, action });
+        }
+        Ok(Installed { dir, program, dry_run: self.dry_run, links })
+    }
+}
+
+fn plan(path: &Path, program: &Path) -> LinkAction {
+    match std::fs::read_link(path) {
+        Ok(target) if target == program => LinkAction::Unchanged,
+        Ok(target) if target.file_name() == program.file_name() => LinkAction::Replaced,
+        Ok(_) => LinkAction::Refused,
+        Err(_) if path.symlink_metadata().is_ok() => LinkAction::Refused,
+        Err(_) => LinkAction::Created,
+    }
+}
+
+fn carry_out(action: LinkAction, path: &Path, program: &Path) -> std::io::Result<()> {
+    match action {
+        LinkAction::Created => symlink(program, path),
+        LinkAction::Replaced => {
+            // Made beside and moved over it, so that the name is never missing.
+            let beside = path.with_extension(format!("new{}", std::process::id()));
+            symlink(program, &beside)?;
+            std::fs::rename(&beside, path)
+        }
+        LinkAction::Unchanged | LinkAction::Refused => Ok(()),
+    }
+}

@@ -1,0 +1,231 @@
+//! JSON tools: one JSON object in, one JSON document out (docs/TOOLS.md).
+//!
+//! A tool is a file in [`beads`] or [`agent`]: its input type, whose comments are its documentation, and one function
+//! from that input to an operation on the store. [`table`] lists them, [`run`] runs one; both know nothing of
+//! processes, so that other doors can use them. [`runner`] is the process around them.
+
+mod agent;
+mod batch;
+mod beads;
+mod check;
+mod common;
+mod context;
+pub mod envelope;
+mod error_code;
+mod field;
+mod flags;
+pub mod install;
+mod outcome;
+pub mod runner;
+mod schema;
+
+pub use batch::{Planned, Results, all_or_none, each, operation};
+pub use context::Context;
+pub use error_code::{ErrorCode, error_code};
+pub use outcome::{Body, Outcome};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::request::Call;
+use beads_core::Op;
+
+/// What every tool says about itself. Its description is the comment of the input type.
+pub trait Definition: JsonSchema + DeserializeOwned {
+    const NAME: &'static str;
+    /// An input that shows what the tool is for.
+    const EXAMPLE: &'static str;
+    /// What stands under `result`.
+    type Output: JsonSchema;
+}
+
+/// A tool that is one operation on beads.
+pub trait Mutation: Definition {
+    fn op(self) -> Result<Op, Failure>;
+}
+
+/// A tool that asks the store something.
+pub trait Question: Definition {
+    /// The answer is a list, and may be given in chunks.
+    const STREAMS: bool = false;
+
+    fn call(self) -> Result<Call, Failure>;
+}
+
+/// A tool that needs more than one call, or makes its own answer.
+pub trait Action: Definition {
+    const MUTATES: bool;
+    const STREAMS: bool = false;
+
+    fn act(self, context: &Context<'_>) -> Result<Outcome, Failure>;
+}
+
+/// A tool on the agents' store.
+pub trait Coordination: Definition {
+    const MUTATES: bool;
+
+    fn act(self, store: &crate::agent::store::Store) -> crate::agent::error::Result<Self::Output>;
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Tool {
+    pub name: &'static str,
+    /// An input that shows what the tool is for.
+    pub example: &'static str,
+    pub mutates: bool,
+    pub streams: bool,
+    own_input: fn() -> Map<String, Value>,
+    output: fn() -> Value,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Op(fn(Value) -> Result<Op, Failure>),
+    Act(fn(Value, &Context<'_>) -> Result<Outcome, Failure>),
+}
+
+impl Tool {
+    const fn mutation<T: Mutation>() -> Self {
+        Self { mutates: true, ..Self::new::<T>(Way::Op(|input| read::<T>(input)?.op())) }
+    }
+
+    const fn question<T: Question>() -> Self {
+        let way = Way::Act(|input, context| context.ask(read::<T>(input)?.call()?));
+        Self { streams: T::STREAMS, ..Self::new::<T>(way) }
+    }
+
+    const fn action<T: Action>() -> Self {
+        let way = Way::Act(|input, context| read::<T>(input)?.act(context));
+        Self { mutates: T::MUTATES, streams: T::STREAMS, ..Self::new::<T>(way) }
+    }
+
+    const fn coordination<T: Coordination>() -> Self
+    where
+        T::Output: serde::Serialize,
+    {
+        let way = Way::Act(|input, context| context.coordinate(T::MUTATES, read::<T>(input)?));
+        Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
+    }
+
+    const fn new<T: Definition>(way: Way) -> Self {
+        Self {
+            name: T::NAME,
+            example: T::EXAMPLE,
+            mutates: false,
+            streams: false,
+            own_input: schema::input::<T>,
+            output: schema::output::<T::Output>,
+            way,
+        }
+    }
+
+    /// The schema against which an input is checked: exactly what is printed.
+    pub fn input_schema(&self) -> Value {
+        common::with_common_fields((self.own_input)(), self)
+    }
+
+    pub fn output_schema(&self) -> Value {
+        (self.output)()
+    }
+
+    /// The schema of an input with `batch: true`.
+    pub fn batch_schema(&self) -> Value {
+        batch::schema(self)
+    }
+
+    pub fn description(&self) -> String {
+        (self.own_input)().get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// What it does, in one line.
+    pub fn summary(&self) -> String {
+        self.description().lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// `beads` or `agent`.
+    pub fn group(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// Whether an input is one the tool takes; says which field is wrong otherwise.
+    pub fn check(&self, input: &Value) -> Result<(), Failure> {
+        let schema = if batch::is_batch(input) { self.batch_schema() } else { self.input_schema() };
+        check::check(&schema, &mut input.clone())
+    }
+
+    fn run(&self, input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
+        if batch::is_batch(&input) {
+            return batch::run(self, input, context);
+        }
+        self.run_one(input, context)
+    }
+
+    fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
+        check::check(&self.input_schema(), &mut input)?;
+        let (common, own) = common::split(&input)?;
+        let context = &context.narrowed(&common);
+        let outcome = match &self.way {
+            Way::Op(op) => context.mutate(op(own)?),
+            Way::Act(act) => act(own, context),
+        }?;
+        if common.stream { outcome.streamed() } else { Ok(outcome) }
+    }
+}
+
+/// The input has been checked against its schema; what is left to refuse is what a schema cannot say.
+fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
+    serde_json::from_value(input).map_err(|error| Failure::invalid(error.to_string()))
+}
+
+/// Every tool, in the order in which they are listed.
+pub fn table() -> &'static [Tool] {
+    static TABLE: &[Tool] = &[
+        Tool::mutation::<beads::create::Create>(),
+        Tool::mutation::<beads::update::Update>(),
+        Tool::action::<beads::show::Show>(),
+        Tool::question::<beads::list::List>(),
+        Tool::question::<beads::search::Search>(),
+        Tool::question::<beads::ready::Ready>(),
+        Tool::mutation::<beads::claim::Claim>(),
+        Tool::mutation::<beads::close::Close>(),
+        Tool::mutation::<beads::reopen::Reopen>(),
+        Tool::mutation::<beads::delete::Delete>(),
+        Tool::mutation::<beads::restore::Restore>(),
+        Tool::mutation::<beads::dep_add::DepAdd>(),
+        Tool::mutation::<beads::dep_remove::DepRemove>(),
+        Tool::question::<beads::dep_tree::DepTree>(),
+        Tool::mutation::<beads::note_add::NoteAdd>(),
+        Tool::action::<beads::sync::Sync>(),
+        Tool::action::<beads::validate::Validate>(),
+        Tool::action::<beads::conflicts::Conflicts>(),
+        Tool::coordination::<agent::register::Register>(),
+        Tool::coordination::<agent::list::List>(),
+        Tool::coordination::<agent::show::Show>(),
+        Tool::coordination::<agent::send::Send>(),
+        Tool::coordination::<agent::inbox::Inbox>(),
+        Tool::coordination::<agent::read::Read>(),
+        Tool::coordination::<agent::ack::Ack>(),
+        Tool::coordination::<agent::reserve::Reserve>(),
+        Tool::coordination::<agent::release::Release>(),
+        Tool::coordination::<agent::status::Status>(),
+        Tool::coordination::<agent::guard::Guard>(),
+    ];
+    TABLE
+}
+
+pub fn find(name: &str) -> Option<&'static Tool> {
+    table().iter().find(|tool| tool.name == name)
+}
+
+/// Checks an input and runs the tool on it. Nothing is changed unless the context says so.
+pub fn run(name: &str, input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
+    let unknown = || {
+        Failure::invalid(format!("there is no tool {name:?}; bd tool lists them"))
+            .with(serde_json::json!({"field": "tool"}))
+    };
+    find(name).ok_or_else(unknown)?.run(input, context)
+}

@@ -1,0 +1,62 @@
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// What a tool did.
+#[derive(Debug)]
+pub struct Outcome {
+    pub body: Body,
+    /// Facts about the answer: `applied`, `position`, `count`.
+    pub metadata: Map<String, Value>,
+}
+
+#[derive(Debug)]
+pub enum Body {
+    Result(Box<RawValue>),
+    /// The items of a list, to be given in chunks.
+    Stream(Vec<Box<RawValue>>),
+    /// What became of each item of a batch, in order.
+    Batch(Vec<Result<Box<RawValue>, Failure>>),
+}
+
+impl Outcome {
+    pub fn new(result: &impl serde::Serialize) -> Result<Self, Failure> {
+        Ok(Self::of(raw(result)?))
+    }
+
+    pub fn of(result: Box<RawValue>) -> Self {
+        Self { body: Body::Result(result), metadata: Map::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The same list, item by item.
+    pub fn streamed(self) -> Result<Self, Failure> {
+        let Body::Result(list) = &self.body else { return Ok(self) };
+        let items = items(list)?;
+        Ok(Self { body: Body::Stream(items), ..self })
+    }
+
+    /// The result of a call that was not a batch.
+    pub fn into_result(self) -> Result<Box<RawValue>, Failure> {
+        match self.body {
+            Body::Result(result) => Ok(result),
+            Body::Stream(items) => raw(&items),
+            Body::Batch(_) => Err(Failure::usage("a batch within a batch")),
+        }
+    }
+}
+
+/// The elements of a list, unread.
+pub fn items(list: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
+    serde_json::from_str(list.get()).map_err(|error| Failure::new("internal_error", error.to_string()))
+}
+
+pub fn raw(value: &impl serde::Serialize) -> Result<Box<RawValue>, Failure> {
+    to_raw_value(value).map_err(|error| Failure::new("internal_error", error.to_string()))
+}
