@@ -173,6 +173,16 @@ macro_rules! define_bead {
                 }
             }
 
+            /// Takes the registers of `other` instead of its own, whatever their marks.
+            pub(crate) fn overlay(&mut self, other: Self) {
+                $(if other.$field.is_some() {
+                    self.$field = other.$field;
+                })*
+                if other.status.is_some() {
+                    self.status = other.status;
+                }
+            }
+
             /// The greatest stamp in the patch.
             pub fn latest_stamp(&self) -> crate::Stamp {
                 let registers = self.marks().map(|(_, mark)| mark.at());

@@ -5,6 +5,7 @@
 
 pub mod canonical;
 pub mod field;
+pub mod import;
 pub mod limits;
 pub mod op;
 pub mod query;
@@ -25,6 +26,7 @@ mod delta;
 mod edge;
 mod encode;
 mod error;
+mod export;
 mod garbage;
 mod id;
 mod join;
@@ -55,6 +57,7 @@ pub use deletion::Deletion;
 pub use delta::Delta;
 pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
 pub use error::{Error, Result};
+pub use export::export_jsonl;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
 };

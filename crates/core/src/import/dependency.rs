@@ -1,0 +1,61 @@
+//! Edges of other trackers.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::fields::Fields;
+use super::{kind, unknown_actor};
+use crate::{BeadId, Edge, EdgeKind, Mark, Stamp};
+
+/// The fields that an edge here can say.
+const KNOWN: [&str; 5] = ["issue_id", "depends_on_id", "type", "created_at", "created_by"];
+
+/// An edge before its far end is known to exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Dependency {
+    pub to: BeadId,
+    pub kind: EdgeKind,
+    pub edge: Edge,
+    /// Everything the file says is in the edge, so that the original need not be kept.
+    pub exact: bool,
+    pub original: Value,
+}
+
+impl Dependency {
+    /// `None` when it names no bead. An edge without a time is as old as its bead: were it as new as the last change, it
+    /// would come back after somebody removed it here.
+    pub fn read(map: &Map<String, Value>, fallback: Stamp) -> Option<Self> {
+        let mut fields = Fields::new(map.clone());
+        let to = fields.string("depends_on_id").or_else(|| fields.string("to"))?.parse().ok()?;
+        let word =
+            ["type", "kind", "dep_type"].iter().find_map(|name| fields.string(name)).unwrap_or_default();
+        let (kind, same_word) = kind::mapped_edge(&word);
+        let at = fields.stamp("created_at").unwrap_or(fallback);
+        let by = fields.actor("created_by").unwrap_or_else(unknown_actor);
+        let created = Mark::new(at, by);
+        let deleted = fields.stamp("deleted_at").map(|at| {
+            let by = fields.actor("deleted_by").unwrap_or_else(unknown_actor);
+            Mark::new(at.max(created.at()), by)
+        });
+        let edge = Edge {
+            changed: deleted.clone().unwrap_or_else(|| created.clone()),
+            deleted: deleted.is_some(),
+            created,
+        };
+        let known = map.iter().all(|(name, value)| KNOWN.contains(&name.as_str()) || value.is_null());
+        let exact = same_word && known && map.contains_key("created_at");
+        Some(Self { to, kind, edge, exact, original: Value::Object(map.clone()) })
+    }
+}
+
+/// Two edges of a file that are one here are both kept as they were.
+pub(super) fn mark_merged(dependencies: &mut [Dependency]) {
+    let mut times: BTreeMap<(BeadId, EdgeKind), usize> = BTreeMap::new();
+    for edge in dependencies.iter() {
+        *times.entry((edge.to.clone(), edge.kind)).or_default() += 1;
+    }
+    for edge in dependencies {
+        edge.exact &= times.get(&(edge.to.clone(), edge.kind)) == Some(&1);
+    }
+}

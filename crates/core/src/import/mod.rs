@@ -1,0 +1,134 @@
+//! Foreign files become a state that is joined like any other, so importing twice, or on two replicas, changes nothing:
+//! every stamp comes from the file and carries replica tag 0 (docs/IMPORT.md).
+//!
+//! [`Import`] collects lines; [`Import::plan`] compares them with a catalog and says what they add.
+
+mod comment;
+mod deletion;
+mod dependency;
+mod draft;
+mod exact;
+mod fields;
+mod kind;
+mod legacy;
+mod plan;
+mod summary;
+mod time;
+
+pub(crate) use dependency::Dependency;
+pub(crate) use draft::Draft;
+pub(crate) use exact::Exact;
+pub(crate) use exact::{NAME as EXACT, sum};
+pub(crate) use fields::Fields;
+pub(crate) use kind::mapped_status;
+pub use legacy::LEGACY_FILES;
+pub use plan::Plan;
+pub use summary::{Notice, Summary};
+pub(crate) use time::for_ever;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{Actor, BeadId};
+use deletion::Deletions;
+
+/// A line longer than this is not read into memory. Go's `bd` has lines of tens of megabytes when logs were pasted.
+pub const MAX_FOREIGN_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The key of `metadata` under which everything is kept that has no place of its own.
+pub(crate) const KEPT: &str = "_import";
+
+/// The title of a bead of which only the deletion is known.
+const ONLY_DELETED: &str = "(deleted)";
+
+/// Whom a write is attributed to when the file does not say. Never the caller: two replicas that import the same file
+/// would disagree.
+pub(crate) fn unknown_actor() -> Actor {
+    "import".parse().expect("a valid name")
+}
+
+/// The lines of a foreign store, understood one by one. A bad line is reported and skipped.
+#[derive(Debug, Default)]
+pub struct Import {
+    drafts: Vec<(Place, Draft)>,
+    deletions: Deletions,
+    /// Edges and notes that stand in files of their own.
+    edges: Vec<(Place, BeadId, Dependency)>,
+    notes: Vec<(Place, BeadId, comment::Comment)>,
+    summary: Summary,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone)]
+struct Place {
+    file: String,
+    line: usize,
+}
+
+impl Import {
+    /// Takes a line of `issues.jsonl`. Lines are counted from 1.
+    pub fn line(&mut self, file: &str, number: usize, bytes: &[u8]) {
+        self.each(file, number, bytes, |import, place, map| {
+            if let Some(kind) = map.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue") {
+                return Err(format!("it is a {kind}, not a bead"));
+            }
+            let draft = Draft::read(Fields::new(map))?;
+            import.summary.notice(&place, draft.id(), draft.notices());
+            import.drafts.push((place, draft));
+            Ok(())
+        });
+    }
+
+    /// Takes a line of `deletions.jsonl`.
+    pub fn deletion_line(&mut self, file: &str, number: usize, bytes: &[u8]) {
+        self.each(file, number, bytes, |import, place, map| import.deletions.read(place, Fields::new(map)));
+    }
+
+    /// Reports a line that could not even be read.
+    pub fn refuse(&mut self, file: &str, number: usize, reason: &str) {
+        self.summary.lines += 1;
+        self.summary.skip(file, number, None, reason);
+    }
+
+    fn each(
+        &mut self,
+        file: &str,
+        number: usize,
+        bytes: &[u8],
+        take: impl FnOnce(&mut Self, Place, Map<String, Value>) -> Result<(), String>,
+    ) {
+        let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        if bytes.trim_ascii().is_empty() {
+            return;
+        }
+        self.summary.lines += 1;
+        let taken = object(bytes).and_then(|map| {
+            let id = map.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+            let place = Place { file: file.to_owned(), line: number };
+            take(self, place, map).map_err(|reason| (id, reason))
+        });
+        if let Err((id, reason)) = taken {
+            self.summary.skip(file, number, id, &reason);
+        }
+    }
+}
+
+type Refusal = (Option<BeadId>, String);
+
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
+        if bytes.starts_with(marker.as_bytes()) {
+            return Err((None, format!("a conflict marker ({marker})")));
+        }
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err((None, "not a JSON object".to_owned())),
+        // The reader's words may quote the line; where it stopped is enough.
+        Err(error) => Err((None, format!("not JSON: stopped at column {}", error.column()))),
+    }
+}
+
+/// Something kept under [`KEPT`], by the name of its field.
+pub(crate) type Kept = BTreeMap<String, Value>;

@@ -1,0 +1,112 @@
+//! Times of foreign files: RFC 3339 with any offset and precision, milliseconds, or `[ms, counter]`.
+
+use serde_json::Value;
+
+use crate::limits::COUNTER_STEP;
+use crate::{Actor, Mark, Stamp, Timestamp};
+
+/// What a field that should hold a time holds.
+pub(super) enum Time {
+    At(Stamp),
+    /// Go's zero time and its like: before 1970, which means "never".
+    Never,
+    Unreadable,
+}
+
+/// Imported stamps carry tag 0, which no replica draws.
+pub(super) fn read(value: &Value) -> Time {
+    match value {
+        Value::String(text) if text.is_empty() => Time::Never,
+        Value::String(text) => read_text(text),
+        Value::Number(ms) => ms.as_u64().and_then(|ms| at(ms, 0)).map_or(Time::Unreadable, Time::At),
+        Value::Array(parts) => match parts.as_slice() {
+            [ms, counter] => pair(ms, counter).map_or(Time::Unreadable, Time::At),
+            _ => Time::Unreadable,
+        },
+        _ => Time::Unreadable,
+    }
+}
+
+fn read_text(text: &str) -> Time {
+    // `2025-01-02 03:04:05` is what old databases hold; it is meant as UTC.
+    let parsed = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
+    match parsed.map(jiff::Timestamp::as_millisecond) {
+        Ok(ms) if ms < 0 => Time::Never,
+        Ok(ms) => u64::try_from(ms).ok().and_then(|ms| at(ms, 0)).map_or(Time::Unreadable, Time::At),
+        Err(_) => Time::Unreadable,
+    }
+}
+
+/// A stamp of a foreign clock: its counter keeps its order above the tag.
+fn pair(ms: &Value, counter: &Value) -> Option<Stamp> {
+    at(ms.as_u64()?, counter.as_u64()?)
+}
+
+fn at(ms: u64, counter: u64) -> Option<Stamp> {
+    let steps = u32::try_from(counter.min(0xffff)).ok()?;
+    Stamp::decode(ms, steps * COUNTER_STEP).ok()
+}
+
+/// `[[ms, counter], "actor"]`.
+pub(super) fn read_mark(value: &Value) -> Option<Mark> {
+    let [stamp, by] = value.as_array()?.as_slice() else { return None };
+    let Time::At(at) = read(stamp) else { return None };
+    Some(Mark::new(at, by.as_str()?.parse::<Actor>().ok()?))
+}
+
+/// One later, with tag 0 still.
+pub(super) fn after(stamp: Stamp) -> Stamp {
+    let later = match stamp.counter().checked_add(COUNTER_STEP) {
+        Some(counter) => Stamp::decode(stamp.ms(), counter),
+        None => Stamp::decode(stamp.ms() + 1, 0),
+    };
+    later.unwrap_or(stamp)
+}
+
+/// What stands in `defer_until` of a bead that is not ready until somebody says so.
+pub(crate) fn for_ever() -> Timestamp {
+    Timestamp::from_ms(crate::limits::MAX_MS - 1).expect("the last millisecond of the format")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_spelling_of_a_moment_is_the_same_stamp() {
+        let ms = 1_762_149_487_295;
+        for value in [
+            json!("2025-11-02T21:58:07.295058-08:00"),
+            json!("2025-11-03T05:58:07.295058999Z"),
+            json!("2025-11-03 05:58:07.295"),
+            json!(ms),
+            json!([ms, 0]),
+        ] {
+            let Time::At(stamp) = read(&value) else { panic!("{value}") };
+            assert_eq!((stamp.ms(), stamp.counter()), (ms, 0), "{value}");
+        }
+    }
+
+    #[test]
+    fn zero_times_mean_never_and_nonsense_is_not_a_time() {
+        assert!(matches!(read(&json!("0001-01-01T00:00:00Z")), Time::Never));
+        for value in
+            [json!("soon"), json!("2345-01-01T00:00:00Z"), json!(-1), json!([1]), json!({}), json!(true)]
+        {
+            assert!(matches!(read(&value), Time::Unreadable), "{value}");
+        }
+    }
+
+    #[test]
+    fn counters_keep_their_order_and_tag_0() {
+        let stamp = |counter: u64| match read(&json!([5, counter])) {
+            Time::At(stamp) => stamp,
+            _ => panic!("{counter}"),
+        };
+        assert!(stamp(2) > stamp(1) && stamp(u64::MAX) > stamp(2));
+        assert_eq!(stamp(7).counter() % COUNTER_STEP, 0);
+        assert!(after(stamp(u64::MAX)) > stamp(u64::MAX));
+        assert_eq!(after(stamp(u64::MAX)).counter() % COUNTER_STEP, 0);
+    }
+}
