@@ -231,6 +231,10 @@ fn in_process(
     let reply = if last { Some(service.answer(request)) } else { service.attempt(request) };
     service.commit()?;
     save_if_due(&mut service);
+    if let Some(Err(failure)) = service.take_export().map(|job| job.run()) {
+        // The mutation is done; the file is only a copy.
+        eprintln!("Warning: {}", failure.message);
+    }
     Ok(reply)
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use beads_store::Transport;
 
 use crate::dialect::Dialect;
 use crate::failure::Failure;
+use crate::replace_file::replace_file;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
 pub const PREFIX_KEY: &str = "issue_prefix";
@@ -32,6 +32,12 @@ pub const KEYS: &[Key] = &[
         default: "30m",
         about: "how long the daemon stays without being asked anything",
         check: is_duration,
+    },
+    Key {
+        name: "export.path",
+        default: "",
+        about: "a file that is kept up to date as bd export writes it, relative to the directory of the store; none when empty",
+        check: |_| Ok(()),
     },
     Key {
         name: "json.dialect",
@@ -126,15 +132,11 @@ impl Config {
     /// Replaces the file in one step.
     pub fn save(&self, store_dir: &Path) -> Result<(), Failure> {
         let path = path(store_dir);
-        let temporary = path.with_extension("tmp");
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(store_dir)?;
-            let mut file = fs::File::create(&temporary)?;
-            file.write_all(&serde_json::to_vec_pretty(&self.values)?)?;
-            file.write_all(b"\n")?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            beads_store::sync_directory(store_dir)
+            let mut content = serde_json::to_vec_pretty(&self.values)?;
+            content.push(b'\n');
+            replace_file(&path, &content)
         };
         write().map_err(|error| Failure::io("write", &path, &error))
     }

@@ -12,6 +12,7 @@ pub mod escape;
 pub mod failure;
 pub mod place;
 pub mod render;
+mod replace_file;
 pub mod request;
 pub mod service;
 pub mod tool;

@@ -87,6 +87,15 @@ impl Place {
         self.git_dir.join("beads")
     }
 
+    /// The directory that the store is about: the main work tree, or the one that has the `.beads` directory.
+    pub fn home(&self) -> &Path {
+        let inner = |path: &Path| path.file_name().is_some_and(|name| name == ".git" || name == ".beads");
+        let around =
+            if self.kind == Kind::Private { self.git_dir.parent() } else { Some(self.git_dir.as_path()) };
+        let around = around.unwrap_or(&self.git_dir);
+        around.parent().filter(|_| inner(around)).unwrap_or(around)
+    }
+
     pub fn lock_path(&self) -> PathBuf {
         self.store_dir().join("lock")
     }

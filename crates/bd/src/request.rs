@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close};
 use beads_core::query::{CountBy, Direction, Filter, PlanFor, ReadyFilter};
 use beads_core::{Actor, EdgeKind, Line, Op};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -28,7 +30,7 @@ pub struct Request {
     /// Makes a mutation safe to repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Leave the export file alone on account of this request.
+    /// Leave the file at `export.path` alone on account of this request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_export: bool,
     pub call: Call,
@@ -85,6 +87,17 @@ pub enum Call {
     CloseEligibleEpics {
         dry_run: bool,
     },
+    /// Take in a foreign store. Whoever holds the store reads it from disk.
+    Import {
+        source: ImportSource,
+        dry_run: bool,
+    },
+    /// All beads, as the answer or as a file.
+    Export {
+        format: ExportFormat,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<PathBuf>,
+    },
     DaemonStatus,
     /// Save, then exit.
     DaemonStop,
@@ -139,6 +152,7 @@ impl Call {
                 !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
             Self::Each(each) => !each.dry_run && each.ops.iter().any(|op| matches!(op, Op::Create(_))),
+            Self::Import { dry_run, .. } => !dry_run,
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }
@@ -153,6 +167,33 @@ impl Request {
         let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         Cow::Owned(Self { call: Call::Wait { ms, call: call.clone() }, ..self.clone() })
     }
+}
+
+/// Where a foreign store lies; paths are absolute.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ImportSource {
+    /// Lines of Go's `bd`, or our own.
+    Jsonl {
+        path: PathBuf,
+        /// How reports name the file.
+        name: String,
+        /// The file of deletions beside it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deletions: Option<PathBuf>,
+    },
+    /// A directory with the files of the earlier store.
+    LegacyStore { directory: PathBuf },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportFormat {
+    Jsonl,
+    Csv,
+    Md,
+    Dot,
+    Mermaid,
 }
 
 /// Mutations, each on its own: one that fails does not stop the others.

@@ -183,12 +183,12 @@ macro_rules! define_bead {
                 }
             }
 
-            /// The greatest stamp in the patch.
-            pub fn latest_stamp(&self) -> crate::Stamp {
+            /// Every stamp in the patch.
+            pub fn stamps(&self) -> impl Iterator<Item = crate::Stamp> + '_ {
                 let registers = self.marks().map(|(_, mark)| mark.at());
                 let notes = self.notes.iter().map(|note| note.at);
                 let deletion = self.deletion.iter().map(|deletion| deletion.mark.at());
-                registers.chain(notes).chain(deletion).max().unwrap_or(crate::Stamp::ZERO)
+                registers.chain(notes).chain(deletion)
             }
 
             pub fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
+use crate::canonical::to_canonical;
 use crate::{Conflict, Deletion, Edge, EdgeKey, Lineage, Patch, PrefixRegister, Stamp};
+
+/// About what an edge takes in the journal: two lineages and two marks.
+const EDGE_BYTES: usize = 512;
 
 /// Beads and edges are named by lineage, never by id: an id may mean another bead after the next merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +45,34 @@ impl Delta {
         }
         self.conflicts.extend(later.conflicts.iter().cloned());
         self.gc_floor = self.gc_floor.max(later.gc_floor);
+    }
+
+    /// The same in parts that take about this many bytes each in the journal. Beads come before the edges between them,
+    /// so that the parts can be taken one after the other.
+    pub fn split(mut self, bytes: usize) -> Vec<Self> {
+        let edges = std::mem::take(&mut self.edges);
+        let mut parts = vec![Self::default()];
+        let mut filled = 0;
+        for (lineage, patch) in std::mem::take(&mut self.beads) {
+            let size = to_canonical(&Body::of_patch(&patch)).len();
+            if filled > 0 && filled + size > bytes {
+                parts.push(Self::default());
+                filled = 0;
+            }
+            filled += size;
+            parts.last_mut().expect("never empty").beads.insert(lineage, patch);
+        }
+        for (key, edge) in edges {
+            if filled > bytes {
+                parts.push(Self::default());
+                filled = 0;
+            }
+            filled += EDGE_BYTES;
+            parts.last_mut().expect("never empty").edges.insert(key, edge);
+        }
+        parts.last_mut().expect("never empty").join(&self);
+        parts.retain(|part| !part.is_empty());
+        parts
     }
 
     pub fn of_edge(key: EdgeKey, edge: Edge) -> Self {

@@ -326,7 +326,7 @@ fn comment_id(id: &str) -> u64 {
 }
 
 fn is_imported(stamp: Stamp) -> bool {
-    stamp.counter() % COUNTER_STEP == 0
+    stamp.counter().is_multiple_of(COUNTER_STEP)
 }
 
 fn time(stamp: Stamp) -> Value {

@@ -172,20 +172,19 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Makes records durable in one frame with one sync. After a failure nothing more is written: the disk may hold
+    /// Makes records durable in one frame with one sync; only what is too large for a frame takes several. After a failure nothing more is written: the disk may hold
     /// anything from nothing to all of it, and only opening the store again can tell.
     pub fn append(&mut self, records: &[Record]) -> Result<()> {
         if let Some(reason) = &self.failed {
             return Err(Error::JournalFailed(reason.clone()));
         }
-        let mut payload = Vec::with_capacity(records.len() * 512);
-        for record in records {
-            serde_json::to_writer(&mut payload, record).map_err(|error| self.fail(error.to_string()))?;
-            payload.push(b'\n');
-        }
+        let payloads = payloads(records, frame::MAX_PAYLOAD_BYTES).map_err(|reason| self.fail(reason))?;
         self.settle()?;
-        let segment = self.segment.as_mut().expect("a journal is started before it is written");
-        segment.append(&payload).map_err(|error| self.fail(error.to_string()))
+        for payload in payloads {
+            let segment = self.segment.as_mut().expect("a journal is started before it is written");
+            segment.append(&payload).map_err(|error| self.fail(error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Makes sure that what was recovered stays, and nothing else. It may have been read from the system's cache alone:
@@ -291,6 +290,25 @@ impl<D: Disk> Journal<D> {
     }
 }
 
+/// The records as lines, in as few frames as they fit into.
+fn payloads(records: &[Record], limit: usize) -> Result<Vec<Vec<u8>>, String> {
+    let mut payloads = vec![Vec::with_capacity(records.len() * 512)];
+    for record in records {
+        let payload = payloads.last_mut().expect("never empty");
+        let start = payload.len();
+        serde_json::to_writer(&mut *payload, record).map_err(|error| error.to_string())?;
+        payload.push(b'\n');
+        if payload.len() > limit && start > 0 {
+            let line = payload.split_off(start);
+            payloads.push(line);
+        }
+        if payloads.last().is_some_and(|payload| payload.len() > limit) {
+            return Err(format!("record {} is larger than a frame", record.position));
+        }
+    }
+    Ok(payloads)
+}
+
 /// How far a segment could be read.
 #[derive(Debug, Default)]
 struct SegmentRead {
@@ -346,4 +364,27 @@ impl<F: DiskFile> Segment<F> {
 
 fn segment_name(number: u64) -> String {
     format!("{NAME}{number:012}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_for_a_frame_takes_several_and_a_record_never_splits() {
+        let record = |position| Record {
+            position,
+            at_ms: 0,
+            by: "ann".parse().unwrap(),
+            delta: Default::default(),
+            request: None,
+        };
+        let records: Vec<_> = (1..=9).map(record).collect();
+        let one = serde_json::to_vec(&records[0]).unwrap().len() + 1;
+        let frames = payloads(&records, 2 * one).unwrap();
+        assert_eq!(frames.len(), 5);
+        assert!(frames.iter().all(|frame| frame.len() <= 2 * one && frame.ends_with(b"\n")));
+        assert_eq!(payloads(&records, usize::MAX).unwrap(), [frames.concat()]);
+        assert!(payloads(&records, one - 1).is_err(), "what could not be read again is not written");
+    }
 }

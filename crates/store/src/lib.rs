@@ -7,6 +7,7 @@ pub mod disk;
 pub mod frame;
 pub mod url;
 
+mod absorb;
 mod batch;
 mod checkpoint;
 mod credential_helper;

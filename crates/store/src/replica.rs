@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use beads_core::limits::COUNTER_STEP;
 use beads_core::{
     Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Line, Op, Stamp, State, concurrent_writes,
 };
@@ -391,15 +392,20 @@ fn unseen_writes(
 pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
     let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
     let mut last = carried;
+    // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
+    let mut minted = |stamp: Stamp| {
+        if stamp.counter() % COUNTER_STEP != 0 {
+            last = last.max(stamp);
+        }
+    };
     for record in &recovered.records {
         for (lineage, patch) in &record.delta.beads {
-            last = last.max(lineage.at()).max(patch.latest_stamp());
+            minted(lineage.at());
+            patch.stamps().for_each(&mut minted);
         }
-        for edge in record.delta.edges.values() {
-            last = last.max(edge.changed.at());
-        }
+        record.delta.edges.values().for_each(|edge| minted(edge.changed.at()));
         if let Some(mark) = record.delta.prefix.as_ref().and_then(|prefix| prefix.mark.as_ref()) {
-            last = last.max(mark.at());
+            minted(mark.at());
         }
     }
     Clock::new(last, tag)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beads_core::{Actor, Line};
@@ -143,17 +143,20 @@ impl Globals {
         })
     }
 
+    /// A path of the command line, as whoever holds the store would find it.
+    pub fn absolute(&self, path: &Path) -> Result<PathBuf, Failure> {
+        Ok(self.directory()?.join(path))
+    }
+
     pub fn place(&self) -> Result<Place, Failure> {
         Place::from_env(self.db.clone(), &self.directory()?)
     }
 
-    /// Where the command acts.
+    /// Where the command acts, as an absolute path.
     fn directory(&self) -> Result<PathBuf, Failure> {
-        let here = || {
-            std::env::current_dir()
-                .map_err(|error| Failure::new("io_error", format!("no current directory: {error}")))
-        };
-        self.repo.clone().map_or_else(here, Ok)
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::new("io_error", format!("no current directory: {error}")))?;
+        Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))
     }
 
     /// What the environment says when there is no command line: a tool called by its own name.

@@ -18,10 +18,12 @@ mod deleted;
 mod demo;
 mod dep;
 mod epic;
+mod export;
 mod filter;
 mod globals;
 mod graph;
 mod guard;
+mod import;
 mod info;
 mod init;
 mod input;
@@ -117,6 +119,8 @@ enum Verb {
     Where(place::Args),
     Info(info::Args),
     Config(config::Args),
+    Import(import::Args),
+    Export(export::Args),
     Sync(sync::Args),
     Conflicts(conflicts::Args),
     Verify(verify::Args),
@@ -168,6 +172,8 @@ impl Verb {
             Self::Verify(args) => args.call(),
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
+            Self::Export(args) => args.call(globals)?,
+            Self::Import(args) => return args.run(globals).map(Action::Done),
             Self::Where(args) => return args.run(globals).map(Action::Done),
             Self::Info(args) => return args.run(globals).map(Action::Done),
             Self::Prime(args) => return args.run(globals).map(Action::Done),
@@ -223,21 +229,24 @@ fn execute(cli: Cli) -> Reply {
     let answer = || -> Result<Reply, Failure> {
         match cli.verb.act(&globals)? {
             Action::Done(reply) => Ok(reply),
-            Action::Call(call) => {
-                let place = globals.place()?;
-                let request = globals.request(&place, call)?;
-                let started = Instant::now();
-                let mut reply = client::ask(&place, request, &globals.access());
-                if globals.is_verbose() {
-                    let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
-                    let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);
-                    reply.stderr.push_str(&line);
-                }
-                Ok(reply)
-            }
+            Action::Call(call) => ask(&globals, call),
         }
     };
     answer().unwrap_or_else(|failure| render::failure_reply(failure, format))
+}
+
+/// Puts a call to whoever holds the store around the caller.
+fn ask(globals: &Globals, call: Call) -> Result<Reply, Failure> {
+    let place = globals.place()?;
+    let request = globals.request(&place, call)?;
+    let started = Instant::now();
+    let mut reply = client::ask(&place, request, &globals.access());
+    if globals.is_verbose() {
+        let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
+        let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);
+        reply.stderr.push_str(&line);
+    }
+    Ok(reply)
 }
 
 /// Help and version are answers; everything else clap says is a usage error, as JSON if that was asked for.

@@ -3,6 +3,7 @@
 //! take back, and what queued up during a sync shares the next one.
 
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -33,6 +34,7 @@ pub struct Engine {
     started: Instant,
     last_request: Instant,
     saver: Saver,
+    exporting: Option<JoinHandle<()>>,
     waiters: Waiters,
 }
 
@@ -95,6 +97,7 @@ impl Engine {
             started: now,
             last_request: now,
             saver,
+            exporting: None,
             waiters: Waiters::default(),
         };
         if engine.service.replica().unsaved().records > 0 {
@@ -345,8 +348,23 @@ impl Engine {
         if !self.saver.next_waiting.is_empty() {
             self.start_sync();
         }
+        self.start_export();
         // A merge may have brought what somebody waits for.
         self.serve_waiters()
+    }
+
+    /// Writes the file at `export.path`, if that is due, in a thread of its own.
+    fn start_export(&mut self) {
+        if let Some(job) = self.service.take_export() {
+            self.finish_export();
+            self.exporting = Some(std::thread::spawn(move || report(job.run())));
+        }
+    }
+
+    fn finish_export(&mut self) {
+        if let Some(thread) = self.exporting.take() {
+            let _ = thread.join();
+        }
     }
 
     /// Waits for the sync under way, saves the rest, and lets go of the store.
@@ -366,10 +384,21 @@ impl Engine {
             self.saver.next_waiting.clear();
             self.synced(result);
         }
+        self.finish_export();
+        if let Some(job) = self.service.take_export() {
+            report(job.run());
+        }
         if self.service.replica().unsaved().records > 0 {
             self.service.checkpoint()?;
         }
         Ok(())
+    }
+}
+
+/// A file that cannot be written stops nothing: it is only a copy.
+fn report(exported: Result<(), Failure>) {
+    if let Err(failure) = exported {
+        eprintln!("exporting failed: {}", failure.message);
     }
 }
 

@@ -16,6 +16,7 @@ use super::graph_answer::GraphAnswer;
 use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
 use crate::failure::Failure;
+use crate::request::ExportFormat;
 
 /// What a service answers. Serialises to what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -45,6 +46,8 @@ pub enum Answer {
     Findings(Vec<Finding>),
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
+    Imported(Box<beads_core::import::Summary>),
+    Exported(ExportAnswer),
     Initialised(InitAnswer),
     Synced(SyncAnswer),
     Verified(VerifyAnswer),
@@ -196,6 +199,17 @@ pub struct EdgeAnswer {
     #[serde(rename = "type")]
     pub dependency_type: &'static str,
     pub kind: EdgeKind,
+}
+
+/// All beads in a format for other programs: here, or in a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExportAnswer {
+    pub format: ExportFormat,
+    pub beads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
 }
 
 /// A neighbour in the graph, whole.

@@ -3,10 +3,13 @@
 mod answer;
 mod brief;
 mod compat;
+pub mod csv;
 mod detail;
 pub mod dot;
 pub mod graph;
 mod graph_answer;
+mod import;
+pub mod markdown;
 pub mod mermaid;
 mod planning;
 mod rows;
@@ -17,9 +20,10 @@ mod text;
 
 pub use answer::{
     Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer,
-    CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, InfoAnswer, InitAnswer, LinkedBead,
-    NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer,
+    LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer,
+    VersionAnswer,
 };
 pub use brief::Brief;
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
@@ -49,6 +53,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     match result {
         Ok(answer) => {
             reply.exit = exit_of(&answer);
+            reply.stderr = complaint(&answer, output.format);
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
                 Format::Json => reply.stdout = json(&shown(&answer, output.dialect)),
@@ -99,7 +104,19 @@ fn exit_of(answer: &Answer) -> u8 {
         Answer::Findings(findings) if findings.iter().any(|finding| finding.severity == Severity::Error) => {
             exit::DOMAIN
         }
+        Answer::Imported(summary) if !summary.skipped.is_empty() => exit::DOMAIN,
         _ => exit::OK,
+    }
+}
+
+/// An import that refused lines has done the rest, and says both.
+fn complaint(answer: &Answer, format: Format) -> String {
+    match answer {
+        Answer::Imported(summary) if !summary.skipped.is_empty() && format != Format::Value => {
+            let (refused, lines) = (summary.skipped.len(), summary.lines);
+            format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
+        }
+        _ => String::new(),
     }
 }
 

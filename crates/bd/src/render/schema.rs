@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use beads_core::import::Summary;
 use beads_core::query::{Finding, LabelCount};
 use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
@@ -10,8 +11,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::answer::{
     ClaimedOf, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DoneOf, EdgeAnswer,
-    EpicAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer,
-    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer,
+    SettingAnswer, StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use crate::daemon::DaemonStatus;
@@ -122,6 +123,8 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("dep tree", one::<Vec<TreeNode>>("tree")),
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
+    ("export", one::<ExportAnswer>("export")),
+    ("import", one::<Summary>("import")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
     ("label add", BEADS),

@@ -9,7 +9,7 @@ use super::answer::{
     StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
-use super::{detail, graph_answer, planning, rows};
+use super::{detail, graph_answer, import, planning, rows};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -89,6 +89,15 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
             }
         }
+        Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Exported(exported) => match (&exported.content, &exported.path) {
+            (Some(content), _) => out.push_str(content),
+            (None, Some(path)) if !output.quiet => {
+                let path = path.display().to_string();
+                let _ = writeln!(out, "exported {} beads to {}", exported.beads, escape(&path));
+            }
+            (None, _) => {}
+        },
         Answer::Synced(synced) => self::synced(&mut out, synced, output, style),
         Answer::Verified(verified) => {
             let _ = writeln!(out, "{}", verified.fingerprint);

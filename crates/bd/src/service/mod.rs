@@ -2,6 +2,8 @@
 
 mod atomic;
 mod conflicts;
+mod export;
+mod import;
 mod mutate;
 mod planning;
 mod query;
@@ -10,6 +12,7 @@ mod status;
 mod sync;
 mod validate;
 
+pub use export::ExportJob;
 pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
@@ -38,6 +41,7 @@ pub struct Service {
     repository: GitRepository,
     config: Config,
     sync_state: SyncState,
+    auto_export: export::AutoExport,
     _lock: StoreLock,
 }
 
@@ -51,7 +55,15 @@ impl Service {
         let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
         let config = Config::load(&place.store_dir())?;
         let sync_state = SyncState::load(&place.store_dir());
-        Ok(Self { place: place.clone(), replica, repository, config, sync_state, _lock: lock })
+        Ok(Self {
+            place: place.clone(),
+            replica,
+            repository,
+            config,
+            sync_state,
+            auto_export: Default::default(),
+            _lock: lock,
+        })
     }
 
     pub fn config(&self) -> &Config {
@@ -69,7 +81,9 @@ impl Service {
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
         let output = self.settle(&request.output);
+        let before = self.replica.position();
         let result = self.call(request, &request.call, &output);
+        self.note_change(request, before);
         render::reply(result, &output, self.replica.position())
     }
 
@@ -87,7 +101,9 @@ impl Service {
     /// The same, but nothing for a request that waits for something that is not there yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
         let output = self.settle(&request.output);
+        let before = self.replica.position();
         let result = self.call(request, &request.call, &output);
+        self.note_change(request, before);
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
@@ -128,6 +144,8 @@ impl Service {
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
+            Call::Import { source, dry_run } => self.import(request, source, *dry_run),
+            Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(key),
@@ -189,6 +207,9 @@ impl Service {
             config.set(key, value)?;
             config.save(&self.place.store_dir())?;
             self.config = config;
+            if key == "export.path" {
+                self.export_now()?;
+            }
         }
         self.config_get(key)
     }

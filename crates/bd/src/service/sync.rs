@@ -192,6 +192,9 @@ impl Service {
             self.sync_state.save(&self.place.store_dir());
         }
         let exchange = exchange?;
+        if exchange.pulled {
+            self.note_merge();
+        }
         Ok(SyncAnswer {
             remote,
             commit: self.replica.base().map(str::to_owned),

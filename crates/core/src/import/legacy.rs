@@ -17,15 +17,19 @@ impl Import {
     pub fn legacy_line(&mut self, file: &str, number: usize, bytes: &[u8]) {
         match file {
             "tombstones.jsonl" => self.deletion_line(file, number, bytes),
-            "deps.jsonl" => self.each(file, number, bytes, Self::legacy_edges),
-            "notes.jsonl" => self.each(file, number, bytes, Self::legacy_note),
+            "deps.jsonl" => {
+                self.each(file, number, bytes, |import, place, map| import.legacy_edges(place, &map));
+            }
+            "notes.jsonl" => {
+                self.each(file, number, bytes, |import, place, map| import.legacy_note(place, &map));
+            }
             _ => self.line(file, number, bytes),
         }
     }
 
     /// One edge, or an object with all of them: `{"entries": [{"key": {from, to, kind}, "dots": […]}], "stamp": …}`.
-    fn legacy_edges(&mut self, place: Place, map: Map<String, Value>) -> Result<(), String> {
-        let Some(Value::Array(entries)) = map.get("entries") else { return self.legacy_edge(place, &map) };
+    fn legacy_edges(&mut self, place: Place, map: &Map<String, Value>) -> Result<(), String> {
+        let Some(Value::Array(entries)) = map.get("entries") else { return self.legacy_edge(place, map) };
         let stamp = map.get("stamp").and_then(super::time::read_mark);
         for entry in entries {
             let key = entry.get("key").and_then(Value::as_object).or_else(|| entry.as_object());
@@ -65,10 +69,10 @@ impl Import {
         }
     }
 
-    fn legacy_note(&mut self, place: Place, map: Map<String, Value>) -> Result<(), String> {
+    fn legacy_note(&mut self, place: Place, map: &Map<String, Value>) -> Result<(), String> {
         let bead = map.get("bead_id").or_else(|| map.get("bead")).or_else(|| map.get("issue_id"));
         let id = bead.and_then(Value::as_str).and_then(|id| id.parse::<BeadId>().ok());
-        let note = map.get("note").and_then(Value::as_object).unwrap_or(&map);
+        let note = map.get("note").and_then(Value::as_object).unwrap_or(map);
         match (id, Comment::read(note, Stamp::ZERO)) {
             (Some(id), Some(comment)) => {
                 self.notes.push((place, id, comment));

@@ -1,5 +1,6 @@
 //! What an import did, or would do.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Place;
@@ -7,7 +8,7 @@ use crate::BeadId;
 
 /// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`
 /// and `skipped`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Lines that are not blank.
     pub lines: usize,
@@ -37,7 +38,7 @@ pub struct Summary {
 }
 
 /// Something to know about a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
     pub file: String,
     pub line: usize,

@@ -1,0 +1,44 @@
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::globals::Globals;
+use crate::failure::Failure;
+use crate::request::{Call, ExportFormat};
+
+/// Write all beads for other programs
+///
+/// The default is lines in the shape of Go's bd, with tombstones, that bd import takes back exactly. The other formats
+/// have live beads only. To keep such a file up to date, see bd config set export.path.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  bd export -o issues.jsonl\n  bd export --format mermaid")]
+pub struct Args {
+    #[arg(long, value_enum, default_value_t = Shape::Jsonl)]
+    format: Shape,
+    /// Replace this file in one step, instead of printing
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shape {
+    Jsonl,
+    Csv,
+    Md,
+    Dot,
+    Mermaid,
+}
+
+impl Args {
+    pub fn call(self, globals: &Globals) -> Result<Call, Failure> {
+        let format = match self.format {
+            Shape::Jsonl => ExportFormat::Jsonl,
+            Shape::Csv => ExportFormat::Csv,
+            Shape::Md => ExportFormat::Md,
+            Shape::Dot => ExportFormat::Dot,
+            Shape::Mermaid => ExportFormat::Mermaid,
+        };
+        let path = self.output.map(|path| globals.absolute(&path)).transpose()?;
+        Ok(Call::Export { format, path })
+    }
+}

@@ -1,0 +1,142 @@
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use beads_core::canonical::hex;
+use beads_core::import::LEGACY_FILES;
+use clap::ValueEnum;
+
+use super::globals::Globals;
+use crate::failure::Failure;
+use crate::request::{Call, ImportSource, Reply};
+
+/// Take in beads from another tracker's file, or from the earlier store
+///
+/// Reads .beads/issues.jsonl of Go's bd, with deletions.jsonl beside it, and what bd export writes. Ids are kept; stamps come
+/// from the file, so importing twice changes nothing and what was edited here later stays. Lines that cannot be read are
+/// reported and skipped. The input is never changed.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  bd import .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
+)]
+pub struct Args {
+    /// A file, - for standard input; with --from legacy-store a directory or a branch
+    #[arg(value_name = "FILE|-")]
+    input: PathBuf,
+    /// What the input is
+    #[arg(long, value_enum, default_value_t = From::Jsonl)]
+    from: From,
+    /// Report what would happen and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum From {
+    Jsonl,
+    LegacyStore,
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let (source, _spool) = match self.from {
+            From::Jsonl => self.jsonl(globals)?,
+            From::LegacyStore => self.legacy(globals)?,
+        };
+        super::ask(globals, Call::Import { source, dry_run: self.dry_run })
+    }
+
+    /// Whoever holds the store reads the file itself. What only this process can read is put aside first.
+    fn jsonl(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {
+        let name = self.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if self.input.as_os_str() == "-" {
+            let spool = Spool::new()?;
+            let path = spool.fill("issues.jsonl", std::io::stdin().lock())?;
+            return Ok((ImportSource::Jsonl { path, name, deletions: None }, Some(spool)));
+        }
+        let path = globals.absolute(&self.input)?;
+        let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
+        if metadata.is_dir() {
+            return Err(Failure::invalid(format!("{} is a directory; name the file in it", path.display())));
+        }
+        if !metadata.is_file() {
+            let spool = Spool::new()?;
+            let pipe = File::open(&path).map_err(|error| Failure::io("read", &path, &error))?;
+            let path = spool.fill("issues.jsonl", pipe)?;
+            return Ok((ImportSource::Jsonl { path, name, deletions: None }, Some(spool)));
+        }
+        let deletions = path.with_file_name("deletions.jsonl");
+        let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
+        Ok((ImportSource::Jsonl { path, name, deletions }, None))
+    }
+
+    fn legacy(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {
+        let directory = globals.absolute(&self.input)?;
+        if directory.is_dir() {
+            return Ok((ImportSource::LegacyStore { directory }, None));
+        }
+        let spool = Spool::new()?;
+        checkout(globals, &self.input, &spool)?;
+        Ok((ImportSource::LegacyStore { directory: spool.directory.clone() }, Some(spool)))
+    }
+}
+
+/// Puts the files of a commit aside. The branch is looked up in the repository around the caller.
+fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<(), Failure> {
+    let name = reference.to_string_lossy();
+    let here = globals.absolute(Path::new("."))?;
+    let missing = |error: git2::Error| {
+        Failure::new(
+            "not_found",
+            format!("{name} is neither a directory nor a reference: {}", error.message()),
+        )
+    };
+    let repository = git2::Repository::discover(&here).map_err(missing)?;
+    let commit = repository.revparse_single(&name).and_then(|object| object.peel_to_commit());
+    let tree = commit.and_then(|commit| commit.tree()).map_err(missing)?;
+    for file in LEGACY_FILES {
+        let Some(entry) = tree.get_name(file) else { continue };
+        let blob = repository.find_blob(entry.id()).map_err(missing)?;
+        spool.fill(file, blob.content())?;
+    }
+    if tree.get_name(LEGACY_FILES[0]).is_none() {
+        return Err(Failure::new("not_found", format!("{name} has no {}", LEGACY_FILES[0])));
+    }
+    Ok(())
+}
+
+/// A directory of our own that goes when the import is over.
+struct Spool {
+    directory: PathBuf,
+}
+
+impl Spool {
+    fn new() -> Result<Self, Failure> {
+        use std::os::unix::fs::DirBuilderExt;
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| Failure::new("io_error", error.to_string()))?;
+        let directory = std::env::temp_dir().join(format!("bd-import-{}", hex(&random)));
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&directory)
+            .map_err(|error| Failure::io("make", &directory, &error))?;
+        Ok(Self { directory })
+    }
+
+    fn fill(&self, name: &str, mut source: impl Read) -> Result<PathBuf, Failure> {
+        let path = self.directory.join(name);
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.write(true).create_new(true).mode(0o600).open(&path);
+        opened
+            .and_then(|mut file| std::io::copy(&mut source, &mut file))
+            .map_err(|error| Failure::io("write", &path, &error))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}

@@ -1,0 +1,147 @@
+//! Beads as files for other programs: asked for with `bd export`, or kept up to date at `export.path`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use beads_core::{BeadView, EdgeKind, State, export_jsonl};
+
+use super::Service;
+use crate::failure::Failure;
+use crate::render::graph::{Arrow, Graph, Node};
+use crate::render::{Answer, ExportAnswer, csv, dot, markdown, mermaid};
+use crate::replace_file::replace_file;
+use crate::request::{ExportFormat, Request};
+
+/// The file at `export.path` and whether it has to be written.
+#[derive(Debug, Default)]
+pub(super) struct AutoExport {
+    due: bool,
+    turn: u64,
+    /// The last turn that was written. Threads that write take turns here.
+    written: Arc<Mutex<u64>>,
+}
+
+/// One writing of the file at `export.path`, from a state set aside.
+#[derive(Debug)]
+pub struct ExportJob {
+    state: State,
+    path: PathBuf,
+    turn: u64,
+    written: Arc<Mutex<u64>>,
+}
+
+impl ExportJob {
+    /// Replaces the file, unless it is as it should be or a later turn has written it.
+    pub fn run(&self) -> Result<(), Failure> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if *written > self.turn {
+            return Ok(());
+        }
+        let content = export_jsonl(&self.state);
+        if std::fs::read(&self.path).is_ok_and(|present| present == content) {
+            return Ok(());
+        }
+        write(&self.path, &content)?;
+        *written = self.turn;
+        Ok(())
+    }
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    parent.and_then(|()| replace_file(path, content)).map_err(|error| Failure::io("write", path, &error))
+}
+
+impl Service {
+    /// Takes note of a change for the file at `export.path`. A caller who asked not to flush leaves it to the next one.
+    pub(super) fn note_change(&mut self, request: &Request, before: u64) {
+        self.auto_export.due |= self.replica.position() > before && !request.no_export;
+    }
+
+    /// Takes note that a merge may have brought something for the file.
+    pub(super) fn note_merge(&mut self) {
+        self.auto_export.due = true;
+    }
+
+    /// What has to be written, if anything. Only what is durable may be told, so this comes after a commit.
+    pub fn take_export(&mut self) -> Option<ExportJob> {
+        let path = self.export_path()?;
+        if !std::mem::take(&mut self.auto_export.due) {
+            return None;
+        }
+        self.auto_export.turn += 1;
+        Some(ExportJob {
+            state: self.replica.catalog().state().clone(),
+            path,
+            turn: self.auto_export.turn,
+            written: self.auto_export.written.clone(),
+        })
+    }
+
+    /// Writes at once, so that whoever sets the path learns whether it can be written.
+    pub(super) fn export_now(&mut self) -> Result<(), Failure> {
+        self.commit()?;
+        self.note_merge();
+        self.take_export().map_or(Ok(()), |job| job.run())
+    }
+
+    fn export_path(&self) -> Option<PathBuf> {
+        let path = self.config.get("export.path").ok().filter(|path| !path.is_empty())?;
+        Some(self.place.home().join(path))
+    }
+
+    pub(super) fn export(&self, format: ExportFormat, path: Option<&Path>) -> Result<Answer, Failure> {
+        let (beads, content) = self.exported(format);
+        let answer = |content, path| Answer::Exported(ExportAnswer { format, beads, path, content });
+        match path {
+            None => Ok(answer(Some(content), None)),
+            Some(path) => {
+                replace_file(path, content.as_bytes()).map_err(|error| Failure::io("write", path, &error))?;
+                Ok(answer(None, Some(path.to_owned())))
+            }
+        }
+    }
+
+    fn exported(&self, format: ExportFormat) -> (usize, String) {
+        let catalog = self.replica.catalog();
+        if format == ExportFormat::Jsonl {
+            let lines = export_jsonl(catalog.state());
+            return (catalog.state().beads().len(), String::from_utf8_lossy(&lines).into_owned());
+        }
+        let mut views: Vec<BeadView> =
+            catalog.live().filter_map(|(lineage, _)| catalog.view(lineage)).collect();
+        views.sort_by(|a, b| a.id.cmp(&b.id));
+        let content = match format {
+            ExportFormat::Csv => csv::render(&views),
+            ExportFormat::Md => markdown::render(&views),
+            ExportFormat::Dot => dot::render(&graph(&views)),
+            ExportFormat::Jsonl | ExportFormat::Mermaid => mermaid::render(&graph(&views)),
+        };
+        (views.len(), content)
+    }
+}
+
+/// Every live bead and every edge between two of them.
+fn graph(views: &[BeadView]) -> Graph {
+    let mut graph = Graph::default();
+    for view in views {
+        graph.nodes.push(Node {
+            id: view.id.clone(),
+            title: view.title.clone(),
+            status: view.status,
+            priority: view.priority,
+            kind: view.kind,
+            highlight: false,
+        });
+        let mut arrows: Vec<(EdgeKind, _)> =
+            view.dependencies.iter().map(|link| (link.kind, link.id.clone())).collect();
+        arrows.sort();
+        graph.edges.extend(arrows.into_iter().map(|(kind, to)| Arrow {
+            from: view.id.clone(),
+            to,
+            kind,
+            highlight: false,
+        }));
+    }
+    graph
+}

@@ -1,0 +1,111 @@
+use serde_json::{Value, json};
+
+use crate::sandbox::{Mode, Sandbox, both, wait_until};
+
+/// A bit of everything: an epic with a child that waits, a note, a deleted bead.
+fn fill(bd: &Sandbox) -> [String; 3] {
+    let epic = bd.create(&["Epic, \"quoted\"", "--type", "epic"]);
+    let child = bd.create(&["Child", "--parent", &epic, "--labels", "x", "--notes", "remember"]);
+    let other = bd.create(&["Other <b>", "-d", "two\nlines"]);
+    bd.json(&["dep", "add", &child, &other]);
+    bd.json(&["note", "add", &child, "seen"]);
+    let gone = bd.create(&["Gone"]);
+    bd.json(&["delete", &gone]);
+    [epic, child, other]
+}
+
+#[test]
+fn importing_our_own_export_is_the_identity() {
+    both(|bd| {
+        fill(bd);
+        let fingerprint = bd.json(&["verify"])["fingerprint"].clone();
+        let lines = bd.text(&["export"]);
+        let ids: Vec<String> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(ids.is_sorted() && ids.len() == 4, "{ids:?}");
+        let again =
+            bd.run_with_input(&["import", "-", "--json"], lines.as_bytes()).succeeded("import").value();
+        assert_eq!(
+            (&again["unchanged"], &again["updated"], &again["edges"]),
+            (&json!(4), &json!(0), &json!(0))
+        );
+        assert_eq!(bd.json(&["verify"])["fingerprint"], fingerprint);
+        let other = Sandbox::new(Mode::Embedded);
+        other.run_with_input(&["import", "-"], lines.as_bytes()).succeeded("import");
+        assert_eq!(other.json(&["verify"])["fingerprint"], fingerprint);
+        assert_eq!(other.text(&["export"]), lines);
+    });
+}
+
+#[test]
+fn a_file_is_replaced_in_one_step() {
+    both(|bd| {
+        fill(bd);
+        let path = bd.dir().join("out.jsonl");
+        std::fs::write(&path, "old").unwrap();
+        let answer = bd.json(&["export", "-o", "out.jsonl"]);
+        assert_eq!((&answer["format"], &answer["beads"]), (&json!("jsonl"), &json!(4)));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), bd.text(&["export"]));
+        let left: Vec<_> =
+            std::fs::read_dir(bd.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{left:?}");
+        assert_eq!(bd.json(&["export"])["content"], bd.text(&["export"]));
+        bd.error(&["export", "-o", "no/such/dir/x"], "io_error");
+    });
+}
+
+#[test]
+fn tables_pages_and_graphs() {
+    both(|bd| {
+        let [epic, child, other] = fill(bd);
+        let csv = bd.text(&["export", "--format", "csv"]);
+        assert!(csv.starts_with("id,title,status,") && csv.contains("\"Epic, \"\"quoted\"\"\""), "{csv}");
+        assert!(csv.contains("\"two\nlines\"") && csv.ends_with("\r\n"), "{csv}");
+        let page = bd.text(&["export", "--format", "md"]);
+        assert!(page.contains("## Open (3)"), "{page}");
+        let under_epic = format!(
+            "### {epic} Epic, \"quoted\"\n\n- [ ] **{child}** Child (P2 task; #x; waits for {other})\n"
+        );
+        assert!(page.contains(&under_epic), "{page}");
+        assert!(page.contains(&format!("waits for {other}")) && page.contains("Other \\<b\\>"), "{page}");
+        let dot = bd.text(&["export", "--format", "dot"]);
+        assert!(dot.contains(&format!("\"{child}\" -> \"{other}\" [label=\"blocks\"")), "{dot}");
+        let chart = bd.text(&["export", "--format", "mermaid"]);
+        assert!(chart.starts_with("flowchart LR\n") && chart.contains("-->|blocks|"), "{chart}");
+        bd.error(&["export", "--format", "xml"], "invalid_value");
+    });
+}
+
+#[test]
+fn the_file_at_export_path_follows_what_happens() {
+    both(|bd| {
+        bd.json(&["config", "set", "sync.quiet", "0s"]);
+        bd.json(&["config", "set", "export.path", ".beads/issues.jsonl"]);
+        let path = bd.dir().join(".beads/issues.jsonl");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "", "written at once");
+        let id = bd.create(&["Seen by a viewer"]);
+        wait_until("the file has the bead", || std::fs::read_to_string(&path).unwrap().contains(&id));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), bd.text(&["export"]));
+        bd.json(&["config", "unset", "export.path"]);
+        std::fs::remove_file(&path).unwrap();
+        bd.create(&["Unseen"]);
+        bd.json(&["sync"]);
+        assert!(!path.exists());
+    });
+}
+
+#[test]
+fn a_file_that_cannot_be_written_never_fails_a_mutation() {
+    both(|bd| {
+        bd.json(&["config", "set", "export.path", "out/issues.jsonl"]);
+        std::fs::remove_dir_all(bd.dir().join("out")).unwrap();
+        std::fs::write(bd.dir().join("out"), "in the way").unwrap();
+        let run = bd.run(&["create", "Still made", "--json"]);
+        assert_eq!(run.exit, Some(0), "{run:?}");
+        assert_eq!(bd.run(&["list", "--json"]).value().as_array().unwrap().len(), 1);
+        std::fs::remove_file(bd.dir().join("out")).unwrap();
+        bd.error(&["config", "set", "export.path", "file.txt/issues.jsonl"], "io_error");
+    });
+}
