@@ -116,7 +116,7 @@ fn stamps_come_from_the_file_and_carry_tag_0() {
     assert_eq!(lineage.by().as_str(), "import", "never the caller");
     assert_eq!(bead.title.mark.at().ms(), 1_762_232_182_700);
     assert_eq!(bead.status.mark.at().ms(), 1_762_200_000_000);
-    assert!(Field::ALL.iter().all(|field| bead.mark(*field).at().counter() % 65_536 == 0));
+    assert!(Field::ALL.iter().all(|field| bead.mark(*field).at().counter().is_multiple_of(65_536)));
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn the_earlier_store_in_each_of_its_shapes() {
         assert!(summary.skipped.is_empty(), "{summary:?}");
         assert_eq!((summary.created, summary.tombstones, summary.notes), (2, 1, 2), "{summary:?}");
         let a = bead(&catalog, "bd-a1");
-        assert_eq!(a.labels.value.iter().map(|label| label.as_str()).collect::<Vec<_>>(), ["backend"]);
+        assert_eq!(a.labels.value.iter().map(beads_core::Label::as_str).collect::<Vec<_>>(), ["backend"]);
         assert_eq!(a.claim.assignee, Some("alice".parse::<Actor>().unwrap()));
         assert_eq!((a.title.mark.at().ms(), a.title.mark.by().as_str()), (1_765_400_000_400, "bob"));
         assert_eq!(a.description.mark.at(), Stamp::decode(1_765_400_000_500, 65_536).unwrap());

@@ -378,6 +378,7 @@ mod tests {
             by: "ann".parse().unwrap(),
             delta: Default::default(),
             request: None,
+            ground: None,
         };
         let records: Vec<_> = (1..=9).map(record).collect();
         let one = serde_json::to_vec(&records[0]).unwrap().len() + 1;

@@ -394,7 +394,7 @@ pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
     let mut last = carried;
     // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
     let mut minted = |stamp: Stamp| {
-        if stamp.counter() % COUNTER_STEP != 0 {
+        if !stamp.counter().is_multiple_of(COUNTER_STEP) {
             last = last.max(stamp);
         }
     };

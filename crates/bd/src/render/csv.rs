@@ -44,7 +44,7 @@ fn cells(view: &BeadView) -> [String; 24] {
     fn or_empty(value: Option<impl ToString>) -> String {
         value.map(|value| value.to_string()).unwrap_or_default()
     }
-    let labels: Vec<_> = view.labels.iter().map(|label| label.as_str()).collect();
+    let labels: Vec<_> = view.labels.iter().map(beads_core::Label::as_str).collect();
     let links: Vec<_> = view.dependencies.iter().map(|link| format!("{}:{}", link.kind, link.id)).collect();
     let notes: Vec<_> = view.notes.iter().map(|note| format!("{}: {}", note.author, note.content)).collect();
     let metadata = if view.metadata.is_empty() { None } else { serde_json::to_string(&view.metadata).ok() };
@@ -60,7 +60,7 @@ fn cells(view: &BeadView) -> [String; 24] {
         links.join(" "),
         or_empty(view.external_ref.get()),
         or_empty(view.source_repo.get()),
-        or_empty(view.estimated_minutes.map(|estimate| estimate.minutes())),
+        or_empty(view.estimated_minutes.map(beads_core::Estimate::minutes)),
         or_empty(view.due_at),
         or_empty(view.defer_until),
         view.created_at.to_string(),
