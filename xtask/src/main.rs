@@ -4,6 +4,7 @@
 mod arguments;
 mod generate;
 mod growth;
+mod judge;
 mod ratios;
 mod schema;
 mod sim;
@@ -26,6 +27,7 @@ const CHORES: &[Chore] = &[
         "measure how a repository grows with its history: --dir D [--commits 1000] [--beads 1000]",
         growth::run,
     ),
+    ("judge", "say which inputs of JSON tools are valid: lines of {tool, input} on stdin", judge::run),
     (
         "ratios",
         "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
