@@ -236,22 +236,47 @@ pub struct Each {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Query {
-    Show { ids: Vec<String> },
+    Show {
+        ids: Vec<String>,
+    },
     List(Filter),
+    /// The same, as text each bead below its parent.
+    Forest(Filter),
+    /// The same, each bead in full.
+    Details(Filter),
     Ready(ReadyFilter),
     Blocked(Filter),
     Deleted,
-    Notes { id: String },
+    Notes {
+        id: String,
+    },
     Labels,
-    LabelsOf { id: String },
-    DepList { id: String, direction: Direction, kind: Option<EdgeKind> },
-    DepTree { id: String, direction: Direction, depth: Option<usize> },
+    LabelsOf {
+        id: String,
+    },
+    DepList {
+        id: String,
+        direction: Direction,
+        kind: Option<EdgeKind>,
+    },
+    DepTree {
+        id: String,
+        direction: Direction,
+        depth: Option<usize>,
+    },
     Explain(ReadyFilter),
     Plan(PlanFor),
-    Graph { id: Option<String>, closed: bool, format: GraphFormat },
+    Graph {
+        id: Option<String>,
+        closed: bool,
+        format: GraphFormat,
+    },
     Cycles,
     Epics,
-    Count { filter: Filter, by: Option<CountBy> },
+    Count {
+        filter: Filter,
+        by: Option<CountBy>,
+    },
     Status,
 }
 
@@ -282,6 +307,9 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<usize>,
     pub quiet: bool,
+    /// As text, nothing but the ids of the beads that a mutation was about.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ids_only: bool,
     pub verbose: bool,
 }
 

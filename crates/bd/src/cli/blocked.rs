@@ -1,3 +1,5 @@
+use beads_core::query::Filter;
+
 use super::filter::FilterArgs;
 use crate::failure::Failure;
 use crate::request::{Call, Query};
@@ -8,11 +10,14 @@ use crate::request::{Call, Query};
 pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
+    /// Direct children of this bead
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let filter = self.filter.filter();
+        let filter = Filter { parent: self.parent, ..self.filter.filter() };
         if filter.sort != Default::default() {
             return Err(Failure::usage("blocked has one order: by priority, then oldest first"));
         }

@@ -8,10 +8,14 @@ use crate::request::{Call, Query};
 pub struct Args {
     #[arg(value_name = "ID")]
     id: String,
+    /// Show each of them in full
+    #[arg(long)]
+    detailed: bool,
 }
 
 impl Args {
     pub fn call(self) -> Call {
-        Call::query(Query::List(Filter { parent: Some(self.id), ..Filter::default() }))
+        let filter = Filter { parent: Some(self.id), ..Filter::default() };
+        Call::query(if self.detailed { Query::Details(filter) } else { Query::List(filter) })
     }
 }

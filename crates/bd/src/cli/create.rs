@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
 use beads_core::op::{Create, Dep};
-use beads_core::{Actor, BeadId, BeadType, Label, Line, Op, Priority, Title};
+use beads_core::{Actor, BeadId, BeadType, Estimate, Label, Line, Op, Priority, Timestamp, Title};
 
-use super::{create_graph, input};
+use super::moment::ahead;
+use super::{create_graph, input, markdown};
 use crate::failure::Failure;
 use crate::request::{Call, Mutate};
 
@@ -16,11 +17,11 @@ use crate::request::{Call, Mutate};
 /// A bead has the fields of the create operation (docs/PROTOCOL.md); parent, deps and edges take the names of the file or ids.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -\n  bd create --graph plan.json --json"
+    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -\n  bd create \"Renew the certificate\" --due 2030-02-01 --defer +2d --estimate 30 --silent\n  bd create --graph plan.json --json"
 )]
 pub struct Args {
     /// What is to be done, on one line
-    #[arg(required_unless_present_any = ["title_flag", "graph"])]
+    #[arg(required_unless_present_any = ["title_flag", "graph", "file"])]
     title: Option<Title>,
     #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
     title_flag: Option<Title>,
@@ -52,7 +53,13 @@ pub struct Args {
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
     /// Labels, separated by commas
-    #[arg(long, short = 'l', value_name = "LABEL,…", value_delimiter = ',', visible_alias = "label")]
+    #[arg(
+        long,
+        short = 'l',
+        value_name = "LABEL,…",
+        value_delimiter = ',',
+        visible_aliases = ["label", "set-labels"]
+    )]
     labels: Vec<Label>,
     /// The bead this one is a part of
     #[arg(long, value_name = "ID")]
@@ -66,13 +73,40 @@ pub struct Args {
     /// The repository it came from
     #[arg(long, value_name = "REPO")]
     source_repo: Option<Line>,
+    /// How long it should take, in minutes
+    #[arg(long, short = 'e', value_name = "MINUTES", value_parser = input::minutes)]
+    estimate: Option<Estimate>,
+    /// When it must be done: RFC 3339, a date, or a time from now such as +2d
+    #[arg(long, value_name = "TIME", value_parser = ahead)]
+    due: Option<Timestamp>,
+    /// Not ready before this time, written in the same ways
+    #[arg(long, value_name = "TIME", value_parser = ahead)]
+    defer: Option<Timestamp>,
+    /// A JSON object for other tools
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
+    /// Make a bead for each "## Title" of a Markdown file, fields under "### Priority", "### Labels" and so on; - for
+    /// standard input
+    #[arg(
+        long,
+        short = 'f',
+        value_name = "FILE",
+        conflicts_with_all = [
+            "title", "title_flag", "id", "description", "body_file", "design", "acceptance", "notes", "assignee",
+            "labels", "parent", "deps", "external_ref", "source_repo", "estimate", "due", "defer", "metadata", "graph",
+        ]
+    )]
+    file: Option<PathBuf>,
+    /// Print nothing but the id
+    #[arg(long)]
+    silent: bool,
     /// Make many beads and their edges from a JSON file, - for standard input; all or none
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = [
             "title", "title_flag", "id", "description", "body_file", "design", "acceptance", "notes", "assignee",
-            "labels", "parent", "deps", "external_ref", "source_repo",
+            "labels", "parent", "deps", "external_ref", "source_repo", "estimate", "due", "defer", "metadata",
         ]
     )]
     graph: Option<PathBuf>,
@@ -82,10 +116,19 @@ pub struct Args {
 }
 
 impl Args {
+    pub fn is_silent(&self) -> bool {
+        self.silent
+    }
+
     pub fn call(self) -> Result<Call, Failure> {
         if let Some(path) = &self.graph {
             let text = input::source(path)?;
             return Ok(Call::Atomic(create_graph::parse(&text, self.dry_run)?));
+        }
+        if let Some(path) = &self.file {
+            let creates = markdown::parse(&input::source(path)?)?;
+            let ops = creates.into_iter().map(|create| Op::Create(Box::new(create))).collect();
+            return Ok(Call::Mutate(Mutate { ops, many: true, dry_run: self.dry_run }));
         }
         let title = self.title.or(self.title_flag).ok_or_else(|| Failure::usage("a title is needed"))?;
         let create = Create {
@@ -102,6 +145,10 @@ impl Args {
             deps: self.deps,
             external_ref: self.external_ref.unwrap_or_default(),
             source_repo: self.source_repo.unwrap_or_default(),
+            estimated_minutes: self.estimate,
+            due_at: self.due,
+            defer_until: self.defer,
+            metadata: input::optional(self.metadata.as_ref())?.unwrap_or_default(),
             ..Create::titled(title)
         };
         Ok(Call::Mutate(Mutate {

@@ -33,7 +33,7 @@ pub struct FilterArgs {
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
     /// In nobody's hands
-    #[arg(long, conflicts_with = "assignee")]
+    #[arg(long, conflicts_with = "assignee", visible_alias = "no-assignee")]
     unassigned: bool,
     /// With all of these labels
     #[arg(long, short = 'l', value_name = "LABEL,…", value_delimiter = ',', visible_alias = "labels")]
@@ -45,7 +45,7 @@ pub struct FilterArgs {
     #[arg(long = "id", value_name = "ID,…", value_delimiter = ',')]
     ids: Option<Vec<String>>,
     /// With this in the title, in any case
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", visible_alias = "title")]
     title_contains: Option<String>,
     /// Made at or after this time: RFC 3339, a date, or an age such as 3d
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -99,13 +99,17 @@ impl FilterArgs {
 
 /// RFC 3339, a date (its first moment in UTC), or an age.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    if let Ok(time) = text.parse::<Timestamp>() {
+    if let Some(time) = moment(text) {
         return Ok(time);
     }
-    if let Ok(date) = text.parse::<jiff::civil::Date>() {
-        return format!("{date}T00:00:00Z").parse::<Timestamp>().map_err(|error| error.to_string());
-    }
     ago(text).map_err(|_| format!("{text:?} is neither an RFC 3339 time, nor a date, nor an age such as 3d"))
+}
+
+/// RFC 3339, or a date.
+pub fn moment(text: &str) -> Option<Timestamp> {
+    let date = || text.parse::<jiff::civil::Date>().ok();
+    let first_moment = || format!("{}T00:00:00Z", date()?).parse().ok();
+    text.parse().ok().or_else(first_moment)
 }
 
 fn ago(text: &str) -> Result<Timestamp, Failure> {

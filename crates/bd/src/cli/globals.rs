@@ -139,6 +139,7 @@ impl Globals {
             color: terminal && !no_color,
             width: terminal.then(|| width().unwrap_or(80)),
             quiet: self.quiet,
+            ids_only: false,
             verbose: self.verbose,
         })
     }

@@ -44,7 +44,7 @@ impl Args {
             From::Jsonl => self.jsonl(globals)?,
             From::LegacyStore => self.legacy(globals)?,
         };
-        super::ask(globals, Call::Import { source, dry_run: self.dry_run })
+        super::ask(globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
     }
 
     /// Whoever holds the store reads the file itself. What only this process can read is put aside first.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use beads_core::Estimate;
 use beads_core::limits::MAX_LINE_BYTES;
 
 use crate::failure::Failure;
@@ -21,6 +22,12 @@ where
         return Ok(argument.parse()?);
     };
     Ok(read.parse()?)
+}
+
+/// An estimate, in minutes.
+pub fn minutes(text: &str) -> Result<Estimate, String> {
+    let minutes: u64 = text.parse().map_err(|_| format!("{text:?} is not a number of minutes"))?;
+    minutes.try_into().map_err(|error: beads_core::Error| error.to_string())
 }
 
 /// The same for an argument that may be absent.

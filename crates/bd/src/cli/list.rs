@@ -18,6 +18,9 @@ pub struct Args {
     /// Closed beads too, which is what happens anyway
     #[arg(long)]
     all: bool,
+    /// As text, each bead below its parent
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
+    tree: Option<bool>,
 }
 
 impl Args {
@@ -26,6 +29,6 @@ impl Args {
         if self.all && !filter.status.is_empty() {
             return Err(Failure::usage("--all and --status contradict each other"));
         }
-        Ok(Call::query(Query::List(filter)))
+        Ok(Call::query(if self.tree == Some(true) { Query::Forest(filter) } else { Query::List(filter) }))
     }
 }

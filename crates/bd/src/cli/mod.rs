@@ -30,6 +30,8 @@ mod input;
 mod json_flag;
 mod label;
 mod list;
+mod markdown;
+mod moment;
 mod note;
 mod onboard;
 mod place;
@@ -63,7 +65,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::client;
 use crate::failure::{Failure, exit};
 use crate::render;
-use crate::request::{Call, Format, Reply};
+use crate::request::{Call, Format, Output, Reply};
 use globals::Globals;
 
 /// A local-first, distributed work-item store for swarms of coding agents.
@@ -138,6 +140,11 @@ enum Verb {
 }
 
 impl Verb {
+    /// Whether only ids are wanted as text.
+    fn wants_ids_only(&self) -> bool {
+        matches!(self, Self::Create(args) if args.is_silent())
+    }
+
     /// Verbs about beads become a call on the store; the others act on their own.
     fn act(self, globals: &Globals) -> Result<Action, Failure> {
         let call = match self {
@@ -226,19 +233,21 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 fn execute(cli: Cli) -> Reply {
     let globals = cli.globals;
     let format = globals.format();
+    let ids_only = cli.verb.wants_ids_only();
     let answer = || -> Result<Reply, Failure> {
         match cli.verb.act(&globals)? {
             Action::Done(reply) => Ok(reply),
-            Action::Call(call) => ask(&globals, call),
+            Action::Call(call) => ask(&globals, call, |output| output.ids_only = ids_only),
         }
     };
     answer().unwrap_or_else(|failure| render::failure_reply(failure, format))
 }
 
 /// Puts a call to whoever holds the store around the caller.
-fn ask(globals: &Globals, call: Call) -> Result<Reply, Failure> {
+fn ask(globals: &Globals, call: Call, adjust: impl Fn(&mut Output)) -> Result<Reply, Failure> {
     let place = globals.place()?;
-    let request = globals.request(&place, call)?;
+    let mut request = globals.request(&place, call)?;
+    adjust(&mut request.output);
     let started = Instant::now();
     let mut reply = client::ask(&place, request, &globals.access());
     if globals.is_verbose() {

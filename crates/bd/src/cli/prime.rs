@@ -9,8 +9,9 @@ const TEXT: &str = "\
 
 Beads are the tasks of this repository; all agents share them. They save and sync themselves.
 
-- `bd ready` lists what can be done now; `bd show ID` tells all about one.
-- `bd claim ID` before you start: nobody else takes it then. Your changes and notes renew the lease.
+- `bd claim --next` takes the most urgent bead that can be worked on, for you alone, and tells all about it. Your changes
+  and notes renew the claim.
+- `bd ready` lists what could be done now, `bd show ID` shows one, `bd claim ID` takes that one.
 - `bd note add ID \"…\"` for findings that others need.
 - `bd create \"Title\" -t bug -p 1 -d \"…\" --deps discovered-from:ID` for what you come across.
 - `bd dep add A B` when A has to wait for B; `bd blocked` shows what waits.

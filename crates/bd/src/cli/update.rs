@@ -5,6 +5,7 @@ use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
 
 use super::guard::GuardArgs;
 use super::input;
+use super::moment::ahead;
 use crate::failure::Failure;
 use crate::request::Call;
 
@@ -62,6 +63,18 @@ pub struct Args {
     /// Append a note; earlier ones stay
     #[arg(long)]
     notes: Option<String>,
+    /// How long it should take, in minutes; empty for unknown
+    #[arg(long, short = 'e', value_name = "MINUTES")]
+    estimate: Option<String>,
+    /// When it must be done: RFC 3339, a date, or a time from now such as +2d; empty for never
+    #[arg(long, value_name = "TIME")]
+    due: Option<String>,
+    /// Not ready before this time, written in the same ways; empty for ready at once
+    #[arg(long, value_name = "TIME")]
+    defer: Option<String>,
+    /// A JSON object for other tools, in place of the one that is there
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
     /// A pointer into another tracker
     #[arg(long, value_name = "REF")]
     external_ref: Option<Line>,
@@ -102,8 +115,11 @@ impl Args {
             notes: input::optional(self.notes.as_ref())?,
             external_ref: self.external_ref,
             source_repo: self.source_repo,
+            estimated_minutes: change(self.estimate.as_deref(), input::minutes)?,
+            due_at: change(self.due.as_deref(), ahead)?,
+            defer_until: change(self.defer.as_deref(), ahead)?,
+            metadata: input::optional(self.metadata.as_ref())?,
             parent,
-            ..Update::default()
         };
         if update == (Update { guard: update.guard.clone(), ..Update::default() }) {
             return Err(Failure::usage("nothing to change: name at least one field"));
@@ -113,12 +129,22 @@ impl Args {
     }
 
     fn assignee(&self) -> Result<Option<Change<Actor>>, Failure> {
-        Ok(match self.assignee.as_deref() {
-            None => None,
-            Some("") => Some(Change::Clear),
-            Some(name) => Some(Change::Set(name.parse()?)),
+        change(self.assignee.as_deref(), |name| {
+            name.parse().map_err(|error: beads_core::Error| error.to_string())
         })
     }
+}
+
+/// Empty clears a field.
+fn change<T>(
+    text: Option<&str>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<Change<T>>, Failure> {
+    Ok(match text {
+        None => None,
+        Some("") => Some(Change::Clear),
+        Some(text) => Some(Change::Set(parse(text).map_err(Failure::invalid)?)),
+    })
 }
 
 fn labels(list: &str) -> Result<Vec<Label>, Failure> {

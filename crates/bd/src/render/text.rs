@@ -121,6 +121,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     if output.quiet || (one.verb == "closed" && style.is_piped()) {
         return;
     }
+    if output.ids_only {
+        let _ = one.bead.iter().try_for_each(|bead| writeln!(out, "{}", bead.id));
+        return;
+    }
     let would = if one.dry_run { "would have " } else { "" };
     if let Some(edge) = &one.edge {
         let _ = writeln!(

@@ -1,4 +1,6 @@
-use beads_core::query::Direction;
+use std::collections::{BTreeMap, BTreeSet};
+
+use beads_core::query::{Direction, TreeRow};
 use beads_core::{BeadView, Catalog, EdgeKind, Lineage, LinkView};
 use serde_json::json;
 
@@ -19,6 +21,13 @@ impl Service {
         match query {
             Query::Show { ids } => self.show(ids, output.dialect),
             Query::List(filter) => self.beads(catalog.list(filter)?.iter(), format),
+            Query::Forest(filter) if format == Format::Text => self.forest(&catalog.list(filter)?),
+            Query::Forest(filter) => self.beads(catalog.list(filter)?.iter(), format),
+            Query::Details(filter) => {
+                let found = catalog.list(filter)?;
+                let details = found.iter().map(|lineage| self.detail(lineage, output.dialect));
+                Ok(Answer::Details(details.collect::<Result<_, Failure>>()?))
+            }
             Query::Ready(asked) => {
                 let ready = catalog.ready(asked, now_ms)?;
                 let views = ready.iter().map(|ready| {
@@ -46,7 +55,7 @@ impl Service {
             Query::DepTree { id, direction, depth } => {
                 let root = catalog.resolve(id)?;
                 let rows = catalog.tree(root, *direction, *depth);
-                let node = |row: &beads_core::query::TreeRow| {
+                let node = |row: &TreeRow| {
                     let view = self.view(&row.lineage)?;
                     Ok(TreeNode::new(&view, row))
                 };
@@ -118,6 +127,33 @@ impl Service {
         format: Format,
     ) -> Result<Answer, Failure> {
         Ok(Answer::Beads(lineages.map(|lineage| self.line(lineage, format)).collect::<Result<_, Failure>>()?))
+    }
+
+    /// Each bead below its parent, if that is listed too, in the order of the list.
+    fn forest(&self, listed: &[Lineage]) -> Result<Answer, Failure> {
+        let catalog = self.replica.catalog();
+        let all: BTreeSet<&Lineage> = listed.iter().collect();
+        let mut below: BTreeMap<Option<&Lineage>, Vec<&Lineage>> = BTreeMap::new();
+        for lineage in listed {
+            let parent = catalog.parent(lineage).filter(|parent| all.contains(parent));
+            below.entry(parent).or_default().push(lineage);
+        }
+        let roots = below.get(&None).map_or(&[][..], Vec::as_slice);
+        // The last comes first. At the bottom everything once more: beads whose parents form a circle, which a merge
+        // may bring, hang below no root.
+        let starts = listed.iter().rev().chain(roots.iter().rev().copied());
+        let mut stack: Vec<(&Lineage, usize, bool)> = starts.map(|lineage| (lineage, 0, false)).collect();
+        let (mut rows, mut seen) = (Vec::new(), BTreeSet::new());
+        while let Some((lineage, depth, last)) = stack.pop() {
+            if seen.insert(lineage) {
+                rows.push(TreeRow { lineage: lineage.clone(), depth, kind: None, last, cut: false });
+                let children = below.get(&Some(lineage)).map_or(&[][..], Vec::as_slice);
+                let stacked = children.iter().rev().enumerate();
+                stack.extend(stacked.map(|(index, child)| (*child, depth + 1, index == 0)));
+            }
+        }
+        let node = |row: &TreeRow| Ok(TreeNode::new(&self.line(&row.lineage, Format::Text)?, row));
+        Ok(Answer::Tree(rows.iter().map(node).collect::<Result<_, Failure>>()?))
     }
 
     /// What one line of a list needs: as text little, as JSON everything.

@@ -8,6 +8,7 @@ mod batch;
 mod blocked;
 mod claim;
 mod claim_next;
+mod clients;
 mod close;
 mod concurrency;
 mod config;

@@ -1,0 +1,107 @@
+"""Drives beads-mcp over standard input and output: SERVER BD REPOSITORY."""
+
+import asyncio
+import json
+import os
+import sys
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+server, bd, repository = sys.argv[1:]
+passed = 0
+
+
+def check(what, holds, found):
+    global passed
+    if not holds:
+        sys.exit(f"FAILED: {what}: {found}")
+    passed += 1
+    print(f"ok: {what}")
+
+
+async def main(session):
+    await session.initialize()
+
+    async def call(tool, **arguments):
+        result = await session.call_tool(tool, arguments)
+        texts = [block.text for block in result.content if block.type == "text"]
+        if result.isError:
+            sys.exit(f"FAILED: {tool} {arguments}: {texts}")
+        if result.structuredContent is not None:
+            value = result.structuredContent
+            return value["result"] if set(value) == {"result"} else value
+        values = [json.loads(text) for text in texts]
+        return values[0] if len(values) == 1 else values
+
+    async def refused(tool, **arguments):
+        result = await session.call_tool(tool, arguments)
+        return result.isError
+
+    # Which project to work on is said with a tool, as the server's own instructions have it.
+    await session.call_tool("context", {"workspace_root": repository})
+
+    first = await call("create", title="Find the leak", issue_type="bug", priority=1, description="It drips.",
+                       design="Listen", acceptance="Dry", labels=["plumbing", "urgent"], brief=False)
+    check("create", first["title"] == "Find the leak" and first["issue_type"] == "bug", first)
+    check("create: labels and texts", first["labels"] == ["plumbing", "urgent"] and first["design"] == "Listen", first)
+    second = await call("create", title="Mend the pipe", assignee="ann", external_ref="gh-9", brief=False)
+    third = await call("create", title="Paint it", deps=[second["id"]], brief=False)
+    brief = await call("create", title="Plumbing", issue_type="epic", id="bd-epic")
+    check("create: with an id of one's own", brief["id"] == "bd-epic" and brief["action"] == "created", brief)
+
+    listed = await call("list", status="open")
+    check("list", {issue["id"] for issue in listed} == {first["id"], second["id"], third["id"], "bd-epic"}, listed)
+    listed = await call("list", query="LEAK", labels=["plumbing"], unassigned=True)
+    check("list: filtered", [issue["id"] for issue in listed] == [first["id"]], listed)
+
+    await session.call_tool("dep", {"issue_id": second["id"], "depends_on_id": first["id"], "dep_type": "blocks"})
+    await session.call_tool("dep", {"issue_id": second["id"], "depends_on_id": "bd-epic", "dep_type": "parent-child"})
+    shown = await call("show", issue_id=second["id"])
+    links = {link["id"]: link["dependency_type"] for link in shown["dependencies"]}
+    check("dep, show: dependencies are whole issues", links == {first["id"]: "blocks", "bd-epic": "parent-child"}, shown)
+    check("show: dependents", [link["id"] for link in shown["dependents"]] == [third["id"]], shown)
+
+    ready = await call("ready", limit=10)
+    check("ready", [issue["id"] for issue in ready][0] == first["id"], ready)
+    check("ready: blocked ones are not", second["id"] not in [issue["id"] for issue in ready], ready)
+    blocked = await call("blocked")
+    by = {issue["id"]: issue["blocked_by"] for issue in blocked}
+    check("blocked", by == {second["id"]: [first["id"]], third["id"]: [second["id"]]}, blocked)
+
+    claimed = await call("claim", issue_id=first["id"], brief=False)
+    check("claim", claimed["status"] == "in_progress" and claimed["assignee"], claimed)
+
+    updated = await call("update", issue_id=second["id"], notes="needs a wrench", priority=0, title="Mend it",
+                         acceptance_criteria="No drip", brief=False)
+    check("update", (updated["notes"], updated["priority"]) == ("needs a wrench", 0), updated)
+
+    await session.call_tool("comment", {"issue_id": first["id"], "text": "behind the wall"})
+    comments = await call("comments", issue_id=first["id"])
+    comments = comments if isinstance(comments, list) else [comments]
+    check("comment, comments", [comment["text"] for comment in comments] == ["behind the wall"], comments)
+
+    closed = await call("close", issue_id=first["id"], reason="found", brief=False)
+    closed = closed[0] if isinstance(closed, list) else closed
+    check("close", closed["status"] == "closed" and closed["closed_at"], closed)
+    ready = await call("ready", limit=10)
+    check("close: what waited is ready", second["id"] in [issue["id"] for issue in ready], ready)
+    reopened = await call("reopen", issue_ids=[first["id"]], reason="drips again", brief=False)
+    check("reopen", reopened[0]["status"] == "open", reopened)
+
+    stats = await call("stats")
+    check("stats", stats["summary"]["total_issues"] == 4, stats)
+    check("an unknown issue is an error", await refused("show", issue_id="bd-nowhere"), "no error")
+
+
+async def run():
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "BEADS_PATH": bd}
+    parameters = StdioServerParameters(command=server, env=environment, cwd=repository)
+    with open(os.devnull, "w") as quiet:
+        async with stdio_client(parameters, errlog=quiet) as (read, write):
+            async with ClientSession(read, write) as session:
+                await main(session)
+    print(f"beads-mcp: {passed} checks passed")
+
+
+asyncio.run(run())
