@@ -82,6 +82,12 @@ impl Catalog {
         self.state.names().id_of(lineage)
     }
 
+    /// Where the beads are now that were pushed off an id.
+    pub fn remapped(&self, id: &BeadId) -> Vec<BeadId> {
+        let gone = self.state.names().vacated().get(id);
+        gone.into_iter().flatten().map(|lineage| self.id_of(lineage).clone()).collect()
+    }
+
     /// All live beads, by priority and then oldest first.
     pub fn live(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
         self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
@@ -172,6 +178,7 @@ impl Catalog {
             Some(deletion) => Err(Error::Deleted {
                 asked: self.id_of(lineage).to_string(),
                 reason: deletion.reason.non_empty().map(str::to_owned),
+                remapped: self.remapped(self.id_of(lineage)),
             }),
         }
     }

@@ -17,8 +17,8 @@ pub enum Error {
     #[error("no bead matches {0:?}")]
     NotFound(String),
 
-    #[error("{asked} was deleted{}", reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default())]
-    Deleted { asked: String, reason: Option<String> },
+    #[error("{asked} was deleted{}{}", reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default(), also_born(remapped))]
+    Deleted { asked: String, reason: Option<String>, remapped: Vec<BeadId> },
 
     #[error("{asked:?} is ambiguous: it could be {}", .candidates.iter().map(BeadId::as_str).collect::<Vec<_>>().join(", "))]
     Ambiguous { asked: String, candidates: Vec<BeadId> },
@@ -91,3 +91,12 @@ impl Error {
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whoever asks for an id may mean the bead that lost it.
+fn also_born(remapped: &[BeadId]) -> String {
+    if remapped.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<_> = remapped.iter().map(BeadId::as_str).collect();
+    format!("; another bead that was born with this id is now {}", ids.join(", "))
+}

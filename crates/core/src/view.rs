@@ -85,6 +85,9 @@ pub struct BeadFacts {
     pub blocked_by: Option<Vec<BeadId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_children: Option<usize>,
+    /// Where the beads are now that were born with this id, too, and lost it to this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remapped: Vec<BeadId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletionView>,
 }
@@ -216,6 +219,7 @@ impl Catalog {
             content_hash: String::new(),
             blocked_by: None,
             open_children: None,
+            remapped: self.remapped(self.id_of(lineage)),
             deleted: deletion_view(bead),
         };
         Some(BeadView { facts, notes: Vec::new(), dependencies: Vec::new(), dependents: Vec::new() })

@@ -80,9 +80,10 @@ impl Line {
     }
 
     /// The remote's repository itself, when it is on this machine.
-    fn neighbour(&self) -> Result<Option<GitRepository>> {
+    fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
         let remote = self.find()?;
-        let url = remote.pushurl().ok().flatten().or(remote.url().ok()).unwrap_or_default().to_owned();
+        let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
+        let url = push_url.or(remote.url().ok()).unwrap_or_default().to_owned();
         let Some(path) = local_path(&url) else { return Ok(None) };
         let path: PathBuf = self.repository.git.workdir().unwrap_or(self.repository.git.path()).join(path);
         GitRepository::open(&path).map(Some).map_err(|error| Error::Remote {
@@ -102,7 +103,7 @@ impl Line {
         let write = || -> Result<bool, git2::Error> {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
-            self.send_pack(neighbour, expected, new)?;
+            copy(&self.repository.git, &neighbour.git, new, expected)?;
             let moved = match expected {
                 Some(expected) => neighbour.git.reference_matching(REF, new, true, expected, "bd sync"),
                 None => neighbour.git.reference(REF, new, false, "bd sync"),
@@ -125,31 +126,6 @@ impl Line {
                 Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(error.message()) })
             }
         }
-    }
-
-    fn send_pack(
-        &self,
-        neighbour: &GitRepository,
-        expected: Option<Oid>,
-        new: Oid,
-    ) -> Result<(), git2::Error> {
-        use std::io::Write;
-
-        let mut walk = self.repository.git.revwalk()?;
-        walk.push(new)?;
-        if let Some(expected) = expected {
-            // Not here means that we do not build on it, and everything is sent.
-            let _ = walk.hide(expected);
-        }
-        let mut pack = self.repository.git.packbuilder()?;
-        pack.insert_walk(&mut walk)?;
-        if pack.object_count() == 0 {
-            return Ok(());
-        }
-        let odb = neighbour.git.odb()?;
-        let mut writer = odb.packwriter()?;
-        pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
-        writer.commit().map(|_| ())
     }
 
     fn push_over_the_wire(&self, new: &str) -> Result<Pushed> {
@@ -200,13 +176,40 @@ impl Remote for Native {
 
 impl Line {
     fn fetch(&self) -> Result<Option<CommitId>> {
-        let mut remote = self.find()?;
+        let tip = match self.neighbour(Direction::Fetch)? {
+            Some(neighbour) => self.fetch_from_neighbour(&neighbour).map_err(|error| self.failed(&error))?,
+            None => self.fetch_over_the_wire().map_err(|error| self.failed(&error))?,
+        };
+        if tip.is_some() {
+            // What was fetched may become the local ref as it is.
+            self.repository.sync_packs()?;
+        }
+        Ok(tip.map(|tip| tip.to_string()))
+    }
+
+    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
+    /// for good. So the objects come as one pack, as they go.
+    fn fetch_from_neighbour(&self, neighbour: &GitRepository) -> Result<Option<Oid>, git2::Error> {
         let git = &self.repository.git;
+        let tip = match neighbour.git.refname_to_id(REF) {
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            found => found?,
+        };
+        let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
+        if !known.contains(&Some(tip)) {
+            copy(&neighbour.git, git, tip, known.into_iter().flatten())?;
+        }
+        outwait_lock(git.commondir(), &self.tracking_ref());
+        git.reference(&self.tracking_ref(), tip, true, "bd sync")?;
+        Ok(Some(tip))
+    }
+
+    fn fetch_over_the_wire(&self) -> Result<Option<Oid>, git2::Error> {
+        let git = &self.repository.git;
+        let mut remote = git.find_remote(&self.remote)?;
         let tip = {
-            let connection = remote
-                .connect_auth(Direction::Fetch, Some(callbacks(git)), None)
-                .map_err(|error| self.failed(&error))?;
-            let heads = connection.list().map_err(|error| self.failed(&error))?;
+            let connection = remote.connect_auth(Direction::Fetch, Some(callbacks(git)), None)?;
+            let heads = connection.list()?;
             heads.iter().find(|head| head.name() == REF).map(git2::RemoteHead::oid)
         };
         let Some(tip) = tip else { return Ok(None) };
@@ -214,13 +217,12 @@ impl Line {
         let mut options = FetchOptions::new();
         options.remote_callbacks(callbacks(git)).download_tags(git2::AutotagOption::None);
         let refspec = format!("+{REF}:{}", self.tracking_ref());
-        remote.fetch(&[refspec], Some(&mut options), None).map_err(|error| self.failed(&error))?;
-        let fetched = git.refname_to_id(&self.tracking_ref()).unwrap_or(tip);
-        Ok(Some(fetched.to_string()))
+        remote.fetch(&[refspec], Some(&mut options), None)?;
+        Ok(Some(git.refname_to_id(&self.tracking_ref()).unwrap_or(tip)))
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
-        let pushed = match self.neighbour()? {
+        let pushed = match self.neighbour(Direction::Push)? {
             Some(neighbour) => self.push_to_neighbour(&neighbour, expected, new)?,
             None => self.push_over_the_wire(new)?,
         };
@@ -230,6 +232,32 @@ impl Line {
         }
         Ok(pushed)
     }
+}
+
+/// Brings a commit and its history from one repository into another, but not what `known` brings along already.
+fn copy(
+    from: &git2::Repository,
+    to: &git2::Repository,
+    wanted: Oid,
+    known: impl IntoIterator<Item = Oid>,
+) -> Result<(), git2::Error> {
+    use std::io::Write;
+
+    let mut walk = from.revwalk()?;
+    walk.push(wanted)?;
+    for known in known {
+        // Not there means that nothing builds on it, and more is sent than would be needed.
+        let _ = walk.hide(known);
+    }
+    let mut pack = from.packbuilder()?;
+    pack.insert_walk(&mut walk)?;
+    if pack.object_count() == 0 {
+        return Ok(());
+    }
+    let odb = to.odb()?;
+    let mut writer = odb.packwriter()?;
+    pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
+    writer.commit().map(|_| ())
 }
 
 /// What servers say when somebody else was faster.

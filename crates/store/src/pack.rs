@@ -84,8 +84,16 @@ impl GitRepository {
         let mut writer = odb.packwriter()?;
         pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
         writer.commit()?;
+        self.sync_packs()
+    }
+
+    /// Makes the names of packs durable; their contents are.
+    pub(crate) fn sync_packs(&self) -> Result<()> {
         let directory = self.objects_dir().join("pack");
-        sync_directory(&directory).map_err(|source| Error::Io { action: "sync", path: directory, source })
+        match sync_directory(&directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|source| Error::Io { action: "sync", path: directory, source }),
+        }
     }
 
     /// Moves the loose objects aside, reads every commit back from the pack alone, and only then lets go of them.

@@ -59,6 +59,10 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
     );
     lines.extend(view.external_ref.get().map(|reference| format!("see {}", escape(reference))));
     lines.extend(view.parent.as_ref().map(|parent| format!("part of {parent}")));
+    if !view.remapped.is_empty() {
+        let ids: Vec<_> = view.remapped.iter().map(beads_core::BeadId::as_str).collect();
+        lines.push(format!("Also born as {}: {}", view.id, ids.join(", ")));
+    }
     for line in lines {
         let _ = writeln!(out, "{}", style.faint(&line));
     }

@@ -44,6 +44,7 @@ mod show;
 mod socket;
 mod stale;
 mod status;
+mod sync;
 mod terminal;
 mod text;
 mod tool;

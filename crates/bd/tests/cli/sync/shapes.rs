@@ -1,0 +1,175 @@
+//! Repositories of every shape, and remotes that come late or are full.
+
+use std::process::{Command, Stdio};
+
+use beads_store::REF;
+
+use super::{Remote, settle, titles};
+use crate::sandbox::{Mode, Sandbox, both};
+
+#[test]
+fn a_repository_that_was_never_initialised_syncs_with_its_remote() {
+    let remote = Remote::new();
+    let ann = remote.replica(Mode::Embedded);
+    ann.create(&["one"]);
+    ann.json(&["sync"]);
+    both(|ben| {
+        ben.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
+        let synced = ben.json(&["sync"]);
+        assert!(synced["pulled"] == true && synced["pushed"] == false, "{synced}");
+        assert_eq!(titles(ben), ["one"]);
+        assert_eq!(ben.repository().refname_to_id(REF).ok(), remote.tip(), "no commit of its own");
+    });
+}
+
+#[test]
+fn a_remote_that_appears_later_gets_everything() {
+    both(|bd| {
+        bd.create(&["before"]);
+        assert!(bd.json(&["sync"])["remote"].is_null());
+        let remote = Remote::new();
+        bd.repository().remote("elsewhere", remote.path().to_str().unwrap()).unwrap();
+        let synced = bd.json(&["sync"]);
+        assert!(synced["remote"] == "elsewhere" && synced["pushed"] == true, "{synced}");
+        assert!(remote.tip().is_some());
+    });
+}
+
+#[test]
+fn a_fresh_clone_finds_the_beads_without_init_or_sync() {
+    let remote = Remote::new();
+    let ann = remote.replica(Mode::Embedded);
+    ann.create(&["one"]);
+    ann.json(&["sync"]);
+    both(|ben| {
+        let clone = ben.root().join("clone");
+        git2::Repository::clone(remote.path().to_str().unwrap(), &clone).unwrap();
+        let listed = ben.json(&["-C", clone.to_str().unwrap(), "list"]);
+        assert_eq!(listed[0]["title"], "one");
+    });
+}
+
+#[test]
+fn worktrees_and_bare_repositories_sync() {
+    both(|bd| {
+        let remote = Remote::new();
+        bd.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
+        let tree = bd.root().join("tree");
+        bd.repository().worktree("tree", &tree, None).unwrap();
+        bd.json(&["-C", tree.to_str().unwrap(), "create", "from the worktree"]);
+        assert_eq!(bd.json(&["-C", tree.to_str().unwrap(), "sync"])["pushed"], true);
+        assert_eq!(titles(bd), ["from the worktree"]);
+
+        let bare = bd.root().join("bare.git");
+        let git = git2::Repository::init_bare(&bare).unwrap();
+        git.remote("origin", remote.path().to_str().unwrap()).unwrap();
+        let bare = bare.to_str().unwrap();
+        bd.json(&["-C", bare, "sync"]);
+        bd.json(&["-C", bare, "create", "from the bare one"]);
+        bd.json(&["-C", bare, "sync"]);
+        bd.json(&["sync"]);
+        assert_eq!(titles(bd), ["from the bare one", "from the worktree"]);
+    });
+}
+
+#[test]
+fn a_shallow_clone_merges_without_its_past() {
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !git(&["--version"]) {
+        eprintln!("skipped: only the git program makes shallow clones of a remote on this machine");
+        return;
+    }
+    for transport in ["native", "git"] {
+        let remote = Remote::new();
+        let ann = remote.replica(Mode::Embedded);
+        for title in ["one", "two", "three"] {
+            ann.create(&[title]);
+            ann.json(&["sync"]);
+        }
+        let ben = Sandbox::without_repository(Mode::Embedded);
+        std::fs::remove_dir(ben.dir()).unwrap();
+        let url = format!("file://{}", remote.path().display());
+        let into = ben.dir().to_str().unwrap();
+        assert!(git(&[
+            "clone",
+            "-q",
+            "--depth",
+            "1",
+            "--branch",
+            "beads/store",
+            "--no-checkout",
+            &url,
+            into
+        ]));
+        assert!(ben.dir().join(".git/shallow").exists());
+        ben.json(&["config", "set", "sync.transport", transport]);
+        let run = |args: &[&str]| {
+            let mut command = ben.command(args);
+            if transport == "git" {
+                command.env("PATH", std::env::var_os("PATH").unwrap());
+            }
+            crate::sandbox::Run::of(&mut command).succeeded(args)
+        };
+        run(&["create", "from the shallow one"]);
+        ann.create(&["four"]);
+        ann.json(&["sync"]);
+        run(&["sync"]);
+        ann.create(&["five"]);
+        ann.json(&["sync"]);
+        run(&["sync"]);
+        settle(&[&ann]);
+        assert_eq!(titles(&ben), ["five", "four", "from the shallow one", "one", "three", "two"]);
+        assert_eq!(titles(&ann), titles(&ben), "{transport}");
+    }
+}
+
+/// A file system of its own, as small as it takes.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(at: std::path::PathBuf) -> Option<Self> {
+        std::fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(&at).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_there_leaves_everything_safe_here_and_heals() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let Some(disk) = SmallDisk::mount(bd.root().join("small")) else {
+        eprintln!("skipped: a file system of a given size cannot be mounted here");
+        return;
+    };
+    let path = disk.0.join("remote.git");
+    git2::Repository::init_bare(&path).unwrap();
+    bd.repository().remote("origin", path.to_str().unwrap()).unwrap();
+    bd.create(&["kept"]);
+    let filler = disk.0.join("filler");
+    let mut size = 256 * 1024;
+    while size > 0 {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
+        if std::io::Write::write_all(&mut file, &vec![0; size]).is_err() {
+            size /= 2;
+        }
+    }
+    let run = bd.run(&["sync", "--json"]);
+    assert!(matches!(run.exit, Some(1 | 22)), "{run:?}");
+    let error = bd.json(&["status"])["sync"]["last_error"].clone();
+    assert!(error["message"].is_string(), "{error}");
+    assert_eq!(titles(&bd), ["kept"]);
+    std::fs::remove_file(&filler).unwrap();
+    assert_eq!(bd.json(&["sync"])["pushed"], true);
+    assert!(bd.json(&["status"])["sync"]["last_error"].is_null());
+}
