@@ -14,14 +14,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (commits, beads): (u32, u32) = (arguments.or("commits", 1_000)?, arguments.or("beads", 1_000)?);
     let repository = GitRepository::open_or_init_bare(directory)?;
     let mut replica = Replica::open(RealDisk::new(directory.join("beads")), &repository, RealWorld)?;
-    let caller = Caller { actor: "growth".parse()?, branch: Default::default(), lease_ms: 1, request: None };
-    for number in 0..beads {
-        let mut create = Create::titled(format!("bead number {number} of a store that grows").parse()?);
-        create.id = Some(format!("bd-{number}").parse()?);
-        create.description =
-            format!("Something that has to be done, for the {number}th time.").repeat(4).parse()?;
-        replica.apply(&Op::Create(Box::new(create)), &caller)?;
-    }
+    fill(&mut replica, beads)?;
+    let caller = caller()?;
     let mut largest = 0;
     for number in 0..commits {
         let id = format!("bd-{}", (u64::from(number) * 7919) % u64::from(beads.max(1)));
@@ -39,6 +33,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         end / 1024,
         largest / 1024
     );
+    Ok(())
+}
+
+pub fn caller() -> Result<Caller> {
+    Ok(Caller { actor: "growth".parse()?, branch: Default::default(), lease_ms: 1, request: None })
+}
+
+/// So many beads, `bd-0` and on, as people write them.
+pub fn fill(replica: &mut Replica<RealDisk, RealWorld>, beads: u32) -> Result<()> {
+    for number in 0..beads {
+        let mut create = Create::titled(format!("bead number {number} of a store that grows").parse()?);
+        create.id = Some(format!("bd-{number}").parse()?);
+        create.description =
+            format!("Something that has to be done, for the {number}th time.").repeat(4).parse()?;
+        replica.apply(&Op::Create(Box::new(create)), &caller()?)?;
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod judge;
 mod ratios;
 mod schema;
 mod sim;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,11 @@ const CHORES: &[Chore] = &[
         ratios::run,
     ),
     ("schema", "write the JSON Schemas of all outputs: [--dir docs/schema]", schema::run),
+    (
+        "wire",
+        "count the bytes that one changed bead costs on the wire: --dir D [--beads 10000]; needs git",
+        wire::run,
+    ),
     ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
 ];
 

@@ -116,10 +116,16 @@ impl Checkpoint {
         } else {
             repository.write(&snapshot, &[commit.to_owned(), theirs.to_owned()], "beads: merge")?
         };
-        if !repository.swing(Some(commit), &target)? {
-            return Err(Error::RefMoved(REF));
+        for _ in 0..MAX_ROUNDS {
+            if repository.swing(Some(commit), &target)? {
+                self.base = Some(target.clone());
+                return Ok(target);
+            }
+            // A lock that a killed process left is gone by now; where the ref is elsewhere, somebody moved it.
+            if repository.tip()?.as_deref() != Some(commit) {
+                break;
+            }
         }
-        self.base = Some(target.clone());
-        Ok(target)
+        Err(Error::RefMoved(REF))
     }
 }

@@ -170,7 +170,10 @@ fn lock_files_left_by_the_killed_do_not_stop_a_sync() {
         clones[0].run(&create("bd-a1", "one"));
         settle(&mut clones);
         let old = std::time::SystemTime::now() - Duration::from_secs(60);
-        let mut places = vec![clones[0].git_dir.join("refs/remotes/origin/beads/store.lock")];
+        let mut places = vec![
+            clones[0].git_dir.join("refs/remotes/origin/beads/store.lock"),
+            clones[0].git_dir.join(format!("{REF}.lock")),
+        ];
         if transport == Transport::Native {
             // The git program's server side is git's own business.
             places.push(root.path().join("remote.git").join(format!("{REF}.lock")));
@@ -180,6 +183,8 @@ fn lock_files_left_by_the_killed_do_not_stop_a_sync() {
         }
         clones[1].run(&create("bd-b1", "two"));
         clones[1].sync();
+        // Nothing of its own to save: the first to meet the lock on the local ref is the merge.
+        assert!(clones[0].sync().pulled);
         clones[0].run(&create("bd-c1", "three"));
         settle(&mut clones);
         assert_eq!(clones[0].replica.catalog().live_count(), 3);

@@ -1,0 +1,147 @@
+//! `cargo xtask wire`: how many bytes one changed bead costs on the wire, with each transport. Counted by a proxy in front of
+//! `git daemon`, whose protocol is the one that also runs inside ssh and http.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use beads_core::Op;
+use beads_core::op::Update;
+use beads_store::{AnyRemote, GitRepository, RealDisk, RealWorld, Replica, Transport};
+
+use crate::arguments::{Arguments, Result};
+use crate::growth::{caller, fill};
+
+const DEADLINE: Duration = Duration::from_secs(300);
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let directory = Path::new(arguments.required("dir")?);
+    let beads: u32 = arguments.or("beads", 10_000)?;
+    println!("one changed bead of {beads}, bytes on the wire");
+    println!("{:10} {:>24} {:>24}", "transport", "push: sent / received", "pull: sent / received");
+    for (name, transport) in [("git", Transport::Git), ("native", Transport::Native)] {
+        let root = directory.join(name);
+        git2::Repository::init_bare(root.join("remote.git"))?;
+        let server = Server::start(&root)?;
+        let meter = Meter::in_front_of(server.port)?;
+        let url = format!("git://127.0.0.1:{}/remote.git", meter.port);
+        let mut writer = Peer::new(&root.join("writer"), &url, transport)?;
+        fill(&mut writer.replica, beads)?;
+        writer.sync()?;
+        let mut reader = Peer::new(&root.join("reader"), &url, transport)?;
+        reader.sync()?;
+        let update = Update { title: Some("changed".parse()?), ..Update::of("bd-77") };
+        writer.replica.apply(&Op::Update(Box::new(update)), &caller()?)?;
+        meter.reset();
+        writer.sync()?;
+        let push = meter.reset();
+        reader.sync()?;
+        println!("{name:10} {push:>24} {:>24}", meter.reset());
+    }
+    Ok(())
+}
+
+struct Peer {
+    repository: GitRepository,
+    remote: AnyRemote,
+    replica: Replica<RealDisk, RealWorld>,
+}
+
+impl Peer {
+    fn new(directory: &Path, url: &str, transport: Transport) -> Result<Self> {
+        git2::Repository::init_bare(directory)?.remote("origin", url)?;
+        let repository = GitRepository::open(directory)?;
+        let replica = Replica::open(RealDisk::new(directory.join("beads")), &repository, RealWorld)?;
+        let remote = AnyRemote::open(directory, "origin", transport, DEADLINE);
+        Ok(Self { repository, remote, replica })
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let checkpoint = self.replica.begin_checkpoint()?;
+        let (saved, exchange) = checkpoint.sync(&self.repository, &self.remote, |_| {})?;
+        self.replica.finish_checkpoint(saved)?;
+        exchange?;
+        Ok(())
+    }
+}
+
+/// `git daemon` on a port of its own, for as long as this lives.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(root: &Path) -> Result<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let child = Command::new("git")
+            .args(["daemon", "--listen=127.0.0.1", "--export-all", "--enable=receive-pack"])
+            .arg(format!("--port={port}"))
+            .arg(format!("--base-path={}", root.canonicalize()?.display()))
+            .stdin(Stdio::null())
+            .spawn()?;
+        let server = Self { child, port };
+        for _ in 0..600 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Ok(server);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Err("git daemon does not listen".into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Passes everything on and counts it.
+struct Meter {
+    port: u16,
+    sent: Arc<AtomicU64>,
+    received: Arc<AtomicU64>,
+}
+
+impl Meter {
+    fn in_front_of(target: u16) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let meter =
+            Self { port: listener.local_addr()?.port(), sent: Arc::default(), received: Arc::default() };
+        let (sent, received) = (meter.sent.clone(), meter.received.clone());
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else { continue };
+                let (Ok(client_too), Ok(server_too)) = (client.try_clone(), server.try_clone()) else {
+                    continue;
+                };
+                let (sent, received) = (sent.clone(), received.clone());
+                std::thread::spawn(move || pass_on(client, server, &sent));
+                std::thread::spawn(move || pass_on(server_too, client_too, &received));
+            }
+        });
+        Ok(meter)
+    }
+
+    fn reset(&self) -> String {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        format!("{} / {}", take(&self.sent), take(&self.received))
+    }
+}
+
+fn pass_on(mut from: TcpStream, mut to: TcpStream, counter: &AtomicU64) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(count) = from.read(&mut buffer) {
+        if count == 0 || to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+        counter.fetch_add(count as u64, Ordering::Relaxed);
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
+}
