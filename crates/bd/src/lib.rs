@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod dialect;
 pub mod escape;
 pub mod failure;
+pub mod mcp;
 pub mod place;
 pub mod render;
 mod replace_file;

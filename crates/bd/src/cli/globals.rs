@@ -154,7 +154,7 @@ impl Globals {
     }
 
     /// Where the command acts, as an absolute path.
-    fn directory(&self) -> Result<PathBuf, Failure> {
+    pub fn directory(&self) -> Result<PathBuf, Failure> {
         let here = std::env::current_dir()
             .map_err(|error| Failure::new("io_error", format!("no current directory: {error}")))?;
         Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))
@@ -216,13 +216,19 @@ impl Globals {
         })
     }
 
-    fn actor(&self) -> Result<Actor, Failure> {
+    /// Who acts, if the command line or the environment say.
+    pub fn chosen_actor(&self) -> Result<Option<Actor>, Failure> {
         if let Some(actor) = &self.actor {
-            return Ok(actor.clone());
+            return Ok(Some(actor.clone()));
         }
-        if let Some(actor) = variable("BD_ACTOR") {
-            let actor = actor.into_string().map_err(|_| Failure::invalid("BD_ACTOR is not valid UTF-8"))?;
-            return Ok(actor.parse()?);
+        let Some(actor) = variable("BD_ACTOR") else { return Ok(None) };
+        let actor = actor.into_string().map_err(|_| Failure::invalid("BD_ACTOR is not valid UTF-8"))?;
+        Ok(Some(actor.parse()?))
+    }
+
+    pub fn actor(&self) -> Result<Actor, Failure> {
+        if let Some(actor) = self.chosen_actor()? {
+            return Ok(actor);
         }
         let user = ["USER", "LOGNAME"]
             .iter()

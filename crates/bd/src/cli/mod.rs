@@ -31,6 +31,7 @@ mod json_flag;
 mod label;
 mod list;
 mod markdown;
+mod mcp;
 mod moment;
 mod note;
 mod onboard;
@@ -66,7 +67,7 @@ use crate::client;
 use crate::failure::{Failure, exit};
 use crate::render;
 use crate::request::{Call, Format, Output, Reply};
-use globals::Globals;
+pub use globals::Globals;
 
 /// A local-first, distributed work-item store for swarms of coding agents.
 ///
@@ -129,6 +130,7 @@ enum Verb {
     Validate(validate::Args),
     Repair(repair::Args),
     Daemon(daemon::Args),
+    Mcp(mcp::Args),
     Prime(prime::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
@@ -186,6 +188,7 @@ impl Verb {
             Self::Prime(args) => return args.run(globals).map(Action::Done),
             Self::Quickstart(args) => return Ok(Action::Done(args.run(globals))),
             Self::Onboard(args) => return Ok(Action::Done(args.run(globals))),
+            Self::Mcp(args) => return args.run(globals).map(Action::Done),
             Self::Daemon(args) => return args.run(globals).map(Action::Done),
             Self::Batch(args) => return args.run(globals).map(Action::Done),
             Self::Tool(args) => return args.run(globals).map(Action::Done),

@@ -28,6 +28,7 @@ mod import;
 mod init;
 mod label;
 mod list;
+mod mcp;
 mod model;
 mod no_git;
 mod note;

@@ -1,0 +1,28 @@
+use super::answered;
+use super::globals::Globals;
+use crate::failure::Failure;
+use crate::mcp::{Server, Session, Toolset};
+use crate::request::Reply;
+
+/// Serve this store to a coding agent, as an MCP server on standard input and output
+///
+/// The agent's program starts it; see `bd setup`. Who acts is --actor or $BD_ACTOR, else the client by the name it gives. While a
+/// client is connected, the claims of its agent are renewed. Ends when its input does.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  bd mcp\n  bd mcp --toolset full --actor reviewer")]
+pub struct Args {
+    /// The tools shown to a client that does not ask for others
+    #[arg(long, value_enum, default_value_t)]
+    toolset: Toolset,
+    /// The name clients know this store by [default: $BRANCHMIND_WORKSPACE, else the repository's name]
+    #[arg(long, value_name = "NAME")]
+    workspace: Option<String>,
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let session = Session::new(globals.clone(), self.workspace.as_deref())?;
+        Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
+        Ok(answered(String::new()))
+    }
+}

@@ -1,0 +1,136 @@
+//! Evidence: what a command printed, a diff, or where to look. It is kept in the log of a bead as the last line of a note.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::boundary;
+use crate::failure::Failure;
+
+/// What is longer belongs into a file; the log shows its ends.
+const MAX_TEXT_BYTES: usize = 4 * 1024;
+
+/// How a note's last line starts when it is evidence.
+const MARK: &str = "artifact: ";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Artifact {
+    kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stdout: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    external_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
+    /// A text was longer than the log takes.
+    #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    CmdOutput,
+    Diff,
+    Url,
+}
+
+impl Artifact {
+    /// Checked and cut to what the log takes.
+    pub fn bounded(mut self) -> Result<Self, Failure> {
+        let has = |fields: &[&Option<String>]| fields.iter().any(|field| field.is_some());
+        let (whole, wanted) = match self.kind {
+            Kind::CmdOutput => {
+                (has(&[&self.command, &self.stdout, &self.stderr]), "command, stdout or stderr")
+            }
+            Kind::Diff => (has(&[&self.diff, &self.content]), "diff or content"),
+            Kind::Url => (has(&[&self.url, &self.external_uri]), "url or external_uri"),
+        };
+        if !whole {
+            return Err(Failure::invalid(format!("an artifact of this kind has {wanted}")));
+        }
+        let meta = serde_json::to_string(&self.meta).unwrap_or_default();
+        if meta.len() > MAX_TEXT_BYTES {
+            return Err(Failure::invalid(format!(
+                "the meta of an artifact has at most {MAX_TEXT_BYTES} bytes"
+            )));
+        }
+        let texts = [
+            &mut self.command,
+            &mut self.stdout,
+            &mut self.stderr,
+            &mut self.diff,
+            &mut self.content,
+            &mut self.url,
+            &mut self.external_uri,
+        ];
+        for text in texts.into_iter().flatten().filter(|text| text.len() > MAX_TEXT_BYTES) {
+            *text = ends(text);
+            self.truncated = true;
+        }
+        Ok(self)
+    }
+
+    /// The note that carries it.
+    pub fn note(&self, text: &str) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        format!("{}\n{MARK}{json}", text.trim_end()).trim_start().to_owned()
+    }
+}
+
+/// The beginning and the end: the command line and the error are there.
+fn ends(text: &str) -> String {
+    let half = MAX_TEXT_BYTES / 2 - 4;
+    let (start, end) = (boundary::floor(text, half), boundary::ceil(text, text.len() - half));
+    format!("{}\n…\n{}", &text[..start], &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn artifact(value: Value) -> Result<Artifact, Failure> {
+        serde_json::from_value::<Artifact>(value)
+            .map_err(|error| Failure::invalid(error.to_string()))?
+            .bounded()
+    }
+
+    #[test]
+    fn evidence_goes_into_a_note() {
+        let given =
+            json!({"kind": "cmd_output", "command": "cargo test", "stdout": "ok\nfine", "exit_code": 0});
+        let note = artifact(given.clone()).unwrap().note("All green");
+        assert_eq!(note.lines().next(), Some("All green"));
+        let line = note.lines().last().unwrap().strip_prefix(MARK).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap(), given);
+    }
+
+    #[test]
+    fn it_is_bounded_and_says_so() {
+        let long = artifact(json!({"kind": "diff", "diff": "ä".repeat(9_000)})).unwrap();
+        assert!(long.truncated);
+        assert!(long.diff.unwrap().len() <= MAX_TEXT_BYTES);
+        for bad in [
+            json!({"kind": "url"}),
+            json!({"kind": "movie", "url": "x"}),
+            json!({"kind": "diff", "diff": "", "x": 1}),
+        ] {
+            assert!(artifact(bad.clone()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `bd mcp`: the store as a Model Context Protocol server on standard input and output (docs/MCP.md).
+//!
+//! Every day's tools are [`portal`]s, which answer in a few lines and cost a few tokens.
+
+mod artifact;
+mod boundary;
+mod code;
+mod enums;
+mod lines;
+mod portal;
+mod protocol;
+mod redact;
+mod renew;
+mod rpc;
+mod schema;
+mod server;
+mod session;
+mod target;
+mod toolset;
+mod workspace;
+
+pub use server::Server;
+pub use session::Session;
+pub use toolset::Toolset;
+
+use serde_json::{Map, Value};
+
+/// The tools that a toolset shows.
+fn listing(toolset: Toolset) -> Vec<Value> {
+    portal::listed(toolset).map(portal::Portal::listing).collect()
+}
+
+fn is_tool(name: &str) -> bool {
+    portal::find(name).is_some()
+}
+
+/// The text a tool answers, and whether it tells of a failure.
+fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> (String, bool) {
+    match portal::find(name) {
+        Some(portal) => portal.call(arguments, caller),
+        None => (format!("ERROR: INVALID_INPUT there is no tool {name} | fix: tools/list"), true),
+    }
+}

@@ -1,0 +1,69 @@
+use beads_core::Op;
+use beads_core::op::{ClaimNext, Close};
+use beads_core::query::{Filter, ReadyFilter};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Caller, Open, briefed, row, text};
+use crate::failure::Failure;
+use crate::mcp::lines::{Lines, command};
+use crate::request::{Call, Query};
+
+/// Close your bead, or the named one, and learn what that unblocked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// What was done
+    reason: String,
+    id: Option<String>,
+    /// Claim the next in the same step
+    #[serde(default)]
+    next: bool,
+}
+
+impl Open for Done {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        let Caller { session, actor, .. } = caller;
+        if self.reason.trim().is_empty() {
+            return Err(Failure::invalid("the reason says what was done; it is empty"));
+        }
+        let id = session.target(actor, self.id.as_deref())?;
+        let close = Close { id, reason: self.reason.parse()?, ..Close::default() };
+        if self.next {
+            let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
+            let answer = session.ask(actor, Call::CloseAndClaim { close: vec![close], next })?;
+            let closed = closed(&answer["closed"][0]);
+            session.set_focus(answer["claimed"]["id"].as_str());
+            if answer["claimed"].is_null() {
+                return Ok(Lines::state(format!("{closed} | nothing ready")).then("status".to_owned()));
+            }
+            let mut lines = briefed(&answer["claimed"]);
+            lines.lead(&closed);
+            return Ok(lines);
+        }
+        let answer = session.ask(actor, Call::one(Op::Close(close)))?;
+        session.set_focus(None);
+        let first = Filter { limit: Some(1), ..Filter::default() };
+        let ready = session.query(actor, Query::Ready(ReadyFilter { filter: first, under: None }))?;
+        let closed = closed(&answer);
+        Ok(match ready[0]["id"].as_str() {
+            Some(id) => Lines::state(format!("{closed} | ready: {}", row(&ready[0])))
+                .then(command("next", &json!({"id": id}))),
+            None => Lines::state(format!("{closed} | nothing ready")).then("status".to_owned()),
+        })
+    }
+}
+
+/// What became of it.
+fn closed(bead: &Value) -> String {
+    let unblocked: Vec<String> = bead["unblocked"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|bead| format!("{} {}", text(bead, "id"), text(bead, "title")))
+        .collect();
+    let unblocked =
+        if unblocked.is_empty() { String::new() } else { format!(" | unblocked {}", unblocked.join(", ")) };
+    format!("{} DONE{unblocked}", text(bead, "id"))
+}

@@ -1,0 +1,160 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Caller, Open};
+use crate::agent::agent_id::AgentId;
+use crate::agent::clock::Clock;
+use crate::agent::error::Code;
+use crate::agent::root::Root;
+use crate::agent::store::Store;
+use crate::agent::{ack, inbox, register, send};
+use crate::failure::Failure;
+use crate::mcp::lines::{Lines, command};
+
+/// Messages listed at once; the rest waits its turn.
+const SHOWN: usize = 5;
+
+/// Read your mail; with to send, with ack acknowledge.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mail {
+    /// Agent, role:ROLE or broadcast
+    to: Option<String>,
+    subject: String,
+    body: String,
+    /// What it is about; your bead if absent
+    bead: Option<String>,
+    /// HANDOFF, BLOCKED, DECISION or INFO
+    category: Option<String>,
+    /// Message id
+    ack: Option<String>,
+}
+
+impl Open for Mail {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        let store = store(caller)?;
+        let agent = address(caller)?;
+        sign_in(&store, &agent)?;
+        match (&self.to, &self.ack) {
+            (Some(_), Some(_)) => Err(Failure::usage("to sends and ack acknowledges; give one of them")),
+            (Some(to), None) => self.send(caller, &store, &agent, to),
+            (None, Some(message)) => {
+                let asked = ack::Ack { agent: agent.to_string(), message: message.clone() };
+                let acked = ack::ack(&store, &asked)?;
+                Ok(Lines::state(format!("acked {}", acked.message_id)).then("mail".to_owned()))
+            }
+            (None, None) => read(&store, &agent),
+        }
+    }
+}
+
+impl Mail {
+    fn send(&self, caller: Caller<'_>, store: &Store, agent: &AgentId, to: &str) -> Result<Lines, Failure> {
+        let bead = caller.session.target(caller.actor, self.bead.as_deref())?;
+        let message = send::Send {
+            from: agent.to_string(),
+            to: to.to_owned(),
+            bead: Some(bead),
+            category: self.category.clone().unwrap_or_else(|| "INFO".to_owned()),
+            subject: self.subject.clone(),
+            body: if self.body.trim().is_empty() { self.subject.clone() } else { self.body.clone() },
+            thread: None,
+        };
+        let sent = send::send(store, &message)?;
+        let copies = sent.message_ids.as_ref().map_or(1, Vec::len);
+        Ok(Lines::state(format!("sent {} to {copies} agent(s)", sent.message.message_id))
+            .then("status".to_owned()))
+    }
+}
+
+/// What is not yet acknowledged, newest first.
+fn read(store: &Store, agent: &AgentId) -> Result<Lines, Failure> {
+    let asked =
+        inbox::Inbox { agent: agent.to_string(), state: Some("unread".to_owned()), ..Default::default() };
+    let unread = inbox::inbox(store, &asked)?;
+    let Some(first) = unread.first() else {
+        return Ok(Lines::state(format!("no mail for {agent}")).then("status".to_owned()));
+    };
+    let ack = command("mail", &json!({"ack": first.message_id}));
+    let mut lines = Lines::state(format!("{} unread for {agent}", unread.len())).then(ack);
+    for message in unread.iter().take(SHOWN) {
+        let (id, category, bead) = (&message.message_id, message.category.as_str(), &message.bead_id);
+        lines
+            .read("", &format!("{id} {category} from {} on {bead}: {}", message.from_agent, message.subject));
+        if message.body != message.subject {
+            lines.read("", &message.body);
+        }
+    }
+    if unread.len() > SHOWN {
+        lines.more("mail".to_owned());
+    }
+    Ok(lines)
+}
+
+/// How much is waiting; none for somebody who never used mail.
+pub fn unread(caller: Caller<'_>) -> usize {
+    let count = || -> Option<usize> {
+        let asked = inbox::Inbox {
+            agent: address(caller).ok()?.to_string(),
+            state: Some("unread".to_owned()),
+            ..Default::default()
+        };
+        // Asking how things stand leaves no trace.
+        Some(inbox::inbox(&store(caller).ok()?.preview(), &asked).ok()?.len())
+    };
+    count().unwrap_or_default()
+}
+
+fn store(caller: Caller<'_>) -> Result<Store, Failure> {
+    let directory = caller.session.directory()?;
+    let chosen = std::env::var_os("BB_AGENT_ROOT").filter(|value| !value.is_empty());
+    let root =
+        Root::find(&directory, chosen.as_deref().map(std::path::Path::new), std::env::home_dir().as_deref());
+    Ok(Store::new(root?, Clock::from_env()?))
+}
+
+/// `BB_AGENT`, else the actor's name in the letters that addresses have.
+fn address(caller: Caller<'_>) -> Result<AgentId, Failure> {
+    if let Some(name) = std::env::var("BB_AGENT").ok().filter(|name| !name.is_empty()) {
+        return Ok(AgentId::parse(&name)?);
+    }
+    Ok(AgentId::parse(&slug(caller.actor.as_str()))?)
+}
+
+fn slug(actor: &str) -> String {
+    let letters: String =
+        actor.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
+    let slug: String = letters.split_whitespace().collect::<Vec<_>>().join("-").chars().take(48).collect();
+    let slug = slug.trim_end_matches('-').to_owned();
+    if slug.len() < 3 { format!("agent-{slug}").trim_end_matches('-').to_owned() } else { slug }
+}
+
+/// Mail needs an address; the first call makes one.
+fn sign_in(store: &Store, agent: &AgentId) -> Result<(), Failure> {
+    let asked =
+        register::Register { name: agent.to_string(), role: "agent".to_owned(), ..Default::default() };
+    match register::register(store, &asked) {
+        Err(error) if error.code == Code::DuplicateAgentId => Ok(()),
+        registered => Ok(registered.map(drop)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_actor_has_an_address() {
+        for (actor, address) in [
+            ("ann@here", "ann-here"),
+            ("Claude Code@box.local", "claude-code-box-local"),
+            ("é", "agent"),
+            ("x", "agent-x"),
+        ] {
+            assert_eq!(slug(actor), address);
+            assert!(AgentId::parse(&slug(actor)).is_ok());
+        }
+        assert!(AgentId::parse(&slug(&"a-".repeat(60))).is_ok());
+    }
+}

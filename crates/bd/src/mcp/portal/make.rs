@@ -1,0 +1,113 @@
+use std::collections::BTreeMap;
+
+use beads_core::Op;
+use beads_core::op::{Create, Dep};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Caller, Open, row, text};
+use crate::failure::Failure;
+use crate::mcp::enums;
+use crate::mcp::lines::{Lines, command};
+use crate::request::{Atomic, Call};
+
+/// Create a bead, or many at once.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Make {
+    title: String,
+    description: String,
+    /// bug, feature, task, epic, chore
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// 0 urgent to 4 some day
+    #[schemars(with = "Option<u8>")]
+    priority: Option<Value>,
+    parent: Option<String>,
+    /// Ids it waits for, or kind:id (related, discovered_from)
+    deps: Vec<String>,
+    labels: Vec<String>,
+    acceptance_criteria: String,
+    /// Instead: beads of these fields, each with a name that the others' parent and deps may use
+    many: Vec<Map<String, Value>>,
+}
+
+impl Open for Make {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        let Caller { session, actor, .. } = caller;
+        if self.many.is_empty() {
+            let made = session
+                .ask(actor, Call::one(Op::Create(Box::new(self.create(caller, &BTreeMap::new())?))))?;
+            let next = command("next", &json!({"id": made["id"]}));
+            return Ok(Lines::state(format!("made {}", row(&made))).then(next));
+        }
+        if !self.title.is_empty() {
+            return Err(Failure::usage("give title for one bead, or many, not both"));
+        }
+        let mut names = BTreeMap::new();
+        let mut beads = Vec::new();
+        for (index, mut one) in self.many.into_iter().enumerate() {
+            let name = one.remove("name").map(super::read::<String>).transpose()?;
+            if let Some(name) = name
+                && names.insert(name.clone(), index).is_some()
+            {
+                return Err(Failure::invalid(format!("two beads have the name {name:?}")));
+            }
+            let bead: Self = super::read(Value::Object(one))?;
+            if !bead.many.is_empty() {
+                return Err(Failure::usage("many does not nest"));
+            }
+            beads.push(bead);
+        }
+        let create = |bead: Self| Ok(Op::Create(Box::new(bead.create(caller, &names)?)));
+        let ops = beads.into_iter().map(create).collect::<Result<_, Failure>>()?;
+        let atomic = Atomic { ops, names, dry_run: false };
+        let made = session.ask(actor, Call::Atomic(atomic))?;
+        Ok(listed(&made))
+    }
+}
+
+impl Make {
+    fn create(self, caller: Caller<'_>, names: &BTreeMap<String, usize>) -> Result<Create, Failure> {
+        // A name from the same call stands for itself.
+        let resolve = |id: &str| match names.contains_key(id) {
+            true => Ok(id.to_owned()),
+            false => caller.session.target(caller.actor, Some(id)),
+        };
+        let mut deps = Vec::new();
+        for dep in &self.deps {
+            let dep: Dep = dep.parse()?;
+            deps.push(Dep { id: resolve(&dep.id)?, kind: dep.kind });
+        }
+        let mut create = Create::titled(self.title.parse()?);
+        create.description = self.description.parse()?;
+        create.acceptance_criteria = self.acceptance_criteria.parse()?;
+        create.labels = self.labels.iter().map(|label| label.parse()).collect::<Result<_, _>>()?;
+        create.parent = self.parent.as_deref().map(resolve).transpose()?;
+        create.deps = deps;
+        if let Some(kind) = self.kind {
+            create.kind = kind.parse()?;
+        }
+        if let Some(priority) = self.priority {
+            create.priority = enums::priority(&priority)?;
+        }
+        Ok(create)
+    }
+}
+
+fn listed(made: &Value) -> Lines {
+    let names: BTreeMap<&str, &str> = made["ids"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, id)| Some((id.as_str()?, name.as_str())))
+        .collect();
+    let beads = made["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let named = |bead: &Value| {
+        let id = text(bead, "id");
+        names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name}={id}"))
+    };
+    let all: Vec<String> = beads.iter().map(named).collect();
+    Lines::state(format!("made {}: {}", beads.len(), all.join(", "))).then("next".to_owned())
+}

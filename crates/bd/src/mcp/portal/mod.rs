@@ -1,0 +1,164 @@
+//! The six tools of every day. Each answers in lines (see [`super::lines`]): how things stand, then what to run next.
+
+mod done;
+mod mail;
+mod make;
+mod next;
+mod note;
+mod status;
+
+use beads_core::Actor;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::lines::Lines;
+use super::session::Session;
+use super::toolset::Toolset;
+use super::{artifact, code, schema};
+use crate::failure::Failure;
+
+/// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
+const DEFAULT_CHARS: usize = 640;
+
+/// Surroundings of one call.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub session: &'a Session,
+    pub actor: &'a Actor,
+    /// Tells the client that a long call goes on: so many of so many.
+    pub progress: &'a dyn Fn(u64, u64),
+}
+
+impl std::fmt::Debug for Caller<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("actor", self.actor).finish_non_exhaustive()
+    }
+}
+
+/// A portal is its arguments, whose comments are its documentation, and what it does with them.
+trait Open: JsonSchema + DeserializeOwned {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure>;
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Portal {
+    pub name: &'static str,
+    set: Toolset,
+    read_only: bool,
+    schema: fn() -> (String, Map<String, Value>),
+    open: fn(Value, Caller<'_>) -> Result<Lines, Failure>,
+}
+
+static TABLE: &[Portal] = &[
+    Portal::new::<status::Status>("status", Toolset::Core).read_only(),
+    Portal::new::<next::Next>("next", Toolset::Core),
+    Portal::new::<done::Done>("done", Toolset::Core),
+    Portal::new::<note::Note>("note", Toolset::Daily),
+    Portal::new::<make::Make>("make", Toolset::Daily),
+    Portal::new::<mail::Mail>("mail", Toolset::Daily),
+];
+
+pub fn find(name: &str) -> Option<&'static Portal> {
+    TABLE.iter().find(|portal| portal.name == name)
+}
+
+/// The portals that a toolset shows.
+pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
+    TABLE.iter().filter(move |portal| portal.set <= toolset)
+}
+
+impl Portal {
+    const fn new<T: Open>(name: &'static str, set: Toolset) -> Self {
+        let open = |arguments, caller: Caller<'_>| read::<T>(arguments)?.open(caller);
+        Self { name, set, read_only: false, schema: schema::of::<T>, open }
+    }
+
+    const fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// As `tools/list` shows it.
+    pub fn listing(&self) -> Value {
+        let (description, mut input) = (self.schema)();
+        input["properties"]["max_chars"] = json!({"type": "integer"});
+        input["properties"]["workspace"] = json!({"type": "string"});
+        // None of them takes anything away; what a client assumes otherwise is that they do.
+        let mut annotations = json!({"destructiveHint": false, "openWorldHint": false});
+        if self.read_only {
+            annotations = json!({"readOnlyHint": true, "openWorldHint": false});
+        }
+        json!({"name": self.name, "description": description, "inputSchema": input, "annotations": annotations})
+    }
+
+    /// The lines, and whether they tell of a failure.
+    pub fn call(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
+        let run = || {
+            if let Some(workspace) = arguments.remove("workspace") {
+                let name = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
+                caller.session.workspace.expect(name)?;
+            }
+            let max_chars = match arguments.remove("max_chars") {
+                None | Some(Value::Null) => DEFAULT_CHARS,
+                Some(value) => {
+                    usize::try_from(value.as_u64().ok_or_else(|| Failure::invalid("max_chars is a number"))?)
+                        .unwrap_or(usize::MAX)
+                }
+            };
+            Ok((self.open)(Value::Object(arguments), caller)?.render(max_chars))
+        };
+        match run() {
+            Ok(text) => (text, false),
+            Err(failure) => (code::error_line(&failure), true),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
+    serde_json::from_value(arguments).map_err(|error| Failure::invalid(error.to_string()))
+}
+
+/// A field of an answer, as text.
+fn text<'a>(bead: &'a Value, field: &str) -> &'a str {
+    bead[field].as_str().unwrap_or_default()
+}
+
+/// A bead on one line.
+fn row(bead: &Value) -> String {
+    format!("{} P{} {} {}", text(bead, "id"), bead["priority"], kind(bead), text(bead, "title"))
+}
+
+fn kind(bead: &Value) -> &str {
+    bead["issue_type"].as_str().unwrap_or("task")
+}
+
+/// The hour, and the day unless it is today.
+fn until(time: &str) -> String {
+    let (day, hour) = (time.get(..10).unwrap_or(time), time.get(11..16).unwrap_or_default());
+    let today = jiff::Timestamp::now().to_string();
+    if today.starts_with(day) { format!("{hour}Z") } else { format!("{day} {hour}Z") }
+}
+
+/// The bead that a claim answered with: its state, how to finish it, its brief.
+fn briefed(claimed: &Value) -> Lines {
+    let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
+    let finish = super::lines::command("done", &json!({"id": claimed["id"], "reason": "…"}));
+    let mut lines = Lines::state(state).then(finish);
+    let brief = &claimed["brief"];
+    if let Some(parent) = brief["parent"].as_str() {
+        lines.read("part of", &format!("{parent} {}", text(brief, "parent_title")));
+    }
+    lines.read("", text(brief, "description"));
+    lines.read("accept", text(brief, "acceptance_criteria"));
+    for blocker in brief["blockers"].as_array().into_iter().flatten() {
+        let (id, title, reason) =
+            (text(blocker, "id"), text(blocker, "title"), text(blocker, "close_reason"));
+        lines.read("after", format!("{id} {title}: {reason}").trim_end_matches([':', ' ']));
+    }
+    // The newest first: the budget cuts at the end.
+    for note in brief["notes"].as_array().into_iter().flatten().rev() {
+        lines.read(&format!("note by {}", text(note, "author")), text(note, "content"));
+    }
+    lines
+}

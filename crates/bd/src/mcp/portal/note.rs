@@ -1,0 +1,40 @@
+use beads_core::Op;
+use beads_core::op::NoteAdd;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::artifact::Artifact;
+use super::{Caller, Open, text};
+use crate::failure::Failure;
+use crate::mcp::lines::{Lines, command};
+use crate::request::Call;
+
+/// Append to the log of your bead, or of the named one, for others to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    text: String,
+    id: Option<String>,
+    /// Evidence: kind cmd_output (command, stdout, stderr, exit_code), diff (diff) or url (url)
+    #[schemars(with = "Option<Map<String, Value>>")]
+    artifact: Option<Artifact>,
+}
+
+impl Open for Note {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        let Caller { session, actor, .. } = caller;
+        let id = session.target(actor, self.id.as_deref())?;
+        let content = match self.artifact {
+            None => self.text,
+            Some(artifact) => artifact.bounded()?.note(&self.text),
+        };
+        let op = Op::NoteAdd(NoteAdd { id, content: content.parse()?, ..NoteAdd::default() });
+        let noted = session.ask(actor, Call::one(op))?;
+        let next = match self.id {
+            None => command("done", &json!({"id": noted["issue_id"], "reason": "…"})),
+            Some(_) => "status".to_owned(),
+        };
+        Ok(Lines::state(format!("noted on {}", text(&noted, "issue_id"))).then(next))
+    }
+}

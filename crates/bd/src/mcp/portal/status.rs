@@ -1,0 +1,81 @@
+use beads_core::query::{Filter, ReadyFilter};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Caller, Open, mail, row, text};
+use crate::failure::Failure;
+use crate::mcp::lines::{Lines, command};
+use crate::request::Query;
+
+/// Where you are: what you hold, what is ready, what to do next.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// List so many ready beads
+    ready: Option<usize>,
+    /// Skip so many of them
+    offset: Option<usize>,
+}
+
+impl Open for Status {
+    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        let Caller { session, actor, .. } = caller;
+        let mine = session.mine(actor)?;
+        let status = session.query(actor, Query::Status)?;
+        let count = |name: &str| status["summary"][name].as_u64().unwrap_or_default();
+        let ready = count("ready_issues");
+        let focus = session.focus_among(&mine);
+        let mut state = match focus {
+            Some(bead) => {
+                format!("{} ACTIVE {} | mine {}, ", text(bead, "id"), text(bead, "title"), mine.len())
+            }
+            None => "no focus | ".to_owned(),
+        };
+        state +=
+            &format!("ready {ready}, blocked {}, open {}", count("blocked_issues"), count("open_issues"));
+        match mail::unread(caller) {
+            0 => {}
+            unread => state += &format!(", mail {unread}"),
+        }
+        let next = match focus {
+            Some(bead) => command("next", &json!({"id": bead["id"]})),
+            None if ready > 0 => "next".to_owned(),
+            None => command("make", &json!({"title": "…"})),
+        };
+        let mut lines = Lines::state(state).then(next);
+        warn(&mut lines, &status["sync"]);
+        self.list(&mut lines, caller, ready)?;
+        Ok(lines)
+    }
+}
+
+impl Status {
+    fn list(&self, lines: &mut Lines, caller: Caller<'_>, ready: u64) -> Result<(), Failure> {
+        let Some(wanted) = self.ready.filter(|wanted| *wanted > 0) else { return Ok(()) };
+        let offset = self.offset.unwrap_or_default();
+        let filter = Filter { limit: Some(offset.saturating_add(wanted)), ..Filter::default() };
+        let filter = ReadyFilter { filter, under: None };
+        let beads = caller.session.query(caller.actor, Query::Ready(filter))?;
+        let shown: Vec<&Value> = beads.as_array().into_iter().flatten().skip(offset).collect();
+        for bead in &shown {
+            lines.read("", &row(bead));
+        }
+        let end = offset.saturating_add(shown.len());
+        if usize::try_from(ready).is_ok_and(|ready| end < ready) && !shown.is_empty() {
+            lines.more(command("status", &json!({"ready": wanted, "offset": end})));
+        }
+        Ok(())
+    }
+}
+
+/// What somebody should look at.
+fn warn(lines: &mut Lines, sync: &Value) {
+    match sync["conflicts"].as_u64() {
+        None | Some(0) => {}
+        Some(lost) => lines.warn("CONFLICT", &format!("{lost} overwritten values"), "beads_conflicts"),
+    }
+    if let Some(message) = sync["last_error"]["message"].as_str() {
+        lines.warn("NOT_SYNCED", message, "beads_sync");
+    }
+}

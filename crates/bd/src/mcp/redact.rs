@@ -1,0 +1,153 @@
+//! Likely secrets, taken out of everything that leaves through this door. Stored data is never touched, and only the text of
+//! strings changes, never the shape of an answer. When in doubt it is a secret.
+
+const REDACTED: &str = "<redacted>";
+
+/// What is called so is a secret.
+const WORDS: [&str; 9] =
+    ["token", "secret", "password", "passwd", "api_key", "api-key", "apikey", "authorization", "bearer"];
+
+/// Tokens that tell themselves by how they start. The last is also the middle of `task-1`, so it needs a boundary.
+const PREFIXES: [&str; 2] = ["ghp_", "github_pat_"];
+const SHORT_PREFIX: &str = "sk-";
+
+/// What follows the word `Bearer` and is shorter than this is a word.
+const MIN_BEARER: usize = 6;
+
+const PEM_BEGIN: &str = "-----BEGIN ";
+const PEM_END: &str = "-----END ";
+
+/// One text.
+pub fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let before = text[..text.len() - rest.len()].chars().next_back();
+        if let Some((kept, secret)) = secret_at(rest, before) {
+            out.push_str(&rest[..kept]);
+            out.push_str(REDACTED);
+            rest = &rest[kept + secret..];
+            continue;
+        }
+        let next = rest.chars().next().map_or(rest.len(), char::len_utf8);
+        out.push_str(&rest[..next]);
+        rest = &rest[next..];
+    }
+    out
+}
+
+/// How much of what starts here is kept, and how much after it is secret.
+fn secret_at(text: &str, before: Option<char>) -> Option<(usize, usize)> {
+    if text.starts_with(PEM_BEGIN) {
+        return Some((0, pem(text)));
+    }
+    if let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(text, prefix)) {
+        return Some((0, prefix.len() + token(&text[prefix.len()..])));
+    }
+    let boundary = before.is_none_or(|c| !c.is_alphanumeric());
+    if boundary && text.starts_with(SHORT_PREFIX) {
+        let length = token(&text[SHORT_PREFIX.len()..]);
+        return (length >= 3).then_some((0, SHORT_PREFIX.len() + length));
+    }
+    WORDS.iter().find(|word| starts_with(text, word)).and_then(|word| named(text, word.len()))
+}
+
+fn starts_with(text: &str, word: &str) -> bool {
+    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// `token=…`, `"token": "…"`, `Authorization: Basic …`, `Bearer …`: what stands after the name.
+fn named(text: &str, name: usize) -> Option<(usize, usize)> {
+    // The rest of a longer name, such as the `_v2` of `token_v2`.
+    let tail =
+        text[name..].len() - text[name..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    let is_bearer = starts_with(text, "bearer") && tail == 0;
+    let mut at = name + tail;
+    at += skip(&text[at..], |c| matches!(c, '"' | '\'' | '\\'));
+    at += skip(&text[at..], |c| c == ' ');
+    let assigned = skip(&text[at..], |c| matches!(c, '=' | ':' | '%'));
+    let spaced = text[..at].ends_with(' ');
+    if assigned == 0 && !(is_bearer && spaced) {
+        return None;
+    }
+    at += assigned;
+    at += skip(&text[at..], |c| matches!(c, ' ' | '"' | '\'' | '\\'));
+    // A scheme before the credential.
+    for scheme in ["bearer ", "basic ", "token "] {
+        if starts_with(&text[at..], scheme) {
+            at += scheme.len() + skip(&text[at + scheme.len()..], |c| c == ' ');
+        }
+    }
+    let secret = skip(&text[at..], |c| {
+        !c.is_whitespace() && !matches!(c, '"' | '\'' | '&' | '<' | '>' | ',' | ';' | ')' | '}')
+    });
+    // Without a sign of assignment it may be a sentence about a bearer.
+    let least = if assigned == 0 { MIN_BEARER } else { 1 };
+    (secret >= least).then_some((at, secret))
+}
+
+fn skip(text: &str, what: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !what(c)).unwrap_or(text.len())
+}
+
+fn token(text: &str) -> usize {
+    skip(text, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// Through the end line, or everything when there is none: half a key is a key.
+fn pem(text: &str) -> usize {
+    let Some(end) = text.find(PEM_END) else { return text.len() };
+    let after = end + PEM_END.len();
+    text[after..].find("-----").map_or(text.len(), |close| after + close + 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_patterns_of_the_contract() {
+        for (given, wanted) in [
+            ("push with ghp_abc123XYZ now", "push with <redacted> now"),
+            ("xghp_abc", "x<redacted>"),
+            ("github_pat_11AA_bb", "<redacted>"),
+            ("key sk-proj-abc123", "key <redacted>"),
+            ("task-123 and risk-free", "task-123 and risk-free"),
+            ("Authorization: Bearer abc.def-ghi", "Authorization: Bearer <redacted>"),
+            ("curl -H 'bearer abc.def'", "curl -H 'bearer <redacted>'"),
+            ("https://x.y/?token=abc&b=1", "https://x.y/?token=<redacted>&b=1"),
+            ("API_KEY=abc123", "API_KEY=<redacted>"),
+            (r#"{"password": "hunter2"}"#, r#"{"password": "<redacted>"}"#),
+            ("client_secret=s3cr3t;x", "client_secret=<redacted>;x"),
+            ("the token is short", "the token is short"),
+            ("400 tokens for the bearer of news", "400 tokens for the bearer of news"),
+            ("-----BEGIN KEY-----\nMIIE\n-----END KEY-----\nok", "<redacted>\nok"),
+            ("-----BEGIN KEY-----\nMIIE", "<redacted>"),
+        ] {
+            assert_eq!(text(given), wanted, "{given}");
+        }
+    }
+
+    fn planted() -> impl Strategy<Value = (String, String)> {
+        let secret = "[A-Za-z0-9]{12,24}";
+        prop_oneof![
+            secret.prop_map(|s| (format!("ghp_{s}"), s)),
+            secret.prop_map(|s| (format!("github_pat_{s}"), s)),
+            secret.prop_map(|s| (format!(" sk-{s}"), s)),
+            secret.prop_map(|s| (format!("Bearer {s}"), s)),
+            secret.prop_map(|s| (format!("?api_key={s}&"), s)),
+            secret.prop_map(|s| (format!("password: {s}"), s)),
+            secret.prop_map(|s| (format!("-----BEGIN X-----\n{s}\n-----END X-----"), s)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_planted_secret_leaves(before in ".{0,40}", (shape, secret) in planted(), after in ".{0,40}") {
+            let hidden = text(&format!("{before} {shape} {after}"));
+            prop_assert!(!hidden.contains(&secret), "{hidden}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Lines in, lines out. What can be answered at once is answered by whoever reads; tool calls queue up for one worker, so that
+//! they take effect in the order in which they came; long ones go their own way.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+
+use serde_json::{Map, Value, json};
+
+use super::portal::{self, Caller};
+use super::protocol::{self, Era};
+use super::renew;
+use super::rpc::{self, Incoming, RpcError};
+use super::session::Session;
+use super::toolset::Toolset;
+
+/// A longer line is not a request.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A server for one client.
+pub struct Server<W> {
+    session: Session,
+    toolset: Toolset,
+    out: Mutex<W>,
+    /// Requests that the client gave up on before they were begun, and subscriptions that are open.
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    cancelled: BTreeSet<String>,
+    listening: Vec<Value>,
+}
+
+/// A tool call that has been read.
+#[derive(Debug)]
+struct ToolCall {
+    id: Value,
+    era: Era,
+    name: String,
+    arguments: Map<String, Value>,
+    progress_token: Option<Value>,
+}
+
+impl<W> std::fmt::Debug for Server<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> Server<W> {
+    pub fn new(session: Session, toolset: Toolset, out: W) -> Self {
+        Self { session, toolset, out: Mutex::new(out), waiting: Mutex::default() }
+    }
+
+    /// Serves until the input ends. Everything that was read is answered before this returns.
+    pub fn serve(&self, input: impl Read) {
+        std::thread::scope(|scope| {
+            let (wake, woken) = channel();
+            self.session.set_renewer(Some(wake));
+            scope.spawn(move || renew::keep(&self.session, &woken));
+            let (queue, calls) = channel();
+            let worker = scope.spawn(move || self.work(&calls));
+            self.read_all(input, scope, &queue);
+            drop(queue);
+            // A worker that panicked has said so on standard error.
+            let _ = worker.join();
+            self.session.set_renewer(None);
+        });
+        for id in std::mem::take(&mut self.waiting().listening) {
+            let result = json!({"_meta": {protocol::SUBSCRIPTION_KEY: id}});
+            self.send(&rpc::answer(&id, Ok(protocol::finished(result, true))));
+        }
+    }
+
+    fn read_all<'scope>(
+        &'scope self,
+        input: impl Read,
+        scope: &'scope Scope<'scope, '_>,
+        queue: &Sender<ToolCall>,
+    ) {
+        let mut input = BufReader::new(input);
+        loop {
+            let mut line = Vec::new();
+            let read = (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
+            if read.map_or(true, |bytes| bytes == 0) {
+                return;
+            }
+            if !line.ends_with(b"\n") && line.len() as u64 >= MAX_LINE_BYTES {
+                let error = RpcError::new(RpcError::INVALID_REQUEST, "a message has at most 16 MiB");
+                self.send(&rpc::answer(&Value::Null, Err(error)));
+                return;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match rpc::read(&line) {
+                Err((id, error)) => self.send(&rpc::answer(&id, Err(error))),
+                Ok(Incoming::Response) => {}
+                Ok(Incoming::Notification { method, params }) => self.heed(&method, &params),
+                Ok(Incoming::Request { id, method, params }) => {
+                    self.request(id, &method, params, scope, queue);
+                }
+            }
+        }
+    }
+
+    fn heed(&self, method: &str, params: &Map<String, Value>) {
+        if let ("notifications/cancelled", Some(id)) = (method, params.get("requestId")) {
+            let mut waiting = self.waiting();
+            waiting.listening.retain(|open| open != id);
+            waiting.cancelled.insert(id.to_string());
+        }
+    }
+
+    fn request<'scope>(
+        &'scope self,
+        id: Value,
+        method: &str,
+        params: Map<String, Value>,
+        scope: &'scope Scope<'scope, '_>,
+        queue: &Sender<ToolCall>,
+    ) {
+        let era = match protocol::era(method, &params) {
+            Ok(era) => era,
+            Err(error) => return self.send(&rpc::answer(&id, Err(error))),
+        };
+        if method == "tools/call" {
+            match ToolCall::read(id.clone(), era, params) {
+                Err(error) => self.send(&rpc::answer(&id, Err(error))),
+                Ok(call) if call.is_long() => drop(scope.spawn(move || self.call(&call))),
+                // The worker outlives the reading; if it has panicked, nobody is left to answer.
+                Ok(call) => drop(queue.send(call)),
+            }
+            return;
+        }
+        if method == "subscriptions/listen" && era.stateless {
+            return self.listen(id, &params);
+        }
+        let result = self.at_once(method, &params, &era);
+        self.send(&rpc::answer(&id, result.map(|result| protocol::finished(result, era.stateless))));
+    }
+
+    fn at_once(&self, method: &str, params: &Map<String, Value>, era: &Era) -> Result<Value, RpcError> {
+        match method {
+            "initialize" => {
+                let result = protocol::initialize(params)?;
+                self.session.greet(params.get("clientInfo").and_then(protocol::name));
+                // Whoever it is, what they hold is renewed from now on; an actor that cannot be is told at the first call.
+                let _ = self.session.actor(None);
+                Ok(result)
+            }
+            "server/discover" => Ok(protocol::discover()),
+            "ping" if !era.stateless => Ok(json!({})),
+            "tools/list" => self.list(params, era),
+            _ => Err(RpcError::no_method(method)),
+        }
+    }
+
+    fn list(&self, params: &Map<String, Value>, era: &Era) -> Result<Value, RpcError> {
+        let toolset = Toolset::asked(params, self.toolset)?;
+        let mut result = json!({"tools": super::listing(toolset)});
+        if era.stateless {
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
+        Ok(result)
+    }
+
+    /// The list of tools never changes while a server runs, so a subscription is acknowledged, hears nothing, and ends with the server.
+    fn listen(&self, id: Value, params: &Map<String, Value>) {
+        if !params.get("notifications").is_some_and(Value::is_object) {
+            let error = RpcError::new(RpcError::INVALID_PARAMS, "notifications must be an object");
+            return self.send(&rpc::answer(&id, Err(error)));
+        }
+        let accepted = json!({"_meta": {protocol::SUBSCRIPTION_KEY: id}, "notifications": {}});
+        self.waiting().listening.push(id);
+        self.send(&rpc::notification("notifications/subscriptions/acknowledged", &accepted));
+    }
+
+    fn work(&self, calls: &Receiver<ToolCall>) {
+        for call in calls {
+            if !self.waiting().cancelled.remove(&call.id.to_string()) {
+                self.call(&call);
+            }
+        }
+    }
+
+    fn call(&self, call: &ToolCall) {
+        let progress = |done: u64, all: u64| {
+            if let Some(token) = &call.progress_token {
+                let params = json!({"progressToken": token, "progress": done, "total": all});
+                self.send(&rpc::notification("notifications/progress", &params));
+            }
+        };
+        let (text, failed) = match self.session.actor(call.era.client.as_deref()) {
+            Ok(actor) => {
+                let caller = Caller { session: &self.session, actor: &actor, progress: &progress };
+                super::call(&call.name, call.arguments.clone(), caller)
+            }
+            Err(failure) => (super::code::error_line(&failure), true),
+        };
+        let mut result = json!({"content": [{"type": "text", "text": text}]});
+        if failed {
+            result["isError"] = json!(true);
+        }
+        self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))));
+    }
+
+    /// One message, whole. A client that is gone will not read it; its input ends soon.
+    fn send(&self, message: &Value) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ToolCall {
+    fn read(id: Value, era: Era, mut params: Map<String, Value>) -> Result<Self, RpcError> {
+        let invalid = |message: String| RpcError::new(RpcError::INVALID_PARAMS, message);
+        let Some(Value::String(name)) = params.remove("name") else {
+            return Err(invalid("name must be a string".to_owned()));
+        };
+        if !super::is_tool(&name) {
+            return Err(invalid(format!("Unknown tool: {name}")));
+        }
+        let arguments = match params.remove("arguments") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(arguments)) => arguments,
+            Some(_) => return Err(invalid("arguments must be an object".to_owned())),
+        };
+        let progress_token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+        Ok(Self { id, era, name, arguments, progress_token })
+    }
+
+    /// Whether it may wait for something that others would have to wait for too.
+    fn is_long(&self) -> bool {
+        let waits =
+            || self.arguments.get("wait_s").and_then(Value::as_u64).is_some_and(|seconds| seconds > 0);
+        self.name == "beads_sync" || portal::find(&self.name).is_some() && waits()
+    }
+}

@@ -1,0 +1,71 @@
+//! The name by which clients speak of this store.
+
+use crate::failure::Failure;
+use crate::place::Place;
+
+const MAX_BYTES: usize = 128;
+
+/// `^[A-Za-z0-9][A-Za-z0-9._/-]*$`, at most 128 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace(String);
+
+impl Workspace {
+    /// As chosen by `--workspace` or `BRANCHMIND_WORKSPACE`, else the repository's name.
+    pub fn new(chosen: Option<&str>, place: &Place) -> Result<Self, Failure> {
+        let from_env = std::env::var("BRANCHMIND_WORKSPACE").ok().filter(|name| !name.is_empty());
+        match chosen.map(str::to_owned).or(from_env) {
+            Some(name) => check(&name).map(|()| Self(name)),
+            None => Ok(Self(named_after(&place.name()))),
+        }
+    }
+
+    /// An explicit name must be this one: nothing is ever sent to another store than the one that was meant.
+    pub fn expect(&self, name: &str) -> Result<(), Failure> {
+        check(name)?;
+        if name == self.0 {
+            return Ok(());
+        }
+        let message = format!("this server serves the workspace {}, not {name}", self.0);
+        Err(Failure::new("unknown_workspace", message))
+    }
+}
+
+fn check(name: &str) -> Result<(), Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-');
+    let starts = name.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+    if starts && name.len() <= MAX_BYTES && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "invalid_name",
+        format!(
+            "{name:?} is no workspace: 1 to {MAX_BYTES} letters, digits and . _ / -, the first a letter or digit"
+        ),
+    ))
+}
+
+/// The nearest valid name.
+fn named_after(directory: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    let name: String = directory.chars().map(plain).take(MAX_BYTES).collect();
+    let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    if name.is_empty() { "default".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_directory_has_a_workspace_and_only_valid_names_are_taken() {
+        for (directory, name) in
+            [("beads-rs", "beads-rs"), (".dotfiles", "dotfiles"), ("a b", "a-b"), ("é", "default")]
+        {
+            assert_eq!(named_after(directory), name);
+            assert!(check(name).is_ok());
+        }
+        for bad in ["", ".x", "a b", "a:b", &"x".repeat(129)] {
+            assert_eq!(check(bad).unwrap_err().code, "invalid_name", "{bad}");
+        }
+    }
+}

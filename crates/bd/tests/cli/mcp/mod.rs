@@ -1,0 +1,6 @@
+//! `bd mcp`, spoken to over its standard input and output as a client does.
+
+mod client;
+mod portals;
+mod protocol;
+mod sessions;

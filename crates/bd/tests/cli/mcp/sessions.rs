@@ -1,0 +1,98 @@
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::sandbox::{ACTOR, Mode, Sandbox, both, wait_until};
+
+#[test]
+fn who_acts_is_told_by_flag_environment_or_the_client() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let maker = |mut client: Client| -> String {
+        let made = client.call("make", json!({"title": "Whose?"}));
+        let id = made.split(' ').nth(1).unwrap().to_owned();
+        sandbox.show(&id)["created_by"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(maker(Client::start(&sandbox)), ACTOR);
+    assert_eq!(maker(Client::start_with(sandbox.command(&["mcp", "--actor", "bob"]))), "bob");
+    let mut unnamed = sandbox.command(&["mcp"]);
+    unnamed.env_remove("BD_ACTOR");
+    let client = maker(Client::start_with(unnamed));
+    assert!(client.starts_with("robot@"), "{client}");
+}
+
+#[test]
+fn an_open_session_renews_what_its_agent_holds() {
+    both(|sandbox| {
+        let (mine, theirs) = (sandbox.create(&["Mine"]), sandbox.create(&["Theirs"]));
+        sandbox.json(&["claim", &mine, "--lease", "5m"]);
+        sandbox.json_as("eve", &["claim", &theirs, "--lease", "5m"]);
+        let expires = |id: &str| sandbox.show(id)["assignee_expires"].clone();
+        let (before, hers) = (expires(&mine), expires(&theirs));
+        let client = Client::start(sandbox);
+        wait_until("the lease is longer", || expires(&mine).as_str() > before.as_str());
+        assert_eq!(expires(&theirs), hers);
+        assert!(client.finish().is_empty());
+    });
+}
+
+#[test]
+fn many_servers_share_one_daemon_and_no_bead_is_handed_out_twice() {
+    let sandbox = Sandbox::new(Mode::Daemon);
+    for number in 0..6 {
+        sandbox.create(&[&format!("Bead {number}")]);
+    }
+    let pid = sandbox.daemon_pid();
+    let mut clients: Vec<Client> = (0..6)
+        .map(|number| Client::start_with(sandbox.command(&["mcp", "--actor", &format!("agent-{number}")])))
+        .collect();
+    let mut claimed: Vec<String> =
+        clients.iter_mut().map(|client| client.run("next").split(' ').next().unwrap().to_owned()).collect();
+    claimed.sort();
+    claimed.dedup();
+    assert_eq!(claimed.len(), 6);
+    assert_eq!(sandbox.daemon_pid(), pid);
+}
+
+#[test]
+fn a_new_session_finds_what_the_last_one_was_at() {
+    both(|sandbox| {
+        let bead = sandbox.create(&["Unfinished"]);
+        Client::start(sandbox).run("next");
+        let mut client = Client::start(sandbox);
+        let status = client.run("status");
+        assert!(status.starts_with(&format!("{bead} ACTIVE Unfinished | mine 1, ")), "{status}");
+        let brief = client.run(status.lines().nth(1).unwrap());
+        assert!(brief.starts_with(&bead), "{brief}");
+        assert_eq!(client.call("done", json!({"reason": "now"})).split(' ').next(), Some(bead.as_str()));
+        assert_eq!(sandbox.show(&bead)["status"], Value::from("closed"));
+    });
+}
+
+#[test]
+fn workspaces_and_ids_of_others() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let bead = sandbox.create(&["Planned", "--external-ref", "TASK-042"]);
+    let mut command = sandbox.command(&["mcp"]);
+    command.env("BRANCHMIND_WORKSPACE", "acme/web");
+    let mut client = Client::start_with(command);
+    client.call("status", json!({"workspace": "acme/web"}));
+    for id in [&bead, "TASK-042", &format!("acme/web:{bead}"), "acme/web:TASK-042"] {
+        assert!(client.call("next", json!({"id": id})).starts_with(&bead), "{id}");
+    }
+    assert!(
+        client.fail("next", json!({"id": format!("other:{bead}")})).starts_with("ERROR: UNKNOWN_WORKSPACE ")
+    );
+    let named = sandbox.command(&["mcp", "--workspace", "mine"]);
+    Client::start_with(named).call("status", json!({"workspace": "mine"}));
+    let run = sandbox.run(&["mcp", "--workspace", "no good"]);
+    assert_eq!(run.exit, Some(2), "{run:?}");
+    run.says_one_error();
+}
+
+#[test]
+fn outside_a_repository_calls_say_so_and_a_bead_can_be_made() {
+    let sandbox = Sandbox::without_repository(Mode::Embedded);
+    let mut client = Client::start(&sandbox);
+    assert!(client.fail("status", json!({})).starts_with("ERROR: NOT_INITIALIZED "));
+    client.call("make", json!({"title": "First"}));
+    assert!(client.run("next").contains("First ACTIVE"));
+}
