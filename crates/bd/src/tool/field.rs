@@ -102,6 +102,7 @@ fields! {
     EdgeKind: words(beads_core::EdgeKind::ALL.map(beads_core::EdgeKind::as_str));
     Sort: words(SortKey::ALL.map(SortKey::as_str));
     Direction: words(["down", "up"]);
+    ExportFormat: words(["jsonl", "csv", "md", "dot", "mermaid"]);
     Priority: number(0, 4);
     Estimate: number(0, u64::from(MAX_ESTIMATE_MINUTES));
     LeaseMs: number(1, MAX_LEASE_MS);

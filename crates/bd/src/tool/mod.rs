@@ -201,6 +201,8 @@ pub fn table() -> &'static [Tool] {
         Tool::mutation::<beads::note_add::NoteAdd>(),
         Tool::action::<beads::sync::Sync>(),
         Tool::action::<beads::validate::Validate>(),
+        Tool::action::<beads::import::Import>(),
+        Tool::question::<beads::export::Export>(),
         Tool::action::<beads::conflicts::Conflicts>(),
         Tool::coordination::<agent::register::Register>(),
         Tool::coordination::<agent::list::List>(),

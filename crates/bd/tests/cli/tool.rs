@@ -61,7 +61,7 @@ fn every_tool_keeps_the_contract() {
     let tools = table(&sandbox);
     for name in
         "create update show list search ready claim close reopen delete restore dep_add dep_remove dep_tree \
-                 note_add sync validate conflicts"
+                 note_add sync validate import export conflicts"
             .split_whitespace()
             .map(|name| format!("beads.{name}"))
             .chain(

@@ -1,0 +1,42 @@
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::request::{Call, ImportSource};
+use crate::tool::{Action, Context, Definition, Outcome, field};
+
+/// Take in beads from a file of Go's bd or of beads.export; importing twice changes nothing
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Import {
+    /// The file, relative to repo or the current directory; deletions.jsonl beside it is read too
+    #[schemars(with = "field::Path")]
+    path: PathBuf,
+}
+
+impl Definition for Import {
+    const NAME: &'static str = "beads.import";
+    const EXAMPLE: &'static str = r#"{"path":".beads/issues.jsonl"}"#;
+    type Output = beads_core::import::Summary;
+}
+
+impl Action for Import {
+    const MUTATES: bool = true;
+
+    fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
+        let path = context.directory.join(&self.path);
+        let path =
+            path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
+                Failure::new("not_found", format!("there is no file {}", self.path.display()))
+            })?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let deletions = path.with_file_name("deletions.jsonl");
+        let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
+        let source = ImportSource::Jsonl { path, name, deletions };
+        (context.progress)(0);
+        let outcome = context.ask(Call::Import { source, dry_run: !context.apply })?;
+        (context.progress)(100);
+        Ok(outcome.with("applied", context.apply))
+    }
+}
