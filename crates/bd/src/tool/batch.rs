@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::common::{self, Common};
+use super::call_fields::{self, CallFields};
 use super::{Body, Context, Outcome, Tool, Way, check, find};
 use crate::failure::Failure;
 use crate::request::{Atomic, Call, Each};
@@ -32,7 +32,7 @@ pub fn schema(tool: &Tool) -> Value {
             "items": without_schema(item.clone()),
         },
     });
-    for name in common::taken(tool).filter(|name| *name != "stream") {
+    for name in call_fields::taken(tool).filter(|name| *name != "stream") {
         properties[name] = item["properties"][name].clone();
     }
     if is_atomic(tool) {
@@ -70,8 +70,8 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
     if items.len() > MAX_ITEMS {
         return Err(Failure::invalid(format!("more than {MAX_ITEMS} items")).with(json!({"field": "items"})));
     }
-    let (common, own) = common::split(&input)?;
-    let context = &context.narrowed(&common);
+    let (fields, own) = call_fields::split(&input)?;
+    let context = &context.narrowed(&fields);
     let atomic = own["atomic"] == true;
     let results = match &tool.way {
         Way::Op(op) => ops(tool, *op, &items, atomic, context)?,
@@ -131,17 +131,17 @@ fn plan(
     context: &Context<'_>,
 ) -> Planned {
     check::check(schema, &mut item)?;
-    let (common, own) = common::split(&item)?;
-    refuse_strangers(&common, context)?;
+    let (fields, own) = call_fields::split(&item)?;
+    refuse_strangers(&fields, context)?;
     op(own)
 }
 
 /// The operations of one request have one store, one actor and one key.
-fn refuse_strangers(common: &Common, context: &Context<'_>) -> Result<(), Failure> {
+fn refuse_strangers(fields: &CallFields, context: &Context<'_>) -> Result<(), Failure> {
     let other = [
-        ("repo", common.repo.as_ref().is_some_and(|repo| context.directory.join(repo) != context.directory)),
-        ("actor", common.actor.as_ref().is_some_and(|actor| *actor != context.actor)),
-        ("idempotency_key", common.idempotency_key.is_some()),
+        ("repo", fields.repo.as_ref().is_some_and(|repo| context.directory.join(repo) != context.directory)),
+        ("actor", fields.actor.as_ref().is_some_and(|actor| *actor != context.actor)),
+        ("idempotency_key", fields.idempotency_key.is_some()),
     ];
     match other.iter().find(|(_, other)| *other) {
         None => Ok(()),

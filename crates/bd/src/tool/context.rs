@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use beads_core::{Actor, Line, Op};
 use serde_json::value::RawValue;
 
-use super::common::Common;
+use super::call_fields::CallFields;
 use super::{Coordination, Outcome};
 use crate::agent::clock::Clock;
 use crate::agent::receipt;
@@ -48,12 +48,12 @@ impl std::fmt::Debug for Context<'_> {
 
 impl Context<'_> {
     /// The same, as far as the input does not say otherwise.
-    pub(super) fn narrowed(&self, common: &Common) -> Self {
+    pub(super) fn narrowed(&self, fields: &CallFields) -> Self {
         let Self { directory, actor, request_id, .. } = self.clone();
         Self {
-            directory: common.repo.as_ref().map_or(directory.clone(), |repo| directory.join(repo)),
-            actor: common.actor.clone().unwrap_or(actor),
-            request_id: common.idempotency_key.clone().or(request_id),
+            directory: fields.repo.as_ref().map_or(directory.clone(), |repo| directory.join(repo)),
+            actor: fields.actor.clone().unwrap_or(actor),
+            request_id: fields.idempotency_key.clone().or(request_id),
             ..self.clone()
         }
     }

@@ -7,8 +7,8 @@
 mod agent;
 mod batch;
 mod beads;
+mod call_fields;
 mod check;
-mod common;
 mod context;
 pub mod envelope;
 mod error_code;
@@ -22,7 +22,7 @@ mod schema;
 pub use batch::{Planned, Results, all_or_none, each, operation};
 pub use context::Context;
 pub use error_code::{ErrorCode, error_code};
-pub use outcome::{Body, Outcome};
+pub use outcome::{Body, Items, Outcome};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -48,8 +48,8 @@ pub trait Mutation: Definition {
 
 /// A tool that asks the store something.
 pub trait Question: Definition {
-    /// The answer is a list, and may be given in chunks.
-    const STREAMS: bool = false;
+    /// How the answer is taken apart when it is to be given in chunks.
+    const STREAM: Option<Items> = None;
 
     fn call(self) -> Result<Call, Failure>;
 }
@@ -57,7 +57,6 @@ pub trait Question: Definition {
 /// A tool that needs more than one call, or makes its own answer.
 pub trait Action: Definition {
     const MUTATES: bool;
-    const STREAMS: bool = false;
 
     fn act(self, context: &Context<'_>) -> Result<Outcome, Failure>;
 }
@@ -76,7 +75,7 @@ pub struct Tool {
     /// An input that shows what the tool is for.
     pub example: &'static str,
     pub mutates: bool,
-    pub streams: bool,
+    stream: Option<Items>,
     own_input: fn() -> Map<String, Value>,
     output: fn() -> Value,
     way: Way,
@@ -95,12 +94,12 @@ impl Tool {
 
     const fn question<T: Question>() -> Self {
         let way = Way::Act(|input, context| context.ask(read::<T>(input)?.call()?));
-        Self { streams: T::STREAMS, ..Self::new::<T>(way) }
+        Self { stream: T::STREAM, ..Self::new::<T>(way) }
     }
 
     const fn action<T: Action>() -> Self {
         let way = Way::Act(|input, context| read::<T>(input)?.act(context));
-        Self { mutates: T::MUTATES, streams: T::STREAMS, ..Self::new::<T>(way) }
+        Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
     }
 
     const fn coordination<T: Coordination>() -> Self
@@ -116,7 +115,7 @@ impl Tool {
             name: T::NAME,
             example: T::EXAMPLE,
             mutates: false,
-            streams: false,
+            stream: None,
             own_input: schema::input::<T>,
             output: schema::output::<T::Output>,
             way,
@@ -125,7 +124,7 @@ impl Tool {
 
     /// The schema against which an input is checked: exactly what is printed.
     pub fn input_schema(&self) -> Value {
-        common::with_common_fields((self.own_input)(), self)
+        call_fields::beside((self.own_input)(), self)
     }
 
     pub fn output_schema(&self) -> Value {
@@ -135,6 +134,11 @@ impl Tool {
     /// The schema of an input with `batch: true`.
     pub fn batch_schema(&self) -> Value {
         batch::schema(self)
+    }
+
+    /// Whether the answer may be given in chunks.
+    pub fn streams(&self) -> bool {
+        self.stream.is_some()
     }
 
     pub fn description(&self) -> String {
@@ -166,13 +170,16 @@ impl Tool {
 
     fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
         check::check(&self.input_schema(), &mut input)?;
-        let (common, own) = common::split(&input)?;
-        let context = &context.narrowed(&common);
+        let (fields, own) = call_fields::split(&input)?;
+        let context = &context.narrowed(&fields);
         let outcome = match &self.way {
             Way::Op(op) => context.mutate(op(own)?),
             Way::Act(act) => act(own, context),
         }?;
-        if common.stream { outcome.streamed() } else { Ok(outcome) }
+        match self.stream.filter(|_| fields.stream) {
+            Some(items) => outcome.streamed(items),
+            None => Ok(outcome),
+        }
     }
 }
 

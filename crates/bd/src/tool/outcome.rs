@@ -11,10 +11,13 @@ pub struct Outcome {
     pub metadata: Map<String, Value>,
 }
 
+/// Takes an answer apart into what is given in chunks.
+pub type Items = fn(&RawValue) -> Result<Vec<Box<RawValue>>, Failure>;
+
 #[derive(Debug)]
 pub enum Body {
     Result(Box<RawValue>),
-    /// The items of a list, to be given in chunks.
+    /// The items of an answer, to be given in chunks.
     Stream(Vec<Box<RawValue>>),
     /// What became of each item of a batch, in order.
     Batch(Vec<Result<Box<RawValue>, Failure>>),
@@ -35,10 +38,10 @@ impl Outcome {
         self
     }
 
-    /// The same list, item by item.
-    pub fn streamed(self) -> Result<Self, Failure> {
-        let Body::Result(list) = &self.body else { return Ok(self) };
-        let items = items(list)?;
+    /// The same answer, item by item.
+    pub fn streamed(self, items: Items) -> Result<Self, Failure> {
+        let Body::Result(result) = &self.body else { return Ok(self) };
+        let items = items(result)?;
         Ok(Self { body: Body::Stream(items), ..self })
     }
 
@@ -54,7 +57,12 @@ impl Outcome {
 
 /// The elements of a list, unread.
 pub fn items(list: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
-    serde_json::from_str(list.get()).map_err(|error| Failure::new("internal_error", error.to_string()))
+    read(list)
+}
+
+/// An answer of the store, as far as a tool needs to know it.
+pub fn read<'a, T: serde::Deserialize<'a>>(result: &'a RawValue) -> Result<T, Failure> {
+    serde_json::from_str(result.get()).map_err(|error| Failure::new("internal_error", error.to_string()))
 }
 
 pub fn raw(value: &impl serde::Serialize) -> Result<Box<RawValue>, Failure> {

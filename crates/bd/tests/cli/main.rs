@@ -49,6 +49,7 @@ mod sync;
 mod terminal;
 mod text;
 mod tool;
+mod tool_files;
 mod update;
 mod validate;
 mod verbosity;

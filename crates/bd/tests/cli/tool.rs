@@ -19,7 +19,7 @@ fn call(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> (Value,
 }
 
 /// The result of a call that must succeed.
-fn done(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> Value {
+pub fn done(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> Value {
     let (document, exit) = call(sandbox, name, flags, input);
     assert!(exit == 0 && document["ok"] == true, "{name} {input}: {document}");
     for key in ["result", "metadata", "timestamp", "version"] {
@@ -28,13 +28,20 @@ fn done(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> Value {
     document
 }
 
-fn apply(sandbox: &Sandbox, name: &str, input: &Value) -> Value {
+pub fn apply(sandbox: &Sandbox, name: &str, input: &Value) -> Value {
     let document = done(sandbox, name, &["--apply"], input);
     assert_eq!(document["metadata"]["applied"], true, "{document}");
     document["result"].clone()
 }
 
-fn refused(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value, error: &str, exit: i32) -> Value {
+pub fn refused(
+    sandbox: &Sandbox,
+    name: &str,
+    flags: &[&str],
+    input: &Value,
+    error: &str,
+    exit: i32,
+) -> Value {
     let (document, code) = call(sandbox, name, flags, input);
     assert_eq!(
         (document["ok"].as_bool(), document["error"].as_str()),
@@ -47,6 +54,13 @@ fn refused(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value, error: 
         "{document}"
     );
     document
+}
+
+/// The lines of a call that must succeed and answers in chunks.
+pub fn chunks(sandbox: &Sandbox, name: &str, input: &Value) -> Vec<Value> {
+    let run = run(sandbox, name, &[], input.to_string().as_bytes());
+    assert_eq!(run.exit, Some(0), "{run:?}");
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn table(sandbox: &Sandbox) -> Vec<Value> {
@@ -346,16 +360,11 @@ fn a_batch_answers_for_each_item() {
 #[test]
 fn a_stream_comes_in_chunks() {
     let sandbox = Sandbox::new(Mode::Embedded);
-    let lines = |input: Value| -> Vec<Value> {
-        let run = run(&sandbox, "beads.list", &[], input.to_string().as_bytes());
-        assert_eq!(run.exit, Some(0), "{run:?}");
-        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    let empty = lines(json!({"stream": true}));
+    let empty = chunks(&sandbox, "beads.list", &json!({"stream": true}));
     assert_eq!((empty.len(), &empty[0]["data"], &empty[0]["final"]), (1, &json!([]), &json!(true)));
     let items: Vec<Value> = (0..250).map(|n| json!({"title": format!("Bead {n}")})).collect();
     assert_eq!(call(&sandbox, "beads.create", &["--apply"], &json!({"batch": true, "items": items})).1, 0);
-    let chunks = lines(json!({"stream": true}));
+    let chunks = chunks(&sandbox, "beads.list", &json!({"stream": true}));
     assert_eq!(chunks.len(), 3);
     assert!(
         chunks

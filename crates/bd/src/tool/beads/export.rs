@@ -1,12 +1,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::failure::Failure;
 use crate::render::ExportAnswer;
 use crate::request::{Call, ExportFormat};
-use crate::tool::{Definition, Question, field};
+use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// Give all beads as one text for other programs, under `content`
+///
+/// With `stream` the chunks hold the lines of that text. Nothing is written to a file: that is for the caller to do.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Export {
     /// jsonl has deleted beads too, and beads.import takes it back exactly; the others have live beads only
@@ -26,7 +29,19 @@ impl Definition for Export {
 }
 
 impl Question for Export {
+    const STREAM: Option<Items> = Some(lines);
+
     fn call(self) -> Result<Call, Failure> {
         Ok(Call::Export { format: self.format, path: None })
     }
+}
+
+/// Each line as a string without its line feed; nothing else is taken away, so that the text can be put together again.
+fn lines(result: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
+    #[derive(Deserialize)]
+    struct Exported {
+        content: String,
+    }
+    let exported: Exported = outcome::read(result)?;
+    exported.content.split_terminator('\n').map(|line| outcome::raw(&line)).collect()
 }

@@ -6,7 +6,7 @@ use super::filter::{Filter, Order};
 use super::output;
 use crate::failure::Failure;
 use crate::request::{Call, Query};
-use crate::tool::{Definition, Question, field};
+use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// List beads, all of them unless filtered
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ impl Definition for List {
 }
 
 impl Question for List {
-    const STREAMS: bool = true;
+    const STREAM: Option<Items> = Some(outcome::items);
 
     fn call(self) -> Result<Call, Failure> {
         let filter =

@@ -6,7 +6,7 @@ use super::filter::{Filter, Order};
 use super::output;
 use crate::failure::Failure;
 use crate::request::{Call, Query};
-use crate::tool::{Definition, Question, field};
+use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// Find beads by a text in id, title, description or notes
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ impl Definition for Search {
 }
 
 impl Question for Search {
-    const STREAMS: bool = true;
+    const STREAM: Option<Items> = Some(outcome::items);
 
     fn call(self) -> Result<Call, Failure> {
         let filter = query::Filter {

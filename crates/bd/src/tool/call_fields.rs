@@ -1,4 +1,4 @@
-//! The fields that tools have in common.
+//! The fields that say something about the call itself: where, who, how often, in what form.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Common {
+pub struct CallFields {
     /// A directory in the repository; where the tool was started when absent
     #[schemars(with = "field::Directory")]
     pub repo: Option<PathBuf>,
@@ -33,26 +33,27 @@ pub fn taken(tool: &Tool) -> impl Iterator<Item = &'static str> {
         ("repo", true),
         ("actor", tool.mutates && tool.group() == "beads"),
         ("idempotency_key", tool.mutates),
-        ("stream", tool.streams),
+        ("stream", tool.streams()),
     ];
     names.into_iter().filter_map(|(name, is_taken)| is_taken.then_some(name))
 }
 
-pub fn with_common_fields(mut own: Map<String, Value>, tool: &Tool) -> Value {
-    let common = schema::input::<Common>();
+/// The schema of a tool's own fields, with these beside them.
+pub fn beside(mut own: Map<String, Value>, tool: &Tool) -> Value {
+    let call = schema::input::<CallFields>();
     let properties = own.entry("properties").or_insert_with(|| Map::new().into());
     for name in taken(tool) {
-        properties[name] = common["properties"][name].clone();
+        properties[name] = call["properties"][name].clone();
     }
     Value::Object(own)
 }
 
-/// The common fields of an input, and the rest of it.
-pub fn split(input: &Value) -> Result<(Common, Value), Failure> {
-    let (mut common, mut own) = (Map::new(), Map::new());
+/// These fields of an input, and the tool's own.
+pub fn split(input: &Value) -> Result<(CallFields, Value), Failure> {
+    let (mut call, mut own) = (Map::new(), Map::new());
     for (key, value) in input.as_object().cloned().unwrap_or_default() {
-        let is_common = matches!(key.as_str(), "repo" | "actor" | "idempotency_key" | "stream");
-        if is_common { &mut common } else { &mut own }.insert(key, value);
+        let is_of_call = matches!(key.as_str(), "repo" | "actor" | "idempotency_key" | "stream");
+        if is_of_call { &mut call } else { &mut own }.insert(key, value);
     }
-    Ok((read(Value::Object(common))?, Value::Object(own)))
+    Ok((read(Value::Object(call))?, Value::Object(own)))
 }
