@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "a chore reports on standard output")]
 
 mod arguments;
+mod claims;
 mod generate;
 mod growth;
 mod judge;
@@ -18,6 +19,7 @@ use arguments::{Arguments, Result};
 type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 
 const CHORES: &[Chore] = &[
+    ("claims", "measure claim --next: [--workers 50] [--beads 1000] [--bd target/release/bd]", claims::run),
     (
         "generate",
         "make a git repository with a store: --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]",

@@ -249,7 +249,8 @@ fn save_if_due(service: &mut Service) {
     }
 }
 
+/// Passing: it has to outlive the loss of a reply, no more.
 fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok().map(|()| hex(&bytes))
+    getrandom::fill(&mut bytes).ok().map(|()| format!("~{}", hex(&bytes)))
 }

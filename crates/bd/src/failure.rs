@@ -30,8 +30,17 @@ const TABLE: &[Row] = &[
     Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
     Row("conflict", exit::DOMAIN, "read it again and decide anew"),
     Row("already_claimed", exit::DOMAIN, "bd ready shows what is free"),
+    Row("request_id_reused", exit::DOMAIN, "a new request needs a new id"),
+    Row("too_many_requests", exit::DOMAIN, "leave out --request-id, or wait until older ones are a day old"),
     Row("nothing_ready", exit::DOMAIN, "bd blocked shows what waits, --wait waits for work"),
     Row("stale_claim", exit::DOMAIN, "somebody else has it now; claim again or leave it"),
+    Row("cursor_expired", exit::DOMAIN, "look at everything once with bd list, then watch from now"),
+    Row(
+        "cursor_ahead",
+        exit::DOMAIN,
+        "it belongs to another store, or the store was restored; watch from now",
+    ),
+    Row("timeout", exit::DOMAIN, ""),
     Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
@@ -145,7 +154,14 @@ impl From<beads_store::Error> for Failure {
     fn from(error: beads_store::Error) -> Self {
         match error {
             beads_store::Error::Core(error) => error.into(),
-            other => Self::new(other.code(), other.to_string()),
+            other => {
+                let details = match &other {
+                    beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
+                    beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
+                    _ => Value::Null,
+                };
+                Self::new(other.code(), other.to_string()).with(details)
+            }
         }
     }
 }

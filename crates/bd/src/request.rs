@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use beads_core::op::{ClaimNext, Close};
 use beads_core::query::{CountBy, Direction, Filter, PlanFor, ReadyFilter};
 use beads_core::{Actor, EdgeKind, Line, Op};
+use beads_store::Cursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -45,7 +46,8 @@ pub enum Call {
     Atomic(Atomic),
     Each(Each),
     Query(Box<Query>),
-    /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`.
+    /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`, an event for
+    /// `events`.
     Wait {
         ms: u64,
         call: Box<Self>,
@@ -54,6 +56,14 @@ pub enum Call {
     CloseAndClaim {
         close: Vec<Close>,
         next: Box<ClaimNext>,
+    },
+    /// Renew everything that the caller holds.
+    RenewHeld {
+        lease_ms: Option<u64>,
+    },
+    /// Give back everything whose lease ran out.
+    ReclaimExpired {
+        dry_run: bool,
     },
     Init {
         prefix: Option<String>,
@@ -278,6 +288,21 @@ pub enum Query {
         by: Option<CountBy>,
     },
     Status,
+    Events(EventsQuery),
+}
+
+/// Which events are asked for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EventsQuery {
+    /// Those behind this cursor; when absent no events, only the newest cursor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Cursor>,
+    /// Only about these beads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
 }
 
 /// What a graph is drawn as when it is not asked for as data.

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use beads::daemon::{FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE, MAX_WAITERS};
 use beads::request::{Reply, Request};
+use beads_store::{MAX_LASTING, MAX_PASSING};
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
@@ -86,8 +87,14 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn transcripts_show_what_happens() {
-    for name in ["README.md", "docs/ARCHITECTURE.md", "docs/PLANNING.md", "docs/TOOLS.md", "CONTRIBUTING.md"]
-    {
+    for name in [
+        "README.md",
+        "docs/ARCHITECTURE.md",
+        "docs/PLANNING.md",
+        "docs/TOOLS.md",
+        "docs/SWARM.md",
+        "CONTRIBUTING.md",
+    ] {
         for block in blocks(&page(name), "console") {
             let scratch = Scratch::new();
             let mut happened = String::new();
@@ -146,6 +153,8 @@ fn protocol_bounds_are_the_real_ones() {
         format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
         format!("| requests waiting | {} |", thousands(MAX_QUEUE)),
         format!("| requests that wait for something to happen | {} |", thousands(MAX_WAITERS)),
+        format!("| remembered request ids | {} |", thousands(MAX_LASTING)),
+        format!("| remembered request ids with `~` | {} |", thousands(MAX_PASSING)),
         format!("| requests that share a sync | {} |", thousands(MAX_BATCH)),
     ];
     for row in rows {

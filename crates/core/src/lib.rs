@@ -26,6 +26,7 @@ mod delta;
 mod edge;
 mod encode;
 mod error;
+mod event;
 mod export;
 mod garbage;
 mod id;
@@ -57,6 +58,7 @@ pub use deletion::Deletion;
 pub use delta::Delta;
 pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
 pub use error::{Error, Result};
+pub use event::{Event, EventKind};
 pub use export::export_jsonl;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,

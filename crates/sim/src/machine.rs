@@ -1,7 +1,7 @@
 //! One machine: a disk, a repository, a clock, and the real replica on top of them.
 
 use beads_core::{Applied, Lineage, Op};
-use beads_store::{Caller, Checkpoint, Error, Exchange, Replica, Saved, World};
+use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Saved, World};
 
 use crate::causality::Writes;
 use crate::dice::Dice;
@@ -122,7 +122,13 @@ impl Machine {
             let chosen = Mutations { dice, catalog: replica.catalog(), now_ms }.any();
             let Ok(op) = chosen else { continue };
             self.requests_made += 1;
-            let request = dice.chance(30).then(|| (format!("r{}", self.requests_made), KEEP_RECEIPTS_MS));
+            // Half of them lasting, half passing.
+            let mark = if self.requests_made.is_multiple_of(2) { "~" } else { "" };
+            let request = dice.chance(30).then(|| Asked {
+                id: format!("{mark}r{}", self.requests_made),
+                digest: String::new(),
+                keep_ms: KEEP_RECEIPTS_MS,
+            });
             let actor = Mutations::actor(dice);
             let caller = Caller { actor, branch: Default::default(), lease_ms: LEASE_MS, request };
             match replica.apply(&op, &caller) {
@@ -213,7 +219,7 @@ impl Machine {
         let saved = checkpoint.save(&self.repository);
         let Some(replica) = &mut self.replica else { return Ok("saved for nobody".into()) };
         let finished = match saved {
-            Ok(saved) => replica.finish_checkpoint(saved),
+            Ok(saved) => replica.finish_checkpoint(saved, None),
             Err(error) => {
                 replica.abandon_checkpoint();
                 Err(error)
@@ -255,7 +261,7 @@ impl Machine {
     ) -> Result<String, Broken> {
         let Some(replica) = &mut self.replica else { return Ok("synced for nobody".into()) };
         let finished = match outcome {
-            Ok((saved, exchange)) => replica.finish_checkpoint(saved).map(|()| exchange),
+            Ok((saved, exchange)) => replica.finish_checkpoint(saved, None).map(|()| exchange),
             Err(error) => {
                 replica.abandon_checkpoint();
                 Err(error)

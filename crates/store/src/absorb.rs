@@ -17,9 +17,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         let now_ms = self.now_ms();
         let caller = Caller { request: None, ..caller.clone() };
         for part in delta.split(RECORD_BYTES) {
-            self.catalog.take(&part)?;
-            let receipt = |id: &str, until_ms| Receipt::new(id.to_owned(), until_ms, &Default::default());
-            self.record(&caller, now_ms, part, receipt);
+            self.record(&caller, now_ms, part, |asked| Receipt::new(asked, now_ms, &Default::default()))?;
         }
         Ok(())
     }

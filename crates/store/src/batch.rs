@@ -7,7 +7,7 @@ use beads_core::{Applied, Catalog, Clock, Delta, Op, Savepoint};
 use crate::disk::Disk;
 use crate::replica::{Caller, Replica};
 use crate::wall::World;
-use crate::{Error, Receipt, Result};
+use crate::{Asked, Error, Receipt, Result};
 
 /// Operations in the order in which they are applied; each sees what those before it did.
 #[derive(Debug, Clone, Copy)]
@@ -30,17 +30,19 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// before [`commit`](Self::commit).
     pub fn apply_all(&mut self, batch: Batch<'_>, caller: &Caller) -> Result<Vec<Applied>> {
         let now_ms = self.now_ms();
-        if let Some(receipt) = self.receipt(caller, now_ms) {
+        if let Some(receipt) = self.receipt(caller, now_ms)? {
             return Ok(receipt.parts.iter().map(Receipt::applied).collect());
         }
-        let applied = self.try_all(batch, caller, now_ms)?.applied;
+        let tried = self.try_all(batch, caller, now_ms)?;
         let mut delta = Delta::default();
-        applied.iter().for_each(|one| delta.join(&one.delta));
-        if !delta.is_empty() {
-            let receipt = |id: &str, until_ms| Receipt::of_batch(id.to_owned(), until_ms, &applied);
-            self.record(caller, now_ms, delta, receipt);
+        tried.applied.iter().for_each(|one| delta.join(&one.delta));
+        if !delta.is_empty() || caller.is_remembered() {
+            // Taken once more, as one, so that watchers are told the same as after a restart.
+            tried.savepoints.into_iter().rev().for_each(|savepoint| self.catalog.roll_back(savepoint));
+            let receipt = |asked: &Asked| Receipt::of_batch(asked, now_ms, &tried.applied);
+            self.record(caller, now_ms, delta, receipt)?;
         }
-        Ok(applied)
+        Ok(tried.applied)
     }
 
     /// What a batch would do: `show` sees the catalog as it would be afterwards.

@@ -22,6 +22,21 @@ pub enum Error {
     )]
     JournalFailed(String),
 
+    #[error("{0:?} is not a cursor")]
+    BadCursor(String),
+
+    #[error("the events right after {cursor} are not kept any more; the oldest cursor is {oldest}")]
+    CursorExpired { cursor: String, oldest: String },
+
+    #[error("{cursor} is ahead of everything that happened here; the newest cursor is {newest}")]
+    CursorAhead { cursor: String, newest: String },
+
+    #[error("the request id {0:?} was used for another request; nothing was changed")]
+    RequestReused(String),
+
+    #[error("{0} requests are remembered, which is as many as can be; nothing was changed")]
+    TooManyRequests(usize),
+
     #[error("git: {0}")]
     Git(#[from] git2::Error),
 
@@ -60,6 +75,11 @@ impl Error {
             Self::Io { .. } => "io_error",
             Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
             Self::JournalFailed(_) => "journal_failed",
+            Self::BadCursor(_) => "invalid_value",
+            Self::CursorExpired { .. } => "cursor_expired",
+            Self::CursorAhead { .. } => "cursor_ahead",
+            Self::RequestReused(_) => "request_id_reused",
+            Self::TooManyRequests(_) => "too_many_requests",
             Self::Git(_) => "git_error",
             Self::Busy { .. } | Self::RefMoved(_) => "busy",
             Self::NoStore(_) => "no_store",

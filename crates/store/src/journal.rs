@@ -244,6 +244,10 @@ impl<D: Disk> Journal<D> {
         }
     }
 
+    pub fn disk(&self) -> &D {
+        &self.disk
+    }
+
     /// Whether records can be appended without [`rotate`](Self::rotate) first.
     pub fn is_started(&self) -> bool {
         self.segment.is_some()

@@ -21,11 +21,31 @@ pub struct Record {
     pub ground: Option<CommitId>,
 }
 
+/// A request that may come again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Begins with `~` when it only has to outlive the loss of one reply.
+    pub id: String,
+    /// Tells this request from others that come under the same id.
+    pub digest: String,
+    /// How long it is remembered.
+    pub keep_ms: u64,
+}
+
+impl Asked {
+    pub fn is_passing(&self) -> bool {
+        self.id.starts_with('~')
+    }
+}
+
 /// Remembers a request, so that its repetition gets the first answer instead of a second mutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
     pub id: String,
+    /// Of the request, so that another one under the same id is noticed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// Until when the receipt is kept.
     pub until_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,14 +66,21 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    pub fn new(id: String, until_ms: u64, applied: &Applied) -> Self {
+    pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
+        let (id, digest) = (asked.id.clone(), asked.digest.clone());
+        let until_ms = now_ms.saturating_add(asked.keep_ms);
         let Applied { delta: _, bead, edge, note, renewed, fence, unblocked } = applied.clone();
-        Self { id, until_ms, bead, edge, note, renewed, fence, unblocked, parts: Vec::new() }
+        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, parts: Vec::new() }
     }
 
-    pub fn of_batch(id: String, until_ms: u64, applied: &[Applied]) -> Self {
-        let part = |applied: &Applied| Self::new(String::new(), until_ms, applied);
-        Self { parts: applied.iter().map(part).collect(), ..Self::new(id, until_ms, &Applied::default()) }
+    pub fn of_batch(asked: &Asked, now_ms: u64, applied: &[Applied]) -> Self {
+        let nameless = Asked { id: String::new(), digest: String::new(), keep_ms: asked.keep_ms };
+        let part = |applied: &Applied| Self::new(&nameless, now_ms, applied);
+        Self { parts: applied.iter().map(part).collect(), ..Self::new(asked, now_ms, &Applied::default()) }
+    }
+
+    pub fn is_passing(&self) -> bool {
+        self.id.starts_with('~')
     }
 
     /// The first answer again; the delta is in the state already.

@@ -1,22 +1,20 @@
 //! A replica: the catalog in memory, the journal on disk, and the ref in the repository. One that exists is loaded;
 //! there is no half-loaded one.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use beads_core::limits::COUNTER_STEP;
 use beads_core::{
-    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Line, Op, Stamp, State, concurrent_writes,
+    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, Stamp, State,
+    concurrent_writes,
 };
 
 use crate::checkpoint::{Checkpoint, state_of};
 use crate::disk::Disk;
+use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
+use crate::receipts::Receipts;
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
-use crate::{Error, Header, Receipt, Record, Result};
-
-/// How many receipts are kept at most; the oldest go first.
-const MAX_RECEIPTS: usize = 10_000;
+use crate::{Asked, Error, Header, Receipt, Record, Result};
 
 /// Who asks for a mutation, and how.
 #[derive(Debug, Clone)]
@@ -25,8 +23,15 @@ pub struct Caller {
     /// The branch checked out where the caller stands.
     pub branch: Line,
     pub lease_ms: u64,
-    /// Makes the mutation safe to repeat, and says how long.
-    pub request: Option<(String, u64)>,
+    /// Makes the mutation safe to repeat.
+    pub request: Option<Asked>,
+}
+
+impl Caller {
+    /// Whether even that nothing was to be done must stay the answer.
+    pub(crate) fn is_remembered(&self) -> bool {
+        self.request.as_ref().is_some_and(|asked| !asked.is_passing())
+    }
 }
 
 /// The engine of a store.
@@ -35,12 +40,12 @@ pub struct Replica<D: Disk, W: World> {
     pub(crate) catalog: Catalog,
     pub(crate) clock: Clock,
     journal: Journal<D>,
+    events: EventLog<D::File>,
     world: W,
     position: u64,
     /// Applied in memory, not yet in the journal.
     unsynced: Vec<Record>,
-    receipts: BTreeMap<String, Receipt>,
-    receipt_order: VecDeque<String>,
+    receipts: Receipts<D::File>,
     /// The commit that holds everything but the journal.
     base: Option<CommitId>,
     /// The last commit whose content is in memory: the base, or what a clone brought along.
@@ -72,30 +77,20 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// `decode(ref) ⊔ every record`. Either a whole replica or an error, and nothing on disk changes.
     pub fn open(disk: D, repository: &impl Repository, mut world: W) -> Result<Self> {
         let base = repository.tip()?;
-        let mut state = State::default();
         let mut ground = base.clone();
-        if let Some(tip) = &base {
+        if base.is_some() {
             // What is written from now on builds on this commit.
             repository.settle()?;
-            state = state_of(repository, tip)?;
         } else {
-            // A fresh clone has no ref of its own yet, but what it needs came along.
             let tracked = repository.tracked()?;
-            for commit in &tracked {
-                state.join(&state_of(repository, commit)?);
-            }
             ground = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
+        let state = state_at(repository, base.as_ref())?;
         let (journal, recovered) = Journal::recover(disk)?;
         let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
-        let mut catalog = Catalog::from(state);
-        for record in &recovered.records {
-            catalog.take(&record.delta).map_err(|error| Error::JournalDamaged {
-                file: "journal".into(),
-                offset: 0,
-                reason: format!("record {}: {error}", record.position),
-            })?;
-        }
+        let mut events = EventLog::open(journal.disk())?;
+        let catalog = replay(repository, state, base.as_ref(), &recovered, &mut events, world.now_ms())?;
+        let receipts = Receipts::open(journal.disk(), world.now_ms())?;
         // A tag of its own for each opening: a copied directory then never mints the stamps of its original.
         let tag = loop {
             match (world.random() & 0xffff) as u16 {
@@ -108,11 +103,11 @@ impl<D: Disk, W: World> Replica<D, W> {
             catalog,
             clock,
             journal,
+            events,
             position: recovered.header.as_ref().map_or(0, |header| header.position),
             world,
             unsynced: Vec::new(),
-            receipts: BTreeMap::new(),
-            receipt_order: VecDeque::new(),
+            receipts,
             base,
             ground_noted: recovered.ground == ground,
             ground,
@@ -132,15 +127,32 @@ impl<D: Disk, W: World> Replica<D, W> {
             return Ok(());
         }
         let delta = Delta { conflicts, ..Delta::default() };
-        self.catalog.take(&delta)?;
-        self.line_up("bd".parse()?, self.world.now_ms(), delta, None);
+        let at_ms = self.world.now_ms();
+        let events = self.catalog.take_watched(&delta, at_ms)?;
+        self.line_up("bd".parse()?, at_ms, (delta, events), None);
         Ok(())
     }
 
-    fn line_up(&mut self, by: Actor, at_ms: u64, delta: Delta, request: Option<Receipt>) {
+    /// What the catalog has taken goes to the journal with the next commit, and to watchers.
+    fn line_up(
+        &mut self,
+        by: Actor,
+        at_ms: u64,
+        (delta, events): (Delta, Vec<Event>),
+        request: Option<Receipt>,
+    ) {
+        self.begin_events();
         self.position += 1;
         let position = self.position;
+        self.events.push(position, events);
         self.unsynced.push(Record { position, at_ms, by, delta, request, ground: None });
+    }
+
+    /// There is a log of events from here on. Its name tells it from the log of another life of this store.
+    fn begin_events(&mut self) {
+        let world = &mut self.world;
+        let log = || format!("{:08x}", world.random() & 0xffff_ffff);
+        self.events.begin(log, self.position, self.base.as_ref());
     }
 
     fn take_history(&mut self, recovered: Recovered) {
@@ -150,8 +162,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         let carried = recovered.header.into_iter().flat_map(|header| header.receipts);
         let fresh = recovered.records.into_iter().filter_map(|record| record.request);
+        let now_ms = self.world.now_ms();
         for receipt in carried.chain(fresh) {
-            self.keep(receipt);
+            self.receipts.keep(receipt, now_ms);
         }
     }
 
@@ -183,39 +196,43 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Checks and applies a mutation in memory. It must not be acknowledged before [`commit`](Self::commit).
     pub fn apply(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
         let now_ms = self.world.now_ms();
-        if let Some(receipt) = self.receipt(caller, now_ms) {
+        if let Some(receipt) = self.receipt(caller, now_ms)? {
             return Ok(receipt.applied());
         }
         let applied = self.decide(op, caller, now_ms)?;
-        if applied.delta.is_empty() {
+        if applied.delta.is_empty() && !caller.is_remembered() {
             return Ok(applied);
         }
-        self.catalog.take(&applied.delta)?;
-        let receipt = |id: &str, until_ms| Receipt::new(id.to_owned(), until_ms, &applied);
-        self.record(caller, now_ms, applied.delta.clone(), receipt);
+        let delta = applied.delta.clone();
+        self.record(caller, now_ms, delta, |asked| Receipt::new(asked, now_ms, &applied))?;
         Ok(applied)
     }
 
-    /// What an earlier attempt of the same request was told.
-    pub(crate) fn receipt(&self, caller: &Caller, now_ms: u64) -> Option<&Receipt> {
-        let (id, _) = caller.request.as_ref()?;
-        self.receipts.get(id).filter(|receipt| receipt.until_ms > now_ms)
+    /// What an earlier attempt of the same request was told. A request whose answer could not be remembered is refused.
+    pub(crate) fn receipt(&self, caller: &Caller, now_ms: u64) -> Result<Option<&Receipt>> {
+        let Some(asked) = &caller.request else { return Ok(None) };
+        let found = self.receipts.find(asked, now_ms)?;
+        if found.is_none() {
+            self.receipts.check_room(asked, now_ms)?;
+        }
+        Ok(found)
     }
 
-    /// Puts what the catalog has taken in line for the journal.
+    /// Takes a delta into the catalog and puts it in line for the journal.
     pub(crate) fn record(
         &mut self,
         caller: &Caller,
         now_ms: u64,
         delta: Delta,
-        receipt: impl Fn(&str, u64) -> Receipt,
-    ) {
-        let request =
-            caller.request.as_ref().map(|(id, keep_ms)| receipt(id, now_ms.saturating_add(*keep_ms)));
+        receipt: impl Fn(&Asked) -> Receipt,
+    ) -> Result<()> {
+        let events = self.catalog.take_watched(&delta, now_ms)?;
+        let request = caller.request.as_ref().map(receipt);
         if let Some(receipt) = request.clone() {
-            self.keep(receipt);
+            self.receipts.keep(receipt, now_ms);
         }
-        self.line_up(caller.actor.clone(), now_ms, delta, request);
+        self.line_up(caller.actor.clone(), now_ms, (delta, events), request);
+        Ok(())
     }
 
     /// What a mutation would do, after the very same checks, without doing it.
@@ -245,9 +262,10 @@ impl<D: Disk, W: World> Replica<D, W> {
         if self.unsynced.is_empty() {
             return Ok(());
         }
+        let before = self.unsynced[0].position - 1;
+        self.events.prepare(self.journal.disk(), before, self.base.as_ref())?;
         if !self.journal.is_started() {
-            let position = self.unsynced[0].position - 1;
-            self.journal.rotate(&self.header(position))?;
+            self.journal.rotate(&self.header(before))?;
             self.ground_noted = true;
         }
         if !self.ground_noted {
@@ -257,12 +275,34 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.ground_noted = true;
         self.unsaved.add(&self.unsynced);
         self.unsynced.clear();
+        self.events.settle();
+        if self.events.is_full() {
+            self.events.flush(self.journal.disk(), self.position, self.base.clone())?;
+        }
         Ok(())
+    }
+
+    /// What happened behind a cursor: events that `wanted` says yes to, at most `limit` of them.
+    pub fn events_since(
+        &self,
+        since: &Cursor,
+        limit: usize,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<EventBatch> {
+        self.events.since(self.journal.disk(), since, limit, wanted)
+    }
+
+    /// Where the next event will be.
+    pub fn cursor(&self) -> Cursor {
+        self.events.cursor()
     }
 
     /// Sets a snapshot of everything durable aside for the ref and starts a new journal segment behind it.
     pub fn begin_checkpoint(&mut self) -> Result<Checkpoint> {
         self.commit()?;
+        self.begin_events();
+        // Before anything of the journal can be trimmed.
+        self.receipts.write(self.journal.disk(), self.world.now_ms())?;
         if self.unsaved.records > 0 {
             self.journal.rotate(&self.header(self.position))?;
             self.ground_noted = true;
@@ -286,16 +326,25 @@ impl<D: Disk, W: World> Replica<D, W> {
     }
 
     /// Takes note that the ref holds a checkpoint: its part of the journal can go. What the ref had beyond our own
-    /// state comes into memory only now, when it is durable.
-    pub fn finish_checkpoint(&mut self, saved: crate::checkpoint::Saved) -> Result<()> {
+    /// state comes into memory only now, when it is durable. `synced` is what to tell watchers of an exchange.
+    pub fn finish_checkpoint(
+        &mut self,
+        saved: crate::checkpoint::Saved,
+        synced: Option<Event>,
+    ) -> Result<()> {
+        self.commit()?;
+        let mut conflicts = Vec::new();
         if let Some(theirs) = &saved.merged {
             // What was written here meanwhile may have lost against what came in.
-            let conflicts = concurrent_writes(self.catalog.state(), theirs, Some(&saved.begun));
-            self.catalog.join(theirs);
+            conflicts = concurrent_writes(self.catalog.state(), theirs, Some(&saved.begun));
+            let events = self.catalog.join_watched(theirs, self.world.now_ms());
+            self.events.push(self.position, events);
             self.observe_stamps();
-            self.keep_conflicts(conflicts)?;
         }
+        self.events.push(self.position, synced.into_iter().collect());
+        self.events.settle();
         self.base = Some(saved.commit);
+        self.keep_conflicts(conflicts)?;
         if self.ground != self.base {
             self.ground.clone_from(&self.base);
             self.ground_noted = false;
@@ -304,9 +353,14 @@ impl<D: Disk, W: World> Replica<D, W> {
         if self.unsaved.records > 0 && !self.ground_noted {
             // The segment to stay has records already. They must not be taken for unaware of what is trimmed now.
             if self.unsynced.is_empty() {
-                self.line_up("bd".parse()?, self.world.now_ms(), Delta::default(), None);
+                self.line_up("bd".parse()?, self.world.now_ms(), Default::default(), None);
             }
-            self.commit()?;
+        }
+        self.commit()?;
+        // Before the journal is trimmed: what it told could not be told again. A log that cannot be written now only keeps the
+        // journal from being trimmed; the checkpoint itself is done.
+        if self.events.flush(self.journal.disk(), self.position, self.base.clone()).is_err() {
+            return Ok(());
         }
         self.journal.trim_before(saved.keep_segment)
     }
@@ -315,7 +369,7 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn checkpoint(&mut self, repository: &impl Repository) -> Result<bool> {
         let before = self.base.clone();
         match self.begin_checkpoint()?.save(repository) {
-            Ok(saved) => self.finish_checkpoint(saved)?,
+            Ok(saved) => self.finish_checkpoint(saved, None)?,
             Err(error) => {
                 self.abandon_checkpoint();
                 return Err(error);
@@ -326,29 +380,12 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     fn header(&self, position: u64) -> Header {
         let now_ms = self.world.now_ms();
-        let alive = self.receipt_order.iter().filter_map(|id| self.receipts.get(id));
         Header {
             version: 1,
             position,
             last: self.clock.last(),
-            receipts: alive.filter(|receipt| receipt.until_ms > now_ms).cloned().collect(),
+            receipts: self.receipts.passing(now_ms),
             ground: self.ground.clone(),
-        }
-    }
-
-    fn keep(&mut self, receipt: Receipt) {
-        // An id that was used again after its receipt ran out keeps its place in the order.
-        if self.receipts.insert(receipt.id.clone(), receipt.clone()).is_none() {
-            self.receipt_order.push_back(receipt.id);
-        }
-        let now_ms = self.world.now_ms();
-        while let Some(oldest) = self.receipt_order.front() {
-            let expired = self.receipts.get(oldest).is_none_or(|receipt| receipt.until_ms <= now_ms);
-            if !expired && self.receipt_order.len() <= MAX_RECEIPTS {
-                break;
-            }
-            let oldest = self.receipt_order.pop_front().unwrap_or_default();
-            self.receipts.remove(&oldest);
         }
     }
 
@@ -386,6 +423,65 @@ fn unseen_writes(
     // Of two writes of one replica the later knew the earlier.
     conflicts.retain(|conflict| !(own.contains(&&conflict.lost) && own.contains(&&conflict.won)));
     conflicts
+}
+
+/// What the ref holds. A fresh clone has no ref of its own yet, but what it needs came along.
+fn state_at(repository: &impl Repository, commit: Option<&CommitId>) -> Result<State> {
+    if let Some(commit) = commit {
+        return state_of(repository, commit);
+    }
+    let mut state = State::default();
+    for tracked in repository.tracked()? {
+        state.join(&state_of(repository, &tracked)?);
+    }
+    Ok(state)
+}
+
+/// The state of the ref and all records, and the events that the log does not have yet: first those of the records, as
+/// they were told when they were made, then those of a merge that was saved and not told.
+fn replay(
+    repository: &impl Repository,
+    state: State,
+    base: Option<&CommitId>,
+    recovered: &Recovered,
+    events: &mut EventLog<impl crate::disk::DiskFile>,
+    now_ms: u64,
+) -> Result<Catalog> {
+    let position = recovered.records.last().map(|record| record.position);
+    let position = position.or(recovered.header.as_ref().map(|header| header.position)).unwrap_or(0);
+    let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
+        None => (state, None),
+        Some(covered) => match state_at(repository, covered.commit.as_ref()) {
+            Ok(start) => (start, Some(state)),
+            Err(_) => {
+                // Nobody can tell any more what the ref brought since.
+                events.abandon();
+                (state, None)
+            }
+        },
+    };
+    if events.covered().is_some_and(|covered| covered.position > position) {
+        // The log is of another journal than this one.
+        events.abandon();
+    }
+    let told = events.covered().map(|covered| covered.position);
+    let mut catalog = Catalog::from(start);
+    for record in &recovered.records {
+        let taken = catalog.take_watched(&record.delta, record.at_ms);
+        let news = taken.map_err(|error| Error::JournalDamaged {
+            file: "journal".into(),
+            offset: 0,
+            reason: format!("record {}: {error}", record.position),
+        })?;
+        if told.is_some_and(|told| record.position > told) {
+            events.push(record.position, news);
+        }
+    }
+    if let Some(merged) = merged {
+        events.push(position, catalog.join_watched(&merged, now_ms));
+    }
+    events.settle();
+    Ok(catalog)
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.

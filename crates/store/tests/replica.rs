@@ -4,7 +4,7 @@
 mod bench_store;
 
 use beads_core::{Op, Snapshot};
-use beads_store::{Repository, World};
+use beads_store::{Asked, Caller, Repository, World};
 use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -98,7 +98,7 @@ fn mutations_during_a_checkpoint_stay_in_the_journal() {
     replica.commit().unwrap();
     assert_eq!(replica.unsaved().records, 2);
     let saved = checkpoint.save(&store.repository()).unwrap();
-    replica.finish_checkpoint(saved).unwrap();
+    replica.finish_checkpoint(saved, None).unwrap();
     assert_eq!(replica.unsaved().records, 1);
     drop(replica);
     assert_eq!(titles(&store.open()), ["before", "meanwhile"]);
@@ -177,6 +177,57 @@ fn a_request_is_done_once_over_reopening_and_checkpoint() {
     drop(replica);
     let answer = store.open().apply(&create("once"), &asked).unwrap();
     assert_eq!(answer.bead, first.bead, "carried over two checkpoints");
+}
+
+#[test]
+fn an_id_stands_for_one_request() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    let asked = |id: &str, digest: &str| Caller {
+        request: Some(Asked { id: id.into(), digest: digest.into(), keep_ms: DAY_MS }),
+        ..caller()
+    };
+    let first = replica.apply(&create("a"), &asked("r", "one")).unwrap();
+    let refused = replica.apply(&create("b"), &asked("r", "two")).unwrap_err();
+    assert_eq!(refused.code(), "request_id_reused");
+    replica.checkpoint(&store.repository()).unwrap();
+    drop(replica);
+    let mut replica = store.open();
+    assert_eq!(replica.apply(&create("b"), &asked("r", "two")).unwrap_err().code(), "request_id_reused");
+    assert_eq!(replica.apply(&create("a"), &asked("r", "one")).unwrap().bead, first.bead);
+    // What changed nothing is an answer too: it must not be done later, when there would be something to do.
+    let id = replica.catalog().id_of(&first.bead.clone().unwrap()).to_string();
+    let reopen = Op::Reopen(beads_core::op::Reopen { id: id.clone(), ..Default::default() });
+    replica.apply(&reopen, &asked("nothing", "")).unwrap();
+    replica.apply(&Op::Close(beads_core::op::Close { id, ..Default::default() }), &caller()).unwrap();
+    let before = encoded(&replica);
+    replica.apply(&reopen, &asked("nothing", "")).unwrap();
+    assert_eq!(encoded(&replica), before);
+}
+
+/// A day's receipts survive checkpoints outside the journal, and are gone from the disk after it.
+#[test]
+fn lasting_receipts_have_files_of_their_own() {
+    let store = BenchStore::new();
+    let files = |prefix: &str| {
+        let names = std::fs::read_dir(store.journal_dir()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_str().unwrap().starts_with(prefix)).count()
+    };
+    for day in 0..3 {
+        for n in 0..5 {
+            let mut replica = store.open();
+            replica.apply(&create("x"), &requested(&format!("day {day} request {n}"), DAY_MS)).unwrap();
+            replica.checkpoint(&store.repository()).unwrap();
+        }
+        let mut replica = store.open();
+        let position = replica.position();
+        for n in 0..5 {
+            replica.apply(&create("x"), &requested(&format!("day {day} request {n}"), DAY_MS)).unwrap();
+        }
+        assert_eq!(replica.position(), position, "day {day}");
+        assert!((1..=6).contains(&files("receipts.")), "{}", files("receipts."));
+        store.world.jump(i64::try_from(DAY_MS).unwrap());
+    }
 }
 
 #[test]

@@ -3,12 +3,15 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
+use serde_json::{Value, json};
 
 use super::filter::FilterArgs;
+use super::globals::Globals;
 use super::guard::GuardArgs;
 use crate::config::parse_duration;
 use crate::failure::Failure;
-use crate::request::Call;
+use crate::render::{Answer, ConfirmedAnswer};
+use crate::request::{Call, Query, Reply};
 
 /// Take a bead, so that nobody else does
 ///
@@ -16,7 +19,7 @@ use crate::request::Call;
 /// lease: it runs out unless you renew it, by `bd renew` or by any change you make to the bead.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json"
+    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim bd-a1 --confirm"
 )]
 pub struct Args {
     #[arg(value_name = "ID", required_unless_present = "next", conflicts_with = "next")]
@@ -33,6 +36,9 @@ pub struct Args {
     /// With --next: only beads below this one, at any depth
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
+    /// Push the claim, and say whether somebody on another machine was faster
+    #[arg(long)]
+    confirm: bool,
     #[command(flatten)]
     guard: GuardArgs,
     #[command(flatten)]
@@ -65,6 +71,39 @@ impl Args {
         let next = next(filter, self.parent, lease_ms)?;
         Ok(Call::one(Op::ClaimNext(Box::new(next))).waiting(self.wait))
     }
+}
+
+/// `--confirm`: claim, synchronise, look again.
+impl Args {
+    pub fn confirm(&self) -> bool {
+        self.confirm
+    }
+
+    pub fn confirmed(self, globals: &Globals) -> Result<Reply, Failure> {
+        let place = globals.place()?;
+        let claimed: Value = globals.value(&place, self.call()?)?;
+        let (id, fence) = (&claimed["id"], &claimed["fence"]);
+        let unconfirmed = |failure: Failure| {
+            let message = format!("claimed here, but not confirmed: {}", failure.message);
+            Failure { message, ..failure }.with(json!({"id": id, "fence": fence}))
+        };
+        let synced: Value = globals.value(&place, Call::Sync).map_err(unconfirmed)?;
+        let ids = vec![id.as_str().unwrap_or_default().to_owned()];
+        let now: Value = globals.value(&place, Call::query(Query::Show { ids })).map_err(unconfirmed)?;
+        let now = &now[0];
+        let at = |index: usize| now["assignee_at"][index].as_u64().unwrap_or_default();
+        if *fence != format!("{}.{}", at(0), at(1)) {
+            let details = json!({"id": id, "holder": now["assignee"], "expires": now["assignee_expires"]});
+            let holder = now["assignee"].as_str().unwrap_or("nobody");
+            let message = format!("{} is held by {holder}, who was faster on another machine", ids_text(id));
+            return Err(Failure::new("already_claimed", message).with(details));
+        }
+        globals.answer(Answer::Confirmed(ConfirmedAnswer { claimed, remote: synced["remote"].clone() }))
+    }
+}
+
+fn ids_text(id: &Value) -> &str {
+    id.as_str().unwrap_or_default()
 }
 
 /// What may be claimed next.

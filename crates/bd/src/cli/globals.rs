@@ -9,13 +9,14 @@ use beads_core::{Actor, Line};
 use clap::Args;
 
 use super::json_flag::JsonFlag;
-use crate::client::Access;
+use crate::client::{self, Access};
 use crate::config::parse_duration;
 use crate::daemon::VERSION;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::request::{Call, Format, Output, Request};
+use crate::render::{self, Answer};
+use crate::request::{Call, Format, Output, Reply, Request};
 use crate::tool::Context;
 
 #[derive(Debug, Clone, Args)]
@@ -67,13 +68,21 @@ pub struct Globals {
     /// How long to wait for the daemon or, without one, for the store, such as 5s
     #[arg(long, value_name = "TIME", global = true, default_value = "30s", value_parser = duration)]
     lock_timeout: Duration,
-    /// Repeat a mutation safely: within 10 minutes the same id is applied only once
-    #[arg(long, value_name = "ID", global = true)]
+    /// Repeat a mutation safely: for a day the same id is applied only once, and gets the same answer
+    #[arg(long, value_name = "ID", global = true, value_parser = request_id)]
     request_id: Option<String>,
 }
 
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|failure| failure.message)
+}
+
+/// Ids that begin with ~ are those that `bd` mints itself, and soon forgotten.
+fn request_id(text: &str) -> Result<String, String> {
+    if text.starts_with('~') {
+        return Err("a request id does not begin with ~".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// An empty variable is one that is not set: as a path it would name the directory we are in.
@@ -214,6 +223,28 @@ impl Globals {
             call,
             output: self.output()?,
         })
+    }
+
+    /// Asks for an answer that the command itself makes something of.
+    pub fn value<T: serde::de::DeserializeOwned>(&self, place: &Place, call: Call) -> Result<T, Failure> {
+        let mut request = self.request(place, call)?;
+        request.output = Output { format: Format::Value, ..Output::default() };
+        let reply = client::ask(place, request, &self.access());
+        let no_sense = |reason: String| {
+            Failure::new("protocol_error", format!("an answer that makes no sense: {reason}"))
+        };
+        match (reply.result, reply.error) {
+            (Some(result), _) => {
+                serde_json::from_str(result.get()).map_err(|error| no_sense(error.to_string()))
+            }
+            (None, Some(failure)) => Err(failure),
+            (None, None) => Err(no_sense("it is empty".to_owned())),
+        }
+    }
+
+    /// Renders what a command made of its answers.
+    pub fn answer(&self, answer: Answer) -> Result<Reply, Failure> {
+        Ok(render::reply(Ok(answer), &self.output()?, 0))
     }
 
     /// Who acts, if the command line or the environment say.

@@ -40,6 +40,8 @@ mod plan;
 mod prime;
 mod quickstart;
 mod ready;
+mod reclaim;
+mod renew;
 mod reopen;
 mod repair;
 mod restore;
@@ -54,6 +56,7 @@ mod update;
 mod validate;
 mod verify;
 mod version;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -101,7 +104,9 @@ enum Verb {
     Ready(ready::Args),
     Blocked(blocked::Args),
     Claim(claim::Args),
+    Renew(renew::Args),
     Unclaim(unclaim::Args),
+    Reclaim(reclaim::Args),
     Close(close::Args),
     Reopen(reopen::Args),
     Delete(delete::Args),
@@ -119,6 +124,7 @@ enum Verb {
     Stale(stale::Args),
     #[command(visible_alias = "stats")]
     Status(status::Args),
+    Watch(watch::Args),
     Where(place::Args),
     Info(info::Args),
     Config(config::Args),
@@ -158,8 +164,11 @@ impl Verb {
             Self::Search(args) => args.call()?,
             Self::Ready(args) => args.call()?,
             Self::Blocked(args) => args.call()?,
+            Self::Claim(args) if args.confirm() => return args.confirmed(globals).map(Action::Done),
             Self::Claim(args) => args.call()?,
+            Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call()?,
+            Self::Reclaim(args) => args.call(),
             Self::Close(args) => args.call()?,
             Self::Reopen(args) => args.call()?,
             Self::Delete(args) => args.call()?,
@@ -183,6 +192,7 @@ impl Verb {
             Self::Repair(args) => args.call(),
             Self::Export(args) => args.call(globals)?,
             Self::Import(args) => return args.run(globals).map(Action::Done),
+            Self::Watch(args) => return args.run(globals).map(Action::Done),
             Self::Where(args) => return args.run(globals).map(Action::Done),
             Self::Info(args) => return args.run(globals).map(Action::Done),
             Self::Prime(args) => return args.run(globals).map(Action::Done),

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::brief::Brief;
+use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
 use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
@@ -26,6 +27,7 @@ pub enum Answer {
     Many(Vec<Done>),
     /// `close --claim-next`.
     ClosedAndClaimed(ClosedAndClaimed),
+    Confirmed(ConfirmedAnswer),
     Batch(BatchAnswer),
     Each(Vec<EachAnswer>),
     Details(Vec<Detail>),
@@ -43,6 +45,7 @@ pub enum Answer {
     Count(CountAnswer),
     CountBy(CountByAnswer),
     Status(Box<StatusAnswer>),
+    Events(EventsAnswer),
     Findings(Vec<Finding>),
     Repair(RepairAnswer),
     Daemon(DaemonStatus),
@@ -102,6 +105,16 @@ pub struct ClosedAndClaimed {
     pub claimed: Option<Box<Done>>,
 }
 
+/// `claim --confirm`: the claim as it was answered, and where it was pushed to.
+#[derive(Debug, Serialize)]
+pub struct ConfirmedAnswer {
+    #[serde(flatten)]
+    pub claimed: serde_json::Value,
+    /// The remote, or null when there is none.
+    #[serde(rename = "confirmed_by")]
+    pub remote: serde_json::Value,
+}
+
 /// A bead that can be worked on because another one was closed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Unblocked {
@@ -129,6 +142,7 @@ pub struct ClaimedOf<'a, B> {
     /// Proves the claim to later commands.
     fence: Option<String>,
     renewed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     brief: Option<&'a Brief>,
 }
 
@@ -147,7 +161,7 @@ impl Done {
         };
         match (&self.edge, self.verb) {
             (Some(edge), _) => DoneOf::Edge(edge),
-            (None, "claimed") => DoneOf::Claimed(ClaimedOf {
+            (None, "claimed" | "renewed") => DoneOf::Claimed(ClaimedOf {
                 bead: show(bead),
                 fence: self.fence.map(|stamp| stamp.to_string()),
                 renewed: self.renewed,
@@ -306,6 +320,8 @@ pub struct StatusAnswer {
     pub unsaved: u64,
     pub oldest_unsaved_ms: Option<u64>,
     pub position: u64,
+    /// Where `bd watch --since` goes on from here.
+    pub cursor: String,
     pub git_dir: PathBuf,
     pub sync: SyncStatus,
 }
@@ -321,6 +337,17 @@ pub struct SyncStatus {
     pub last_success: Option<String>,
     pub last_error: Option<SyncErrorStatus>,
     pub conflicts: usize,
+    /// Claims that lost against a claim on another machine.
+    pub lost_claims: Vec<LostClaim>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LostClaim {
+    pub id: BeadId,
+    /// Who held it here, or on the machine that lost.
+    pub holder: String,
+    pub won_by: Actor,
+    pub conflict: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

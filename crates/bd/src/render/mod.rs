@@ -6,6 +6,7 @@ mod compat;
 pub mod csv;
 mod detail;
 pub mod dot;
+mod events;
 pub mod graph;
 mod graph_answer;
 mod import;
@@ -19,13 +20,14 @@ mod svg;
 mod text;
 
 pub use answer::{
-    Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer,
-    CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer,
-    LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
-    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer,
+    Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, ConflictAnswer, CountAnswer,
+    CountByAnswer, CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer,
+    InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer,
     VersionAnswer,
 };
 pub use brief::Brief;
+pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,

@@ -58,6 +58,7 @@ fn of<T: JsonSchema>() -> Schema {
 
 const BEAD: Shape = two::<BeadView, CompatBead<'_>>("bead");
 const CLAIMED: Shape = two::<ClaimedOf<'_, BeadView>, ClaimedOf<'_, CompatBead<'_>>>("claimed");
+const RENEWED: Shape = two::<Vec<ClaimedOf<'_, BeadView>>, Vec<ClaimedOf<'_, CompatBead<'_>>>>("renewed");
 const CLOSED: Shape = two::<Vec<ClosedOf<'_, BeadView>>, Vec<ClosedOf<'_, CompatBead<'_>>>>("closed");
 const CLOSED_AND_CLAIMED: Shape = two::<Next<'_, BeadView>, Next<'_, CompatBead<'_>>>("closed-and-claimed");
 const BATCH: Shape = two::<Batch<'_, BeadView>, Batch<'_, CompatBead<'_>>>("batch");
@@ -138,6 +139,8 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("prime", TEXT),
     ("quickstart", TEXT),
     ("ready", BEADS),
+    ("reclaim", BEADS),
+    ("renew", RENEWED),
     ("reopen", BEADS),
     ("repair", one::<RepairAnswer>("repair")),
     ("restore", BEADS),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{
-    Answer, ClosedAndClaimed, ConflictAnswer, Done, EachAnswer, InitAnswer, RepairAnswer, SettingAnswer,
-    StatusAnswer, SyncAnswer,
+    Answer, ClosedAndClaimed, ConfirmedAnswer, ConflictAnswer, Done, EachAnswer, InitAnswer, RepairAnswer,
+    SettingAnswer, StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
 use super::{detail, graph_answer, import, planning, rows};
@@ -34,6 +34,20 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
+        Answer::Confirmed(ConfirmedAnswer { claimed, remote }) => {
+            let text = |name: &str| escape(claimed[name].as_str().unwrap_or_default()).into_owned();
+            let by = remote.as_str().map_or_else(
+                || "there is no remote".to_owned(),
+                |name| format!("pushed to {}", escape(name)),
+            );
+            let _ = writeln!(
+                out,
+                "claimed {}: {} (until {}; {by})",
+                text("id"),
+                text("title"),
+                text("assignee_expires")
+            );
+        }
         Answer::Batch(batch) => batch.results.iter().for_each(|one| done(&mut out, one, output, style)),
         Answer::Details(details) => {
             for (index, detail) in details.iter().enumerate() {
@@ -75,6 +89,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "{:>6}  {}", group.count, escape(&group.group));
             }
         }
+        Answer::Events(batch) => out.push_str(&super::events::events(&batch.events, output)),
         Answer::Status(status) => self::status(&mut out, status),
         Answer::Findings(findings) => self::findings(&mut out, findings, style),
         Answer::Repair(repair) => self::repair(&mut out, repair),
@@ -136,7 +151,7 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
         let verb = if one.renewed { "renewed" } else { one.verb };
         let title = style.fit(&escape(bead.title.as_str()), bead.id.as_str().len() + verb.len() + 4);
         let _ = write!(out, "{would}{verb} {}: {title}", style.id(bead.id.as_str()));
-        if one.verb == "claimed"
+        if matches!(one.verb, "claimed" | "renewed")
             && let Some(expires) = bead.assignee_expires
         {
             let _ = write!(out, " (until {expires})");
@@ -187,6 +202,10 @@ fn status(out: &mut String, status: &StatusAnswer) {
     }
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
+    }
+    for lost in &sync.lost_claims {
+        let (holder, won_by) = (escape(&lost.holder), escape(lost.won_by.as_str()));
+        let _ = writeln!(out, "claim lost: {} of {holder} to {won_by}", lost.id);
     }
     let commit = status.commit.as_deref().map_or("(no commit yet)", |commit| &commit[..commit.len().min(12)]);
     let _ = writeln!(out, "{} at {commit} in {}", status.reference, status.git_dir.display());

@@ -2,8 +2,10 @@
 
 mod atomic;
 mod conflicts;
+mod events;
 mod export;
 mod import;
+mod leases;
 mod mutate;
 mod planning;
 mod query;
@@ -21,7 +23,10 @@ pub use validate::findings_of;
 use std::time::{Duration, Instant};
 
 use beads_core::{BeadView, Lineage};
-use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+
+use beads_core::canonical::hex;
+use sha2::{Digest, Sha256};
 
 use crate::config::{Config, PREFIX_KEY};
 use crate::dialect::Dialect;
@@ -30,8 +35,15 @@ use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
 use crate::request::{Call, Format, Output, Reply, Request};
 
-/// Receipts of requests without an id of their own only have to outlive a restart of the daemon.
-const RETRY_WINDOW: Duration = Duration::from_secs(10 * 60);
+/// Receipts of requests without an id of their own only have to outlive a restart of the daemon: a client asks again
+/// for fifteen seconds.
+const RETRY_WINDOW: Duration = Duration::from_secs(2 * 60);
+
+/// An id that its caller chose is good for a day, and a little more for clocks that differ.
+const REQUEST_WINDOW: Duration = Duration::from_secs(25 * 60 * 60);
+
+/// Ids are names, and all of them are kept in memory.
+const MAX_REQUEST_ID_BYTES: usize = 200;
 
 /// An open store. Whoever has one holds the lock.
 #[derive(Debug)]
@@ -42,6 +54,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
+    /// Of the request that is being answered.
+    digest: String,
     _lock: StoreLock,
 }
 
@@ -62,6 +76,7 @@ impl Service {
             config,
             sync_state,
             auto_export: Default::default(),
+            digest: String::new(),
             _lock: lock,
         })
     }
@@ -129,6 +144,10 @@ impl Service {
     }
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
+        if let Some(id) = &request.request_id {
+            check_request_id(id)?;
+            self.digest = digest(request, call);
+        }
         match call {
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
@@ -136,6 +155,8 @@ impl Service {
             Call::Each(each) => Ok(self.each(request, each)),
             Call::Query(query) => self.query(query, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
+            Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
+            Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
             Call::Sync => self.sync(),
             Call::Save => self.save(),
@@ -160,12 +181,15 @@ impl Service {
     }
 
     fn caller(&self, request: &Request, index: usize) -> Caller {
-        let keep_ms = millis(RETRY_WINDOW);
+        let asked = request.request_id.as_ref().map(|id| {
+            let window = if id.starts_with('~') { RETRY_WINDOW } else { REQUEST_WINDOW };
+            Asked { id: format!("{id}/{index}"), digest: self.digest.clone(), keep_ms: millis(window) }
+        });
         Caller {
             actor: request.actor.clone(),
             branch: request.branch.clone(),
             lease_ms: millis(self.config.duration("claim.lease")),
-            request: request.request_id.as_ref().map(|id| (format!("{id}/{index}"), keep_ms)),
+            request: asked,
         }
     }
 
@@ -232,10 +256,28 @@ impl Service {
     }
 }
 
+fn check_request_id(id: &str) -> Result<(), Failure> {
+    if id.trim_start_matches('~').is_empty() || id.len() > MAX_REQUEST_ID_BYTES {
+        return Err(Failure::invalid(format!("a request id has 1 to {MAX_REQUEST_ID_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+/// Tells one request from another under the same id. What only says how to answer does not count, and an id that was
+/// drawn at random needs none.
+fn digest(request: &Request, call: &Call) -> String {
+    if request.request_id.as_ref().is_none_or(|id| id.starts_with('~')) {
+        return String::new();
+    }
+    let bytes = serde_json::to_vec(&(&request.actor, call)).unwrap_or_default();
+    hex(&Sha256::digest(bytes))[..16].to_owned()
+}
+
 /// Whether there is nothing yet of what the caller waits for.
 fn is_empty(result: &Result<Answer, Failure>) -> bool {
     match result {
         Ok(Answer::Beads(beads)) => beads.is_empty(),
+        Ok(Answer::Events(batch)) => batch.events.is_empty() && !batch.more,
         Ok(_) => false,
         Err(failure) => failure.code == "nothing_ready",
     }

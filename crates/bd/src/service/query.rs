@@ -74,6 +74,7 @@ impl Service {
                 Ok(Answer::CountBy(CountByAnswer { total, groups }))
             }
             Query::Status => self.status(),
+            Query::Events(asked) => self.events(asked),
         }
     }
 

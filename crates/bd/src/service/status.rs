@@ -17,6 +17,7 @@ impl Service {
             unsaved: unsaved.records,
             oldest_unsaved_ms: unsaved.oldest_ms.map(|oldest| now_ms.saturating_sub(oldest)),
             position: self.replica.position(),
+            cursor: self.replica.cursor().to_string(),
             git_dir: self.place.git_dir.clone(),
             sync: self.sync_status(now_ms),
         })))
@@ -42,6 +43,7 @@ impl Service {
                 age_ms: now_ms.saturating_sub(error.since_ms),
                 attempts: error.attempts,
             }),
+            lost_claims: self.lost_claims(),
             conflicts: self
                 .replica
                 .catalog()

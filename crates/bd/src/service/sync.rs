@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use beads_core::Op;
 use beads_core::op::CollectGarbage;
+use beads_core::{Event, EventKind, Op};
 use beads_store::{
     AnyRemote, Checkpoint, Exchange, GitRepository, Repository, Saved, Transport, default_remote,
 };
@@ -168,8 +168,15 @@ impl Service {
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
         let SyncResult { saved, remote, exchange } = result;
-        self.replica.finish_checkpoint(saved)?;
         let now_ms = self.replica.now_ms();
+        let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
+        let synced = told.map(|exchange| Event {
+            text: remote.clone(),
+            pulled: exchange.pulled,
+            pushed: exchange.pushed,
+            ..Event::new(EventKind::Synced, now_ms)
+        });
+        self.replica.finish_checkpoint(saved, synced)?;
         let state = &mut self.sync_state;
         state.remote.clone_from(&remote);
         match &exchange {

@@ -15,6 +15,7 @@ mod dep_remove;
 mod guard;
 mod note_add;
 mod references;
+mod renew;
 mod reopen;
 mod restore;
 mod set_prefix;
@@ -34,6 +35,7 @@ pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
 pub use guard::{Fence, Guard};
 pub use note_add::NoteAdd;
+pub use renew::Renew;
 pub use reopen::Reopen;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
@@ -52,6 +54,7 @@ pub enum Op {
     Update(Box<Update>),
     Claim(ClaimBead),
     ClaimNext(Box<ClaimNext>),
+    Renew(Renew),
     Unclaim(Unclaim),
     Close(Close),
     Reopen(Reopen),
@@ -97,6 +100,7 @@ impl Op {
             Self::Update(op) => op.apply(catalog, context),
             Self::Claim(op) => op.apply(catalog, context),
             Self::ClaimNext(op) => op.apply(catalog, context),
+            Self::Renew(op) => op.apply(catalog, context),
             Self::Unclaim(op) => op.apply(catalog, context),
             Self::Close(op) => op.apply(catalog, context),
             Self::Reopen(op) => op.apply(catalog, context),

@@ -15,6 +15,7 @@ impl Op {
                 [&mut op.id].into_iter().chain(parent).collect()
             }
             Self::Claim(op) => vec![&mut op.id],
+            Self::Renew(op) => vec![&mut op.id],
             Self::Unclaim(op) => vec![&mut op.id],
             Self::Close(op) => vec![&mut op.id],
             Self::Reopen(op) => vec![&mut op.id],

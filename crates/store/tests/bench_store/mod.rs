@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use beads_core::op::{Create, NoteAdd};
 use beads_core::{Line, Op};
-use beads_store::{Caller, GitRepository, RealDisk, Replica, Result, World};
+use beads_store::{Asked, Caller, GitRepository, RealDisk, Replica, Result, World};
 use tempfile::TempDir;
 
 pub type TestReplica = Replica<RealDisk, BenchWorld>;
@@ -101,6 +101,7 @@ impl BenchStore {
         let Ok(entries) = std::fs::read_dir(self.journal_dir()) else { return Vec::new() };
         let mut names: Vec<_> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name.starts_with("journal."));
         names.sort();
         names
     }
@@ -129,7 +130,8 @@ pub fn caller() -> Caller {
 }
 
 pub fn requested(id: &str, keep_ms: u64) -> Caller {
-    Caller { request: Some((id.to_owned(), keep_ms)), ..caller() }
+    let asked = Asked { id: id.to_owned(), digest: String::new(), keep_ms };
+    Caller { request: Some(asked), ..caller() }
 }
 
 pub fn create(title: &str) -> Op {

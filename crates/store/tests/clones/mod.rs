@@ -71,7 +71,7 @@ impl Clone {
     pub fn try_sync(&mut self, pause: impl FnMut(u32)) -> Result<Exchange, Error> {
         let checkpoint = self.replica.begin_checkpoint()?;
         let (saved, exchange) = checkpoint.sync(&self.repository(), &self.remote(), pause)?;
-        self.replica.finish_checkpoint(saved)?;
+        self.replica.finish_checkpoint(saved, None)?;
         exchange
     }
 

@@ -1,0 +1,36 @@
+use beads_core::Op;
+use beads_core::op::Renew;
+
+use super::claim;
+use super::guard::GuardArgs;
+use crate::failure::Failure;
+use crate::request::Call;
+
+/// Keep what you hold
+///
+/// The lease of each bead runs anew from now; the fence stays. Without an id: of everything you hold. Any change you make to
+/// a bead that you hold renews its lease too.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  bd renew bd-a1 --lease 4h --fence 1772366400000.65539\n  bd renew")]
+pub struct Args {
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// How long from now, such as 90m [default: the setting claim.lease]
+    #[arg(long, value_name = "TIME", value_parser = claim::lease)]
+    lease: Option<u64>,
+    #[command(flatten)]
+    guard: GuardArgs,
+}
+
+impl Args {
+    pub fn call(self) -> Result<Call, Failure> {
+        let (guard, lease_ms) = (self.guard.guard(), self.lease);
+        if self.ids.is_empty() {
+            if guard != Default::default() {
+                return Err(Failure::usage("--if-hash and --fence are about one bead; name it"));
+            }
+            return Ok(Call::RenewHeld { lease_ms });
+        }
+        Ok(Call::each(self.ids, |id| Op::Renew(Renew { id, guard: guard.clone(), lease_ms })))
+    }
+}

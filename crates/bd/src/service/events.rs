@@ -1,0 +1,40 @@
+use beads_core::Event;
+
+use super::Service;
+use crate::failure::Failure;
+use crate::render::{Answer, EventAnswer, EventsAnswer};
+use crate::request::EventsQuery;
+
+/// How many events one answer holds at most; whoever wants more asks again with the cursor.
+const MAX_EVENTS: usize = 1_000;
+
+impl Service {
+    /// What happened behind a cursor, and where to go on. Without a cursor: where to begin.
+    pub(super) fn events(&self, query: &EventsQuery) -> Result<Answer, Failure> {
+        let Some(since) = &query.since else {
+            let cursor = self.replica.cursor().to_string();
+            return Ok(Answer::Events(EventsAnswer { events: Vec::new(), cursor, more: false }));
+        };
+        let catalog = self.replica.catalog();
+        let full = |name: &String| match catalog.resolve_any(name) {
+            Ok(lineage) => Ok(catalog.id_of(lineage).clone()),
+            Err(error) => Err(Failure::from(error)),
+        };
+        let ids = query.ids.iter().map(full).collect::<Result<Vec<_>, _>>()?;
+        let wanted = |event: &Event| ids.is_empty() || event.id.as_ref().is_some_and(|id| ids.contains(id));
+        let limit = query.limit.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
+        let batch = self.replica.events_since(since, limit, wanted)?;
+        let events = batch.events.into_iter();
+        Ok(Answer::Events(EventsAnswer {
+            events: events
+                .map(|(cursor, logged)| EventAnswer {
+                    cursor: cursor.to_string(),
+                    position: logged.position,
+                    event: logged.event,
+                })
+                .collect(),
+            cursor: batch.cursor.to_string(),
+            more: batch.more,
+        }))
+    }
+}

@@ -1,0 +1,143 @@
+//! Many processes want work at once, and the daemon dies under them.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Mode, Sandbox, kill, wait_until};
+use crate::socket::Client;
+
+fn fill(bd: &Sandbox, beads: usize) {
+    bd.text(&["init"]);
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let ops: Vec<_> = (0..beads).map(|n| json!({"op": "create", "title": format!("bead {n}")})).collect();
+    let reply = client.ask(&json!({"mutate": {"ops": ops, "many": true}})).unwrap();
+    assert_eq!(reply["exit"], 0, "{reply}");
+}
+
+/// Each process claims one bead after the other until nothing is left. Every bead goes to exactly one of them.
+fn everyone_claims(processes: usize, beads: usize, kills: usize) {
+    let bd = Sandbox::new(Mode::Daemon);
+    fill(&bd, beads);
+    let claimed = Mutex::new(Vec::new());
+    let made = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for process in 0..processes {
+            let (bd, claimed, made) = (&bd, &claimed, &made);
+            scope.spawn(move || {
+                let actor = format!("agent{process}");
+                loop {
+                    let run = bd.run(&["--actor", &actor, "claim", "--next", "--json"]);
+                    if run.exit != Some(0) {
+                        assert_eq!(run.value()["error"]["code"], "nothing_ready", "{run:?}");
+                        return;
+                    }
+                    made.fetch_add(1, Ordering::Relaxed);
+                    claimed.lock().unwrap().push((actor.clone(), run.value()));
+                }
+            });
+        }
+        for round in 1..=kills {
+            // Spread over the work, at whatever moment that is.
+            wait_until("claims are made", || made.load(Ordering::Relaxed) >= beads * round / (kills + 1));
+            if let Some(pid) = bd.daemon_pid() {
+                kill(pid);
+            }
+        }
+    });
+    let claimed = claimed.into_inner().unwrap();
+    let ids: BTreeSet<&str> = claimed.iter().map(|(_, bead)| bead["id"].as_str().unwrap()).collect();
+    assert_eq!((claimed.len(), ids.len()), (beads, beads), "none twice, none lost");
+    let now = bd.json(&["list"]);
+    for (actor, bead) in &claimed {
+        let same = |other: &&Value| other["id"] == bead["id"];
+        let stored = now.as_array().unwrap().iter().find(same).unwrap();
+        assert_eq!(
+            (&stored["assignee"], &stored["assignee_at"]),
+            (&actor.as_str().into(), &bead["assignee_at"])
+        );
+    }
+}
+
+#[test]
+fn every_bead_goes_to_exactly_one() {
+    everyone_claims(20, 60, 0);
+}
+
+#[test]
+fn every_bead_goes_to_exactly_one_although_the_daemon_is_killed() {
+    everyone_claims(20, 60, 3);
+}
+
+#[test]
+#[ignore = "takes long: fifty processes and a thousand beads, without and with kills"]
+fn fifty_processes_and_a_thousand_beads() {
+    everyone_claims(50, 1_000, 0);
+    everyone_claims(50, 1_000, 8);
+}
+
+/// A client sends and is gone before the reply; another one asks again with the same id. Now and then the daemon dies too.
+fn asked_again(tries: usize) {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["x", "--id", "bd-x"]);
+    let connect = || loop {
+        if let Some(client) = Client::connect(&bd.socket()) {
+            return client;
+        }
+        bd.show("bd-x");
+    };
+    for n in 0..tries {
+        let op = match n % 3 {
+            0 => json!({"op": "create", "title": format!("bead {n}")}),
+            1 => json!({"op": "note_add", "id": "bd-x", "content": format!("note {n}")}),
+            _ => json!({"op": "claim_next", "lease_ms": 60_000}),
+        };
+        let request = json!({
+            "client": "0", "actor": "ann", "request_id": format!("try-{n}"), "call": {"mutate": {"ops": [op]}},
+        });
+        let line = format!("{request}\n");
+        let mut first = connect();
+        first.send(line.as_bytes()).unwrap();
+        drop(first);
+        if n % 50 == 49 {
+            kill(bd.daemon_pid().unwrap());
+        }
+        let answers: Vec<Value> = (0..2)
+            .map(|_| {
+                loop {
+                    let mut again = connect();
+                    again.send(line.as_bytes()).unwrap();
+                    if let Some(reply) = again.receive() {
+                        break reply;
+                    }
+                }
+            })
+            .collect();
+        assert_eq!((&answers[0]["exit"], &answers[0]["result"]), (&0.into(), &answers[1]["result"]), "{n}");
+        // The same id for something else is refused.
+        let other = request.to_string().replace("ann", "eve");
+        let mut client = connect();
+        client.send(format!("{other}\n").as_bytes()).unwrap();
+        assert_eq!(client.receive().unwrap()["error"]["code"], "request_id_reused");
+    }
+    let beads = bd.json(&["list"]);
+    let beads = beads.as_array().unwrap();
+    assert_eq!(beads.len(), 1 + tries.div_ceil(3));
+    let notes = bd.show("bd-x")["notes"].as_array().unwrap().len();
+    assert_eq!(notes, (tries + 1) / 3);
+    let held = beads.iter().filter(|bead| bead["status"] == "in_progress").count();
+    assert_eq!(held, tries / 3, "one claim each");
+}
+
+#[test]
+fn a_request_asked_again_is_done_once() {
+    asked_again(100);
+}
+
+#[test]
+#[ignore = "takes long: the same a thousand times"]
+fn a_thousand_requests_asked_again_are_done_once() {
+    asked_again(1_000);
+}

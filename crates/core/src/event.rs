@@ -1,0 +1,307 @@
+//! Events: what happened to beads, told by comparing them before and after. Derived, never the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Actor, Bead, BeadId, Catalog, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Result, Stamp,
+    State, Status, Timestamp, Title, Touched,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    Created,
+    Claimed,
+    Updated,
+    Note,
+    Closed,
+    Unblocked,
+    Deleted,
+    /// Something went to or came from the remote.
+    Synced,
+    /// A concurrent write lost; with `field` `assignee` it is a claim that was lost.
+    Conflict,
+}
+
+impl EventKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Claimed => "claimed",
+            Self::Updated => "updated",
+            Self::Note => "note",
+            Self::Closed => "closed",
+            Self::Unblocked => "unblocked",
+            Self::Deleted => "deleted",
+            Self::Synced => "synced",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
+/// One thing that happened. Ids and titles are those of that moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    #[serde(rename = "type")]
+    pub kind: EventKind,
+    /// RFC 3339.
+    pub at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<BeadId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Title>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
+    /// `updated`: what changed. `conflict`: the one field that both sides wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    /// `claimed`: who has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Actor>,
+    /// `claimed`: the fence, `ms.counter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<String>,
+    /// `closed` and `deleted`: why. `note`: the text. `synced`: the remote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// `conflict`: its id, and whose write won over `by`'s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ConflictId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub won_by: Option<Actor>,
+    /// `synced`: which way things went.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pulled: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushed: bool,
+}
+
+/// How long a text may be in an event; whoever wants all of it reads the bead.
+const MAX_EVENT_TEXT: usize = 1_000;
+
+impl Event {
+    pub fn new(kind: EventKind, at_ms: u64) -> Self {
+        let at = Timestamp::from_ms(at_ms).map(|time| time.to_string()).unwrap_or_default();
+        Self {
+            kind,
+            at,
+            id: None,
+            title: None,
+            by: None,
+            fields: Vec::new(),
+            assignee: None,
+            fence: None,
+            text: None,
+            conflict: None,
+            won_by: None,
+            pulled: false,
+            pushed: false,
+        }
+    }
+
+    fn by(mut self, mark: &Mark) -> Self {
+        self.by = Some(mark.by().clone());
+        self
+    }
+
+    fn text(mut self, text: Option<&str>) -> Self {
+        self.text = text.map(|text| text.chars().take(MAX_EVENT_TEXT).collect());
+        self
+    }
+}
+
+/// What is about to change, as it is before.
+#[derive(Debug, Default)]
+struct Before {
+    beads: BTreeMap<Lineage, Option<Arc<Bead>>>,
+    edges: BTreeMap<EdgeKey, bool>,
+    blocked: BTreeSet<Lineage>,
+    /// Only looked at when there may be new ones.
+    conflicts: Option<BTreeSet<ConflictId>>,
+}
+
+impl Catalog {
+    /// Takes in what an operation did, and tells what happened.
+    pub fn take_watched(&mut self, delta: &Delta, at_ms: u64) -> Result<Vec<Event>> {
+        let touched = Touched {
+            beads: delta.beads.keys().cloned().collect(),
+            edges: delta.edges.keys().cloned().collect(),
+        };
+        let mut before = self.before(&touched);
+        if !delta.conflicts.is_empty() {
+            before.conflicts = Some(self.state().conflicts().keys().cloned().collect());
+        }
+        self.take(delta)?;
+        Ok(self.events_after(&before, at_ms))
+    }
+
+    /// Takes in what another replica knows, and tells what that changed here.
+    pub fn join_watched(&mut self, other: &State, at_ms: u64) -> Vec<Event> {
+        let touched = self.state().clone().join(other);
+        let known = self.state().conflicts().keys().cloned().collect();
+        let before = Before { conflicts: Some(known), ..self.before(&touched) };
+        self.join(other);
+        self.events_after(&before, at_ms)
+    }
+
+    fn before(&self, touched: &Touched) -> Before {
+        let waiting = touched.beads.iter().flat_map(|lineage| self.sources(lineage, EdgeKind::Blocks));
+        let ends = touched.edges.iter().filter_map(|key| key.from.lineage());
+        let candidates = waiting.chain(ends).chain(&touched.beads);
+        Before {
+            beads: touched
+                .beads
+                .iter()
+                .map(|lineage| (lineage.clone(), self.bead(lineage).cloned()))
+                .collect(),
+            edges: touched.edges.iter().map(|key| (key.clone(), self.has_edge(key))).collect(),
+            blocked: candidates.filter(|lineage| self.is_blocked(lineage)).cloned().collect(),
+            conflicts: None,
+        }
+    }
+
+    fn has_edge(&self, key: &EdgeKey) -> bool {
+        self.state().edge(key).is_some_and(|edge| !edge.deleted)
+    }
+
+    fn is_blocked(&self, lineage: &Lineage) -> bool {
+        self.is_unfinished(lineage) && self.open_blockers(lineage).next().is_some()
+    }
+
+    fn events_after(&self, before: &Before, at_ms: u64) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut links = self.changed_links(before);
+        for (lineage, old) in &before.beads {
+            let Some(new) = self.bead(lineage) else { continue };
+            let fields = links.remove(lineage).unwrap_or_default();
+            self.bead_events(lineage, old.as_deref(), new, fields, &mut events);
+        }
+        for (lineage, fields) in links {
+            events.push(Event { fields, ..self.about(EventKind::Updated, &lineage, at_ms) });
+        }
+        for lineage in &before.blocked {
+            if self.is_unfinished(lineage) && !self.is_blocked(lineage) {
+                events.push(self.about(EventKind::Unblocked, lineage, at_ms));
+            }
+        }
+        if let Some(known) = &before.conflicts {
+            events.extend(self.new_conflicts(known, at_ms));
+        }
+        events
+    }
+
+    fn new_conflicts(&self, known: &BTreeSet<ConflictId>, at_ms: u64) -> impl Iterator<Item = Event> {
+        let conflicts = self.state().conflicts().iter();
+        let new = conflicts.filter(|(id, conflict)| !known.contains(*id) && conflict.dismissed.is_none());
+        new.map(move |(id, conflict)| Event {
+            fields: vec![conflict.field.name().to_owned()],
+            conflict: Some(id.clone()),
+            won_by: Some(conflict.won.by().clone()),
+            ..self.about(EventKind::Conflict, &conflict.bead, at_ms).by(&conflict.lost)
+        })
+    }
+
+    /// Beads whose dependencies or parent changed. A birth says so by itself.
+    fn changed_links(&self, before: &Before) -> BTreeMap<Lineage, Vec<String>> {
+        let mut links: BTreeMap<Lineage, Vec<String>> = BTreeMap::new();
+        for (key, there) in &before.edges {
+            let Some(from) = key.from.lineage().filter(|_| self.has_edge(key) != *there) else { continue };
+            let name = if key.kind == EdgeKind::Parent { "parent" } else { "dependencies" };
+            let fields = links.entry(from.clone()).or_default();
+            if !fields.iter().any(|field| field == name) {
+                fields.push(name.to_owned());
+            }
+        }
+        links
+    }
+
+    fn bead_events(
+        &self,
+        lineage: &Lineage,
+        old: Option<&Bead>,
+        new: &Bead,
+        mut fields: Vec<String>,
+        events: &mut Vec<Event>,
+    ) {
+        let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
+        let Some(old) = old else {
+            events.push(about(EventKind::Created, &lineage.mark()));
+            events.extend(self.state_events(lineage, new));
+            return;
+        };
+        let mut latest = Stamp::ZERO;
+        let mut last = new.top_mark().clone();
+        let closed = old.status.mark != new.status.mark && new.status.value.status == Status::Closed;
+        let claimed = old.claim.mark != new.claim.mark && new.claim.assignee.is_some();
+        for field in Field::ALL.iter().filter(|field| old.mark(**field) != new.mark(**field)) {
+            let told = match field {
+                Field::Status => closed || (claimed && new.status.value.status == Status::InProgress),
+                Field::Assignee | Field::AssigneeExpires => claimed,
+                _ => false,
+            };
+            if !told {
+                fields.push(field.name().to_owned());
+                if new.mark(*field).at() > latest {
+                    (latest, last) = (new.mark(*field).at(), new.mark(*field).clone());
+                }
+            }
+        }
+        if old.deletion.is_some() && new.deletion.is_none() {
+            fields.push("deleted".to_owned());
+        }
+        if claimed {
+            events.push(Event {
+                assignee: new.claim.assignee.clone(),
+                fence: new.claim.fence().map(|fence| fence.to_string()),
+                ..about(EventKind::Claimed, &new.claim.mark)
+            });
+        }
+        for note in new.notes_in_order().into_iter().filter(|note| !old.notes.contains_key(&note.id)) {
+            events.push(about(EventKind::Note, &note.mark()).text(Some(note.content.as_str())));
+        }
+        // A renewal that came along with something else is no news.
+        let renewal_only = fields.len() == 1 && fields[0] == Field::AssigneeExpires.name();
+        let told = renewal_only && old.notes.len() != new.notes.len();
+        if !told && !fields.is_empty() {
+            events.push(Event { fields, ..about(EventKind::Updated, &last) });
+        }
+        if closed {
+            let reason = new.status.value.closed_reason.non_empty();
+            events.push(about(EventKind::Closed, &new.status.mark).text(reason));
+        }
+        if let Some(deletion) = new.deletion.as_ref().filter(|_| old.deletion.is_none()) {
+            events.push(about(EventKind::Deleted, &deletion.mark).text(deletion.reason.non_empty()));
+        }
+    }
+
+    /// What a bead that is new here went through before it came: it may have been claimed, closed or deleted elsewhere.
+    fn state_events(&self, lineage: &Lineage, bead: &Bead) -> Vec<Event> {
+        let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
+        let mut events = Vec::new();
+        if let Some(deletion) = &bead.deletion {
+            events.push(about(EventKind::Deleted, &deletion.mark).text(deletion.reason.non_empty()));
+        } else if bead.status.value.status == Status::Closed {
+            let reason = bead.status.value.closed_reason.non_empty();
+            events.push(about(EventKind::Closed, &bead.status.mark).text(reason));
+        } else if let (Status::InProgress, Some(fence)) = (bead.status.value.status, bead.claim.fence()) {
+            events.push(Event {
+                assignee: bead.claim.assignee.clone(),
+                fence: Some(fence.to_string()),
+                ..about(EventKind::Claimed, &bead.claim.mark)
+            });
+        }
+        events
+    }
+
+    fn about(&self, kind: EventKind, lineage: &Lineage, at_ms: u64) -> Event {
+        Event {
+            id: Some(self.id_of(lineage).clone()),
+            title: self.bead(lineage).map(|bead| bead.title.value.clone()),
+            ..Event::new(kind, at_ms)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard};
+use crate::{Catalog, Context, Delta, Error, Patch, Result, Status};
+
+/// Lengthens the lease of a claim that is still the caller's. The fence stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renew {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// How long from now; the store's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+}
+
+impl Renew {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        let id = || catalog.id_of(lineage).clone();
+        if bead.status.value.status == Status::Closed {
+            return Err(Error::Closed(id()));
+        }
+        // A lease that ran out can be renewed as long as nobody took the bead: the claim is still the last one.
+        match &bead.claim.assignee {
+            Some(assignee) if *assignee == context.actor => {}
+            Some(holder) => return Err(Error::NotHolder { id: id(), holder: holder.clone() }),
+            None => return Err(Error::StaleClaim { id: id(), current: "none".into() }),
+        }
+        let mark = context.mark(bead.stamps())?;
+        let claim = bead.claim.renewed(mark, Some(context.lease_end(self.lease_ms)?));
+        let fence = claim.fence();
+        let patch = Patch { claim: Some(claim), ..Patch::default() };
+        let renewed = Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch));
+        Ok(Applied { renewed: true, fence, ..renewed })
+    }
+}
