@@ -54,6 +54,7 @@ const TABLE: &[Row] = &[
     Row("push_refused", exit::DOMAIN, "ask for the right to push, or set another sync.remote"),
     Row("remote_invalid", exit::DOMAIN, "somebody must look at the remote's branch beads/store"),
     Row("sync_contention", exit::DOMAIN, "run bd sync again"),
+    Row("not_set_up", exit::DOMAIN, "run bd setup without --check"),
     Row("invalid_name", exit::USAGE, ""),
     Row("unknown_key", exit::USAGE, "bd config list shows all keys"),
 ];

@@ -16,4 +16,5 @@ pub mod render;
 mod replace_file;
 pub mod request;
 pub mod service;
+pub mod setup;
 pub mod tool;

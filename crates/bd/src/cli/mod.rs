@@ -46,6 +46,7 @@ mod reopen;
 mod repair;
 mod restore;
 mod search;
+mod setup;
 mod show;
 mod stale;
 mod status;
@@ -137,6 +138,7 @@ enum Verb {
     Repair(repair::Args),
     Daemon(daemon::Args),
     Mcp(mcp::Args),
+    Setup(setup::Args),
     Prime(prime::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
@@ -198,6 +200,7 @@ impl Verb {
             Self::Prime(args) => return args.run(globals).map(Action::Done),
             Self::Quickstart(args) => return Ok(Action::Done(args.run(globals))),
             Self::Onboard(args) => return Ok(Action::Done(args.run(globals))),
+            Self::Setup(args) => return args.run(globals).map(Action::Done),
             Self::Mcp(args) => return args.run(globals).map(Action::Done),
             Self::Daemon(args) => return args.run(globals).map(Action::Done),
             Self::Batch(args) => return args.run(globals).map(Action::Done),

@@ -89,6 +89,12 @@ impl Artifact {
         let json = serde_json::to_string(self).unwrap_or_default();
         format!("{}\n{MARK}{json}", text.trim_end()).trim_start().to_owned()
     }
+
+    /// The evidence in a note, if it has any.
+    pub fn of(note: &str) -> Option<Value> {
+        let line = note.lines().next_back()?.strip_prefix(MARK)?;
+        serde_json::from_str(line).ok()
+    }
 }
 
 /// The beginning and the end: the command line and the error are there.
@@ -111,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn evidence_goes_into_a_note() {
+    fn evidence_goes_into_a_note_and_comes_out_again() {
         let given =
             json!({"kind": "cmd_output", "command": "cargo test", "stdout": "ok\nfine", "exit_code": 0});
         let note = artifact(given.clone()).unwrap().note("All green");
         assert_eq!(note.lines().next(), Some("All green"));
-        let line = note.lines().last().unwrap().strip_prefix(MARK).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(line).unwrap(), given);
+        assert_eq!(Artifact::of(&note), Some(given));
+        assert_eq!(Artifact::of("just text"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Priorities have a second spelling at this door; both are understood.
+//! Statuses and priorities have a second spelling at this door; both are understood, and both are shown.
 
-use beads_core::Priority;
+use beads_core::{Priority, Status};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -15,4 +15,30 @@ pub fn priority(value: &Value) -> Result<Priority, Failure> {
         None => value.to_string(),
     };
     Ok(digit.parse()?)
+}
+
+pub fn priority_word(priority: u64) -> &'static str {
+    match priority {
+        0 | 1 => "HIGH",
+        2 => "MEDIUM",
+        _ => "LOW",
+    }
+}
+
+/// `TODO`, `ACTIVE`, `DONE` stand for `open`, `in_progress`, `closed`.
+pub fn status(text: &str) -> Result<Status, Failure> {
+    Ok(match text {
+        "TODO" => Status::Open,
+        "ACTIVE" => Status::InProgress,
+        "DONE" => Status::Closed,
+        other => other.parse()?,
+    })
+}
+
+pub fn status_word(status: &str) -> &'static str {
+    match status {
+        "closed" => "DONE",
+        "in_progress" => "ACTIVE",
+        _ => "TODO",
+    }
 }

@@ -1,16 +1,22 @@
 //! `bd mcp`: the store as a Model Context Protocol server on standard input and output (docs/MCP.md).
 //!
-//! Every day's tools are [`portal`]s, which answer in a few lines and cost a few tokens.
+//! Every day's tools are [`portal`]s, which answer in a few lines and cost a few tokens; [`full`] views are everything else, in an envelope.
 
 mod artifact;
 mod boundary;
+mod budget;
 mod code;
+mod decorate;
 mod enums;
+mod envelope;
+mod full;
 mod lines;
+mod patch;
 mod portal;
 mod protocol;
 mod redact;
 mod renew;
+mod revision;
 mod rpc;
 mod schema;
 mod server;
@@ -27,17 +33,21 @@ use serde_json::{Map, Value};
 
 /// The tools that a toolset shows.
 fn listing(toolset: Toolset) -> Vec<Value> {
-    portal::listed(toolset).map(portal::Portal::listing).collect()
+    let mut all: Vec<Value> = portal::listed(toolset).map(portal::Portal::listing).collect();
+    if toolset == Toolset::Full {
+        all.extend(full::listing());
+    }
+    all
 }
 
 fn is_tool(name: &str) -> bool {
-    portal::find(name).is_some()
+    portal::find(name).is_some() || full::is_tool(name)
 }
 
 /// The text a tool answers, and whether it tells of a failure.
 fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> (String, bool) {
     match portal::find(name) {
         Some(portal) => portal.call(arguments, caller),
-        None => (format!("ERROR: INVALID_INPUT there is no tool {name} | fix: tools/list"), true),
+        None => full::call(name, arguments, caller),
     }
 }

@@ -1,9 +1,14 @@
 //! Likely secrets, taken out of everything that leaves through this door. Stored data is never touched, and only the text of
 //! strings changes, never the shape of an answer. When in doubt it is a secret.
 
+use serde_json::Value;
+
 const REDACTED: &str = "<redacted>";
 
-/// What is called so is a secret.
+/// A key with one of these in its name holds a secret.
+const KEYS: [&str; 6] = ["token", "secret", "password", "api_key", "authorization", "bearer"];
+
+/// Other spellings of the same, in text.
 const WORDS: [&str; 9] =
     ["token", "secret", "password", "passwd", "api_key", "api-key", "apikey", "authorization", "bearer"];
 
@@ -16,6 +21,35 @@ const MIN_BEARER: usize = 6;
 
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
+
+/// Every string of a value.
+pub fn value(value: &mut Value) {
+    match value {
+        Value::String(string) => *string = text(string),
+        Value::Array(items) => items.iter_mut().for_each(self::value),
+        Value::Object(map) => {
+            for (key, value) in map.iter_mut() {
+                let key = key.to_ascii_lowercase().replace('-', "_");
+                if KEYS.iter().any(|word| key.contains(word)) {
+                    hide(value);
+                } else {
+                    self::value(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every string under a key that names a secret.
+fn hide(value: &mut Value) {
+    match value {
+        Value::String(string) if !string.is_empty() => REDACTED.clone_into(string),
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(map) => map.values_mut().for_each(hide),
+        _ => {}
+    }
+}
 
 /// One text.
 pub fn text(text: &str) -> String {
@@ -104,6 +138,7 @@ fn pem(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -130,6 +165,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn keys_hide_strings_and_nothing_else() {
+        let mut given = json!({"github_token": "x", "Api-Key": "y", "token_count": 3, "secrets": ["z", 1], "a": {"password": ""}});
+        value(&mut given);
+        let wanted = json!({"github_token": REDACTED, "Api-Key": REDACTED, "token_count": 3, "secrets": [REDACTED, 1], "a": {"password": ""}});
+        assert_eq!(given, wanted);
+    }
+
     fn planted() -> impl Strategy<Value = (String, String)> {
         let secret = "[A-Za-z0-9]{12,24}";
         prop_oneof![
@@ -148,6 +191,15 @@ mod tests {
         fn no_planted_secret_leaves(before in ".{0,40}", (shape, secret) in planted(), after in ".{0,40}") {
             let hidden = text(&format!("{before} {shape} {after}"));
             prop_assert!(!hidden.contains(&secret), "{hidden}");
+        }
+
+        #[test]
+        fn the_shape_stays(strings in proptest::collection::vec(".{0,30}", 0..6), number in any::<i64>()) {
+            let mut given = json!({"list": strings, "n": number, "deep": {"x": null, "y": true}});
+            value(&mut given);
+            prop_assert_eq!(given["list"].as_array().unwrap().len(), strings.len());
+            prop_assert_eq!(&given["n"], &json!(number));
+            prop_assert_eq!(&given["deep"], &json!({"x": null, "y": true}));
         }
     }
 }

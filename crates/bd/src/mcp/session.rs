@@ -1,6 +1,6 @@
 //! One client's connection: which store it works on, as whom, and what it is working on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +14,10 @@ use crate::client::{self, Access};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::request::{Call, Output, Query, Request};
+use crate::tool;
+
+/// A session that reads all day does not grow all day.
+const MAX_REMEMBERED: usize = 10_000;
 
 /// What outlives a single request.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ struct State {
     actors: BTreeSet<Actor>,
     /// The bead claimed last through this connection.
     focus: Option<String>,
+    /// The content that was shown of a bead under a revision.
+    shown: BTreeMap<(String, u64), String>,
     /// Told when somebody new acts here.
     renewer: Option<Sender<()>>,
 }
@@ -117,6 +123,30 @@ impl Session {
         let claimed_at = |bead: &Value| (bead["assignee_at"][0].as_u64(), bead["assignee_at"][1].as_u64());
         beads.sort_by_key(|bead| std::cmp::Reverse(claimed_at(bead)));
         Ok(beads)
+    }
+
+    /// Which content a client has seen under a revision.
+    pub fn remember(&self, id: &str, revision: u64, content_hash: &str) {
+        let mut state = self.state();
+        if state.shown.len() >= MAX_REMEMBERED {
+            // What was forgotten is compared by its number alone.
+            state.shown.clear();
+        }
+        state.shown.insert((id.to_owned(), revision), content_hash.to_owned());
+    }
+
+    pub fn remembered(&self, id: &str, revision: u64) -> Option<String> {
+        self.state().shown.get(&(id.to_owned(), revision)).cloned()
+    }
+
+    /// Where and for whom a JSON tool runs.
+    pub fn tool_context<'a>(
+        &self,
+        actor: &Actor,
+        progress: &'a dyn Fn(u8),
+    ) -> Result<tool::Context<'a>, Failure> {
+        let context = self.globals.tool_context(true, progress, &|_| {})?;
+        Ok(tool::Context { actor: actor.clone(), request_id: None, ..context })
     }
 
     pub fn set_focus(&self, id: Option<&str>) {

@@ -19,6 +19,10 @@ impl Workspace {
         }
     }
 
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// An explicit name must be this one: nothing is ever sent to another store than the one that was meant.
     pub fn expect(&self, name: &str) -> Result<(), Failure> {
         check(name)?;
@@ -27,6 +31,10 @@ impl Workspace {
         }
         let message = format!("this server serves the workspace {}, not {name}", self.0);
         Err(Failure::new("unknown_workspace", message))
+    }
+
+    pub fn qualified(&self, id: &str) -> String {
+        format!("{}:{id}", self.0)
     }
 }
 

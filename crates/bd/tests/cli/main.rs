@@ -42,6 +42,7 @@ mod reopen;
 mod sandbox;
 mod schema;
 mod search;
+mod setup;
 mod show;
 mod socket;
 mod stale;

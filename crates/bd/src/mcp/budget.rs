@@ -1,0 +1,286 @@
+//! A result cut to the size its reader can afford. First long texts are trimmed, then lists shortened, then fields dropped, and in the
+//! end only the signal is left that there was something. A budget never makes a call fail.
+
+use serde_json::{Map, Value, json};
+
+use super::boundary;
+
+/// Room for the least that can be said.
+pub const MIN_CHARS: usize = 64;
+
+/// What a full view may say unless asked for more: a page of a context, not a chapter.
+pub const DEFAULT_CHARS: usize = 8_000;
+
+/// Texts are not trimmed below this: a shorter piece tells nothing.
+const SHORTEST_TEXT: usize = 24;
+
+/// Fields that name things: cut in half they would name something else.
+fn is_name(key: &str) -> bool {
+    matches!(key, "id" | "ids" | "content_hash" | "fence" | "parent" | "cursor")
+        || key.ends_with("_id")
+        || key.ends_with("_at")
+}
+
+/// The knobs, as a caller gives them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The whole result, in UTF-8 bytes of compact JSON without its `budget`.
+    pub max_chars: Option<usize>,
+    /// Each text.
+    pub max_bytes: Option<usize>,
+    /// Lines of each text.
+    pub max_lines: Option<usize>,
+}
+
+/// A result that fits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budgeted {
+    /// With its `budget`.
+    pub result: Value,
+    /// Codes of what had to be done to it.
+    pub warnings: Vec<&'static str>,
+}
+
+/// Cuts a result to its limits and says so in it.
+pub fn fit(result: Map<String, Value>, limits: Limits) -> Budgeted {
+    let asked = limits.max_chars.unwrap_or(DEFAULT_CHARS);
+    let max = asked.max(MIN_CHARS);
+    let mut warnings = Vec::new();
+    if asked < MIN_CHARS {
+        warnings.push("BUDGET_MIN_CLAMPED");
+    }
+    let whole = Value::Object(result);
+    let mut value = whole.clone();
+    cut_texts(&mut value, limits.max_bytes.unwrap_or(usize::MAX), limits.max_lines.unwrap_or(usize::MAX));
+    let minimal = !shrink(&mut value, max);
+    let truncated = value != whole;
+    if minimal {
+        warnings.push("BUDGET_MINIMAL");
+    } else if truncated {
+        warnings.push("BUDGET_TRUNCATED");
+    }
+    let used = size(&value);
+    value["budget"] = json!({"max_chars": max, "used_chars": used, "truncated": truncated});
+    Budgeted { result: value, warnings }
+}
+
+pub fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+/// Makes it fit; false when nothing but a signal is left.
+fn shrink(value: &mut Value, max: usize) -> bool {
+    if size(value) <= max {
+        return true;
+    }
+    let with_texts = |limit: usize| {
+        let mut tried = value.clone();
+        cut_texts(&mut tried, limit, usize::MAX);
+        tried
+    };
+    let shortest = with_texts(SHORTEST_TEXT);
+    if size(&shortest) <= max {
+        let best = largest(SHORTEST_TEXT, max, |limit| size(&with_texts(limit)) <= max);
+        *value = with_texts(best);
+        return true;
+    }
+    *value = shortest;
+    let with_lists = |limit: usize| {
+        let mut tried = value.clone();
+        cut_lists(&mut tried, limit);
+        tried
+    };
+    if size(&with_lists(1)) <= max {
+        let best = largest(1, max, |limit| size(&with_lists(limit)) <= max);
+        *value = with_lists(best);
+        return true;
+    }
+    *value = with_lists(1);
+    while size(value) > max && drop_largest_field(value) {}
+    if size(value) <= max && value.as_object().is_some_and(|left| !left.is_empty()) {
+        return true;
+    }
+    *value = json!({"truncated": true});
+    false
+}
+
+/// The largest number for which something holds that holds for the least one, and for no number past one for which it does not.
+fn largest(least: usize, most: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut good, mut bad) = (least, most.max(least) + 1);
+    while good + 1 < bad {
+        let middle = good.midpoint(bad);
+        if holds(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// Trims texts that are longer than so many bytes or lines.
+fn cut_texts(value: &mut Value, bytes: usize, lines: usize) {
+    match value {
+        Value::String(text) => cut_text(text, bytes, lines),
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_texts(item, bytes, lines)),
+        Value::Object(map) => {
+            for (key, value) in map.iter_mut().filter(|(key, value)| !(is_name(key) && value.is_string())) {
+                if key != "ids" {
+                    cut_texts(value, bytes, lines);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The mark of a cut counts: what is left, mark included, is never longer than it was.
+fn cut_text(text: &mut String, bytes: usize, lines: usize) {
+    const MARK: char = '…';
+    let line_end = text.match_indices('\n').nth(lines.saturating_sub(1)).map(|(at, _)| at);
+    let by_lines = if lines == usize::MAX { text.len() } else { line_end.unwrap_or(text.len()) };
+    if by_lines == text.len() && text.len() <= bytes {
+        return;
+    }
+    let room = bytes.min(by_lines + MARK.len_utf8()).saturating_sub(MARK.len_utf8());
+    text.truncate(boundary::floor(text, room));
+    text.push(MARK);
+}
+
+fn cut_lists(value: &mut Value, limit: usize) {
+    match value {
+        Value::Array(items) => {
+            items.truncate(limit);
+            items.iter_mut().for_each(|item| cut_lists(item, limit));
+        }
+        Value::Object(map) => map.values_mut().for_each(|value| cut_lists(value, limit)),
+        _ => {}
+    }
+}
+
+/// Takes out the largest field anywhere that is not a name; then names too. False when there is none left.
+fn drop_largest_field(value: &mut Value) -> bool {
+    let Some(path) = largest_field(value, true).or_else(|| largest_field(value, false)).map(|(_, path)| path)
+    else {
+        return false;
+    };
+    let (last, parents) = path.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
+    let mut at = value;
+    for step in parents {
+        at = match at {
+            Value::Array(items) => &mut items[0],
+            other => &mut other[step.as_str()],
+        };
+    }
+    at.as_object_mut().is_some_and(|map| map.remove(last).is_some())
+}
+
+/// Where the largest field is. Lists have at most one item here.
+fn largest_field(value: &Value, spare_names: bool) -> Option<(usize, Vec<String>)> {
+    match value {
+        Value::Array(items) => {
+            let (size, mut path) = items.first().and_then(|item| largest_field(item, spare_names))?;
+            path.insert(0, "0".to_owned());
+            Some((size, path))
+        }
+        Value::Object(map) => {
+            let fields = map.iter().filter_map(|(key, inner)| {
+                let own =
+                    (!(spare_names && is_name(key))).then(|| (size(inner) + key.len(), vec![key.clone()]));
+                let below = matches!(inner, Value::Object(_) | Value::Array(_))
+                    .then(|| largest_field(inner, spare_names))
+                    .flatten()
+                    .map(|(size, mut path)| {
+                        path.insert(0, key.clone());
+                        (size, path)
+                    });
+                // What holds names is opened before it is thrown away.
+                below.or(own)
+            });
+            fields.max_by_key(|(size, _)| *size)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        }
+    }
+
+    fn limited(max_chars: usize) -> Limits {
+        Limits { max_chars: Some(max_chars), ..Limits::default() }
+    }
+
+    #[test]
+    fn texts_go_first_then_lists_then_fields() {
+        let bead = json!({"id": "bd-a1", "title": "A title", "description": "x".repeat(500)});
+        let whole = json!({"items": vec![bead.clone(); 5]});
+        let trimmed = fit(object(whole.clone()), limited(1_000));
+        assert_eq!(trimmed.warnings, ["BUDGET_TRUNCATED"]);
+        assert_eq!(trimmed.result["items"].as_array().unwrap().len(), 5);
+        let shorter = fit(object(whole.clone()), limited(200));
+        assert_eq!(shorter.result["items"][0]["id"], "bd-a1");
+        assert!(shorter.result["items"].as_array().unwrap().len() < 5);
+        let least = fit(object(whole), limited(64));
+        assert_eq!(least.result["items"][0]["id"], "bd-a1", "{least:?}");
+        assert_eq!(least.result["items"][0].get("description"), None);
+    }
+
+    #[test]
+    fn the_least_is_a_signal_and_too_little_is_raised() {
+        let long = Map::from_iter([("x".repeat(100), json!(1))]);
+        let minimal = fit(long, limited(1));
+        assert_eq!(minimal.warnings, ["BUDGET_MIN_CLAMPED", "BUDGET_MINIMAL"]);
+        assert_eq!(minimal.result["truncated"], true);
+        assert_eq!(minimal.result["budget"], json!({"max_chars": 64, "used_chars": 18, "truncated": true}));
+    }
+
+    #[test]
+    fn lines_and_bytes_of_each_text() {
+        let given = object(json!({"diff": "a\nb\nc", "log": "12345678901"}));
+        let limits = Limits { max_lines: Some(2), max_bytes: Some(10), ..Limits::default() };
+        let cut = fit(given, limits).result;
+        assert_eq!((&cut["diff"], &cut["log"]), (&json!("a\nb…"), &json!("1234567…")));
+        assert_eq!(cut["budget"]["truncated"], true);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,80}".prop_map(Value::from),
+        ];
+        let key = prop_oneof![Just("id".to_owned()), Just("bead_id".to_owned()), "[a-z\\\\\"é]{1,9}"];
+        leaf.prop_recursive(4, 60, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                proptest::collection::btree_map(key.clone(), inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn used_is_what_it_says_and_never_more_than_allowed(value in any_json(), max_chars in 0_usize..600) {
+            let fitted = fit(object(json!({"items": value})), limited(max_chars));
+            let text = fitted.result.to_string();
+            let mut read: Value = serde_json::from_str(&text).unwrap();
+            let budget = read.as_object_mut().unwrap().remove("budget").unwrap();
+            let used = usize::try_from(budget["used_chars"].as_u64().unwrap()).unwrap();
+            prop_assert_eq!(used, size(&read));
+            prop_assert!(used <= max_chars.max(MIN_CHARS));
+            prop_assert_eq!(budget["truncated"] == true, !fitted.warnings.iter().all(|w| *w == "BUDGET_MIN_CLAMPED"));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The envelope of full views: one shape whatever happens.
+
+use beads_core::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::budget::Budgeted;
+use super::portal::Caller;
+use super::session::Session;
+use super::{code, redact};
+use crate::failure::Failure;
+
+/// A call that can be made as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    what: Value,
+    reason: &'static str,
+}
+
+impl Suggestion {
+    pub fn tool(target: &str, params: &Value, reason: &'static str) -> Self {
+        Self { what: json!({"action": "call_tool", "target": target, "params": params}), reason }
+    }
+
+    pub fn method(method: &str, params: &Value, reason: &'static str) -> Self {
+        Self { what: json!({"action": "call_method", "method": method, "params": params}), reason }
+    }
+
+    fn json(self) -> Value {
+        let mut suggestion = self.what;
+        suggestion["reason"] = self.reason.into();
+        suggestion["priority"] = "high".into();
+        suggestion["validated"] = true.into();
+        suggestion
+    }
+}
+
+pub fn succeeded(intent: &str, fitted: &Budgeted, session: &Session, suggestions: Vec<Suggestion>) -> String {
+    let warning = |code: &&str| json!({"code": code, "message": meaning(code), "recovery": "raise max_chars, or ask for less"});
+    let warnings: Vec<Value> = fitted.warnings.iter().map(warning).collect();
+    envelope(intent, session, &fitted.result, &Value::Null, &warnings, suggestions)
+}
+
+pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: Vec<Suggestion>) -> String {
+    let mut error = json!({
+        "code": code::code(failure),
+        "message": failure.message,
+        "recovery": code::recovery(failure),
+    });
+    if !failure.details.is_null() {
+        error["details"] = failure.details.clone();
+    }
+    redact::value(&mut error);
+    envelope(intent, session, &json!({}), &error, &[], suggestions)
+}
+
+fn envelope(
+    intent: &str,
+    session: &Session,
+    result: &Value,
+    error: &Value,
+    warnings: &[Value],
+    suggestions: Vec<Suggestion>,
+) -> String {
+    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
+    let timestamp = Timestamp::from_ms(now).map(|time| time.to_string()).unwrap_or_default();
+    let suggestions: Vec<Value> = suggestions.into_iter().map(Suggestion::json).collect();
+    json!({
+        "success": error.is_null(),
+        "intent": intent,
+        "result": result,
+        "warnings": warnings,
+        "suggestions": suggestions,
+        "context": {"workspace": session.workspace.as_str()},
+        "error": error,
+        "timestamp": timestamp,
+    })
+    .to_string()
+}
+
+fn meaning(code: &str) -> &'static str {
+    match code {
+        "BUDGET_MIN_CLAMPED" => "max_chars was too small for any answer and was raised",
+        "BUDGET_MINIMAL" => "nothing but this signal fits",
+        _ => "the answer was cut to fit",
+    }
+}
+
+/// The rest of a list.
+pub fn next_page(tool: &str, result: &Value, limit: Option<usize>) -> Vec<Suggestion> {
+    match (result["next_offset"].as_u64(), limit) {
+        (Some(offset), Some(limit)) => {
+            vec![Suggestion::tool(tool, &json!({"limit": limit, "offset": offset}), "There is more")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What gets ahead from a failure.
+pub fn ways_out(failure: &Failure, arguments: &Map<String, Value>, caller: Caller<'_>) -> Vec<Suggestion> {
+    match failure.code.as_str() {
+        "revision_mismatch" | "conflict" => {
+            let named = arguments.get("target").or_else(|| arguments.get("id"));
+            let id =
+                named.and_then(|named| super::target::reference(caller.session, caller.actor, named).ok());
+            let show =
+                |id: String| Suggestion::tool("beads_show", &json!({"id": id}), "Read it as it is now");
+            id.map(show).into_iter().collect()
+        }
+        "usage" | "invalid_value" | "invalid_type" | "missing_field" => {
+            vec![Suggestion::method("tools/list", &json!({"toolset": "full"}), "See what the tool takes")]
+        }
+        _ => code::ways_out(failure)
+            .into_iter()
+            .map(|(tool, params)| Suggestion::tool(tool, &params, "Get ahead from here"))
+            .collect(),
+    }
+}

@@ -1,0 +1,244 @@
+//! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. What this door adds to them: targets in every
+//! spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, secrets taken out.
+
+use serde_json::{Map, Value, json};
+
+use super::budget::{self, Limits};
+use super::envelope::{self, Suggestion};
+use super::portal::Caller;
+use super::{decorate, enums, patch, redact, revision, target};
+use crate::failure::Failure;
+use crate::tool::{self, Tool};
+
+/// A tool of this door's own.
+pub const PATCH: &str = "beads_patch";
+
+/// The name of a JSON tool at this door.
+fn shown(tool: &Tool) -> String {
+    tool.name.replace('.', "_")
+}
+
+fn find(name: &str) -> Option<&'static Tool> {
+    tool::table().iter().find(|tool| shown(tool) == name)
+}
+
+pub fn is_tool(name: &str) -> bool {
+    name == PATCH || find(name).is_some()
+}
+
+/// Fields of the JSON tools that mean nothing here: the store is the server's, and answers come whole.
+const NOT_HERE: [&str; 3] = ["repo", "stream", "batch"];
+
+/// As `tools/list` shows them.
+pub fn listing() -> Vec<Value> {
+    let mut all: Vec<Value> = tool::table().iter().map(listed).collect();
+    all.push(json!({
+        "name": PATCH,
+        "description": "Change fields of a bead by operations: set, unset, append, remove",
+        "inputSchema": patch::schema(),
+        "annotations": {"destructiveHint": false, "openWorldHint": false},
+    }));
+    all
+}
+
+fn listed(tool: &Tool) -> Value {
+    let mut schema = tool.input_schema();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("$schema");
+        schema.remove("description");
+        // The target may stand for the id, so no field is required before it is known.
+        if takes_target(tool) {
+            let without_id = |list: &Value| {
+                list.as_array().into_iter().flatten().filter(|name| **name != "id").cloned().collect()
+            };
+            let required: Vec<Value> = schema.get("required").map(without_id).unwrap_or_default();
+            schema.insert("required".into(), required.into());
+        }
+    }
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        NOT_HERE.iter().for_each(|name| drop(properties.remove(*name)));
+        for (name, about) in own_fields(takes_target(tool), tool.mutates) {
+            properties.insert(name.to_owned(), about);
+        }
+    }
+    let mut annotations = json!({"readOnlyHint": !tool.mutates, "openWorldHint": tool.name == "beads.sync"});
+    if tool.mutates {
+        annotations["destructiveHint"] = json!(tool.name == "beads.delete");
+        let again = [
+            "beads.claim",
+            "beads.close",
+            "beads.reopen",
+            "beads.dep_add",
+            "beads.dep_remove",
+            "agent.ack",
+            "agent.read",
+        ];
+        annotations["idempotentHint"] = json!(again.contains(&tool.name));
+    }
+    json!({"name": shown(tool), "description": tool.summary(), "inputSchema": schema, "annotations": annotations})
+}
+
+/// What every full view takes.
+pub fn own_fields(targets: bool, mutates: bool) -> Vec<(&'static str, Value)> {
+    let mut fields = vec![
+        ("workspace", json!({"type": "string"})),
+        ("max_chars", json!({"type": "integer"})),
+        ("max_bytes", json!({"type": "integer"})),
+        ("max_lines", json!({"type": "integer"})),
+        ("offset", json!({"type": "integer"})),
+    ];
+    if targets {
+        fields.push(("target", json!({"description": "Instead of id: an id or {id, kind: plan|task}"})));
+        fields
+            .push(("path", json!({"type": "string", "description": "Child of the target, such as s:0.s:1"})));
+        fields.push(("expected_target_id", json!({"type": "string"})));
+        fields.push(("strict_targeting", json!({"type": "boolean"})));
+    }
+    if targets && mutates {
+        fields
+            .push(("expected_revision", json!({"type": "integer", "description": "Also expected_version"})));
+    }
+    fields
+}
+
+fn takes_target(tool: &Tool) -> bool {
+    tool.group() == "beads"
+        && tool.name != "beads.conflicts"
+        && tool.input_schema()["properties"].get("id").is_some()
+        && tool.name != "beads.create"
+}
+
+/// The envelope as text, and whether it tells of a failure.
+pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
+    let limits = match limits(&mut arguments) {
+        Ok(limits) => limits,
+        Err(failure) => return (envelope::failed(name, &failure, caller.session, Vec::new()), true),
+    };
+    match run(name, arguments.clone(), caller) {
+        Ok((mut result, suggestions)) => {
+            redact::value(&mut result);
+            let result = match result {
+                Value::Object(map) => map,
+                other => Map::from_iter([("value".to_owned(), other)]),
+            };
+            let fitted = budget::fit(result, limits);
+            (envelope::succeeded(name, &fitted, caller.session, suggestions), false)
+        }
+        Err(failure) => {
+            let suggestions = envelope::ways_out(&failure, &arguments, caller);
+            (envelope::failed(name, &failure, caller.session, suggestions), true)
+        }
+    }
+}
+
+fn run(
+    name: &str,
+    mut arguments: Map<String, Value>,
+    caller: Caller<'_>,
+) -> Result<(Value, Vec<Suggestion>), Failure> {
+    if let Some(workspace) = arguments.remove("workspace") {
+        let workspace = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
+        caller.session.workspace.expect(workspace)?;
+    }
+    if let Some(other) = NOT_HERE.iter().find(|name| arguments.contains_key(**name)) {
+        return Err(Failure::invalid(format!("{other} is not a field of this tool")));
+    }
+    let offset = count(&mut arguments, "offset")?.unwrap_or_default();
+    if name == PATCH {
+        let id = targeted(&mut arguments, caller)?.ok_or_else(|| Failure::invalid("target is missing"))?;
+        let guard = revision::guard(&mut arguments, &id, caller)?;
+        let result = decorate::result(patch::apply(arguments, &id, guard, caller)?, caller.session, 0, None);
+        return Ok((result, Vec::new()));
+    }
+    let tool = find(name).ok_or_else(|| Failure::usage(format!("there is no tool {name}")))?;
+    let mut limit = None;
+    if takes_target(tool)
+        && let Some(id) = targeted(&mut arguments, caller)?
+    {
+        if let Some(hash) = revision::guard(&mut arguments, &id, caller)? {
+            arguments.insert("expected_content_hash".into(), hash.into());
+        }
+        arguments.insert("id".into(), id.into());
+    }
+    if let Some(wanted) =
+        arguments.get("limit").and_then(Value::as_u64).and_then(|wanted| usize::try_from(wanted).ok())
+    {
+        // The page before is read again and left out.
+        limit = Some(wanted);
+        arguments.insert("limit".into(), wanted.saturating_add(offset).into());
+    }
+    respell(&mut arguments)?;
+    let progress = |percent: u8| (caller.progress)(u64::from(percent), 100);
+    let context = caller.session.tool_context(caller.actor, &progress)?;
+    let outcome = tool::run(tool.name, Value::Object(arguments), &context)?;
+    let raw = outcome.into_result()?;
+    let value =
+        serde_json::from_str(raw.get()).map_err(|error| Failure::new("internal_error", error.to_string()))?;
+    let result = decorate::result(value, caller.session, offset, limit);
+    let suggestions = envelope::next_page(name, &result, limit);
+    Ok((result, suggestions))
+}
+
+/// The bead a call is about, in whichever way it was named.
+fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Option<String>, Failure> {
+    let strict = match arguments.remove("strict_targeting") {
+        None => false,
+        Some(strict) => {
+            strict.as_bool().ok_or_else(|| Failure::invalid("strict_targeting is true or false"))?
+        }
+    };
+    let expected = arguments.remove("expected_target_id");
+    let path = arguments.remove("path");
+    let named = match (arguments.remove("target"), arguments.remove("id")) {
+        (Some(_), Some(_)) => return Err(Failure::usage("give target or id, not both")),
+        (target, id) => target.or(id),
+    };
+    if strict && expected.is_none() {
+        let message = "strict targeting needs the id of the bead that is meant";
+        return Err(Failure::new("strict_targeting", message));
+    }
+    let Some(named) = named else { return Ok(None) };
+    let mut id = target::reference(caller.session, caller.actor, &named)?;
+    if let Some(path) = path {
+        let path = path.as_str().ok_or_else(|| Failure::invalid("path is a string"))?;
+        id = target::step(caller.session, caller.actor, &id, path)?;
+    }
+    if let Some(expected) = expected {
+        let expected = target::reference(caller.session, caller.actor, &expected)?;
+        if expected != id {
+            let message = format!("the target is {id}, not {expected}; nothing was changed");
+            return Err(Failure::new("expected_target_mismatch", message)
+                .with(json!({"target": id, "expected": expected})));
+        }
+    }
+    Ok(Some(id))
+}
+
+/// Both spellings of status and priority are understood.
+fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
+    if let Some(Value::String(status)) = arguments.get_mut("status")
+        && matches!(status.as_str(), "TODO" | "ACTIVE" | "DONE")
+    {
+        *status = enums::status(status)?.to_string();
+    }
+    for field in ["priority", "priority_min", "priority_max"] {
+        if let Some(value) = arguments.get_mut(field).filter(|value| value.is_string()) {
+            *value = json!(enums::priority(value)?);
+        }
+    }
+    Ok(())
+}
+
+fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
+    Ok(Limits {
+        max_chars: count(arguments, "max_chars")?,
+        max_bytes: count(arguments, "max_bytes")?,
+        max_lines: count(arguments, "max_lines")?,
+    })
+}
+
+fn count(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<usize>, Failure> {
+    let Some(value) = arguments.remove(name) else { return Ok(None) };
+    let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    number.map(Some).ok_or_else(|| Failure::invalid(format!("{name} is a whole number, 0 or more")))
+}

@@ -1,0 +1,170 @@
+//! `beads_patch`: changes to single fields, in the order given, all or none.
+
+use serde_json::{Map, Value, json};
+
+use super::portal::Caller;
+use super::{enums, full};
+use crate::failure::Failure;
+use crate::request::{Call, Query};
+
+/// Fields that hold one text, to which more can be appended.
+const TEXTS: [&str; 3] = ["description", "design", "acceptance_criteria"];
+
+/// Fields that can be emptied by null.
+const NULLABLE: [&str; 4] = ["assignee", "estimated_minutes", "due_at", "defer_until"];
+
+pub fn schema() -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "ops": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"op": {"enum": ["set", "unset", "append", "remove"]}, "field": {"type": "string"}, "value": {}},
+                    "required": ["op", "field"],
+                },
+            },
+        },
+        "required": ["ops"],
+    });
+    for (name, about) in full::own_fields(true, true) {
+        schema["properties"][name] = about;
+    }
+    schema
+}
+
+/// Makes one update of all operations. The bead must still be what the operations were computed from.
+pub fn apply(
+    mut arguments: Map<String, Value>,
+    id: &str,
+    guard: Option<String>,
+    caller: Caller<'_>,
+) -> Result<Value, Failure> {
+    let ops = arguments.remove("ops").and_then(|ops| ops.as_array().cloned());
+    let ops =
+        ops.filter(|ops| !ops.is_empty()).ok_or_else(|| Failure::invalid("ops is a list of operations"))?;
+    if let Some(other) = arguments.keys().next() {
+        return Err(Failure::invalid(format!("{other} is not a field of this tool")));
+    }
+    let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
+    let bead = &shown[0];
+    let hash = guard.or_else(|| bead["content_hash"].as_str().map(str::to_owned));
+    let mut update = Map::from_iter([("op".to_owned(), json!("update")), ("id".to_owned(), json!(id))]);
+    update.insert("expected_content_hash".into(), json!(hash));
+    for op in &ops {
+        one(&mut update, op, bead)?;
+    }
+    let op =
+        serde_json::from_value(Value::Object(update)).map_err(|error| Failure::invalid(error.to_string()))?;
+    caller.session.ask(caller.actor, Call::one(op))
+}
+
+fn one(update: &mut Map<String, Value>, op: &Value, bead: &Value) -> Result<(), Failure> {
+    let known = op
+        .as_object()
+        .is_some_and(|op| op.keys().all(|key| matches!(key.as_str(), "op" | "field" | "value")));
+    if !known {
+        return Err(Failure::invalid("an operation has op, field and value"));
+    }
+    let field = op["field"].as_str().unwrap_or_default();
+    let value = &op["value"];
+    let bad = || Failure::invalid(format!("cannot {} {field:?}", op["op"].as_str().unwrap_or("do that to")));
+    match (op["op"].as_str().unwrap_or_default(), field) {
+        ("set", "labels") => put(update, "set_labels", value.clone()),
+        ("unset", "labels") => put(update, "set_labels", json!([])),
+        ("append", "labels") => add(update, "add_labels", value),
+        ("remove", "labels") => add(update, "remove_labels", value),
+        ("append" | "set", "notes") => put(update, "notes", value.clone()),
+        ("set", "priority") => put(update, field, json!(enums::priority(value)?)),
+        ("set", "status") => put(update, field, json!(enums::status(value.as_str().ok_or_else(bad)?)?)),
+        ("set", "title" | "type" | "external_ref" | "source_repo" | "metadata") => {
+            put(update, field, value.clone());
+        }
+        ("set", _) if TEXTS.contains(&field) || NULLABLE.contains(&field) => {
+            put(update, field, value.clone());
+        }
+        ("unset", "external_ref" | "source_repo") => put(update, field, json!("")),
+        ("unset", "metadata") => put(update, field, json!({})),
+        ("unset", _) if TEXTS.contains(&field) => put(update, field, json!("")),
+        ("unset", _) if NULLABLE.contains(&field) => put(update, field, Value::Null),
+        ("append", _) if TEXTS.contains(&field) => {
+            let more = value.as_str().ok_or_else(bad)?;
+            let before = update
+                .get(field)
+                .and_then(Value::as_str)
+                .or_else(|| bead[field].as_str())
+                .unwrap_or_default();
+            let text = if before.is_empty() { more.to_owned() } else { format!("{before}\n\n{more}") };
+            put(update, field, text.into());
+        }
+        ("remove", _) if TEXTS.contains(&field) => {
+            let less = value.as_str().filter(|less| !less.is_empty()).ok_or_else(bad)?;
+            let before = update
+                .get(field)
+                .and_then(Value::as_str)
+                .or_else(|| bead[field].as_str())
+                .unwrap_or_default();
+            put(update, field, before.replace(less, "").into());
+        }
+        _ => return Err(bad()),
+    }
+    Ok(())
+}
+
+fn put(update: &mut Map<String, Value>, field: &str, value: Value) {
+    update.insert(field.to_owned(), value);
+}
+
+/// One label or several.
+fn add(update: &mut Map<String, Value>, field: &str, value: &Value) {
+    let more = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    match update.get_mut(field).and_then(Value::as_array_mut) {
+        Some(list) => list.extend(more),
+        None => put(update, field, more.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patched(ops: &[Value]) -> Result<Value, Failure> {
+        let bead = json!({"description": "One", "labels": ["a"]});
+        let mut update = Map::new();
+        ops.iter().try_for_each(|op| one(&mut update, op, &bead))?;
+        Ok(Value::Object(update))
+    }
+
+    #[test]
+    fn operations_become_one_update() {
+        let ops = [
+            json!({"op": "append", "field": "description", "value": "Two"}),
+            json!({"op": "append", "field": "description", "value": "Three"}),
+            json!({"op": "append", "field": "labels", "value": "b"}),
+            json!({"op": "remove", "field": "labels", "value": ["a"]}),
+            json!({"op": "unset", "field": "due_at"}),
+            json!({"op": "set", "field": "priority", "value": "HIGH"}),
+            json!({"op": "set", "field": "status", "value": "ACTIVE"}),
+        ];
+        let wanted = json!({
+            "description": "One\n\nTwo\n\nThree", "add_labels": ["b"], "remove_labels": ["a"], "due_at": null, "priority": 1,
+            "status": "in_progress",
+        });
+        assert_eq!(patched(&ops).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for op in [
+            json!({"op": "set", "field": "id", "value": "x"}),
+            json!({"op": "unset", "field": "title"}),
+            json!({"op": "append", "field": "priority", "value": 1}),
+            json!({"op": "double", "field": "title"}),
+            json!({"op": "set", "field": "title", "value": "x", "why": "y"}),
+            json!("set"),
+        ] {
+            assert_eq!(patched(std::slice::from_ref(&op)).unwrap_err().code, "invalid_value", "{op}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+use serde_json::json;
+
+use crate::sandbox::{Mode, Sandbox};
+
+#[test]
+fn twice_is_once_and_removed_is_gone() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    for client in ["claude", "codex", "gemini", "cursor", "generic"] {
+        let error = sandbox.error(&["setup", client, "--check"], "not_set_up");
+        assert!(error["details"]["files"].as_array().unwrap().contains(&json!("AGENTS.md")));
+        let written = sandbox.json(&["setup", client]);
+        let states = |answer: &serde_json::Value| -> Vec<String> {
+            answer["files"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|file| file["state"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert!(states(&written).iter().all(|state| state == "written"), "{written}");
+        assert!(states(&sandbox.json(&["setup", client])).iter().all(|state| state == "unchanged"));
+        sandbox.json(&["setup", client, "--check"]);
+        let agents = std::fs::read_to_string(sandbox.dir().join("AGENTS.md")).unwrap();
+        assert!(!agents.contains("commit") && !agents.contains("push"), "{agents}");
+        let printed = sandbox.text(&["setup", client, "--print"]);
+        assert!(printed.contains("# AGENTS.md\n<!-- BEGIN BEADS -->"), "{printed}");
+        sandbox.json(&["setup", client, "--remove"]);
+        assert!(!sandbox.dir().join("AGENTS.md").exists());
+        assert!(
+            states(&sandbox.json(&["setup", client, "--remove"])).iter().all(|state| state == "unchanged")
+        );
+    }
+    assert!(!sandbox.dir().join(".mcp.json").exists());
+}
+
+#[test]
+fn what_is_not_ours_stays() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let theirs = "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"zeta\": 1.50}\n";
+    std::fs::write(sandbox.dir().join(".mcp.json"), theirs).unwrap();
+    std::fs::write(sandbox.dir().join("AGENTS.md"), "# Rules\n").unwrap();
+    sandbox.text(&["setup", "claude"]);
+    let text = std::fs::read_to_string(sandbox.dir().join(".mcp.json")).unwrap();
+    assert!(text.contains("1.50") && text.contains("{\"command\": \"x\"}"), "{text}");
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["mcpServers"]["beads"], json!({"command": "bd", "args": ["mcp"]}));
+    sandbox.text(&["setup", "claude", "--remove"]);
+    assert_eq!(std::fs::read_to_string(sandbox.dir().join("AGENTS.md")).unwrap(), "# Rules\n");
+    std::fs::write(sandbox.dir().join(".mcp.json"), "{ // a comment\n}").unwrap();
+    sandbox.error(&["setup", "claude"], "cannot_edit");
+    assert_eq!(std::fs::read_to_string(sandbox.dir().join(".mcp.json")).unwrap(), "{ // a comment\n}");
+}
