@@ -281,6 +281,20 @@ pub enum Query {
         closed: bool,
         format: GraphFormat,
     },
+    ShowAsOf {
+        ids: Vec<String>,
+        moment: Moment,
+    },
+    Log {
+        id: String,
+    },
+    Blame {
+        id: String,
+    },
+    Diff {
+        from: Moment,
+        to: Option<Moment>,
+    },
     Cycles,
     Epics,
     Count {
@@ -303,6 +317,14 @@ pub struct EventsQuery {
     pub ids: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+}
+
+/// A state of the past: a commit of the sync ref by the beginning of its name, or a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    Revision(String),
+    Time(beads_core::Timestamp),
 }
 
 /// What a graph is drawn as when it is not asked for as data.

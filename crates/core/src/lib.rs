@@ -29,12 +29,14 @@ mod error;
 mod event;
 mod export;
 mod garbage;
+mod history;
 mod id;
 mod join;
 mod line;
 mod lineage;
 mod names;
 mod note;
+mod past;
 mod prefix;
 mod register;
 mod salvage;
@@ -63,6 +65,7 @@ pub use export::export_jsonl;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
 };
+pub use history::{FieldChange, History, Write, find_bead};
 pub use id::BeadId;
 pub use join::Touched;
 pub use lineage::Lineage;

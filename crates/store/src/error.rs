@@ -46,6 +46,12 @@ pub enum Error {
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
+    #[error("no commit of the store begins with {0:?}")]
+    NoRevision(String),
+
+    #[error("more than one commit of the store begins with {0:?}")]
+    AmbiguousRevision(String),
+
     #[error("there is no store here: {0}")]
     NoStore(String),
 
@@ -82,6 +88,8 @@ impl Error {
             Self::TooManyRequests(_) => "too_many_requests",
             Self::Git(_) => "git_error",
             Self::Busy { .. } | Self::RefMoved(_) => "busy",
+            Self::NoRevision(_) => "not_found",
+            Self::AmbiguousRevision(_) => "ambiguous_revision",
             Self::NoStore(_) => "no_store",
             Self::Remote { .. } => "network_error",
             Self::PushRefused { .. } => "push_refused",

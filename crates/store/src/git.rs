@@ -59,7 +59,7 @@ impl GitRepository {
         loose::read(&objects, id, kind).map_err(|reason| Self::damaged(commit, reason))
     }
 
-    fn tree(&self, commit: &str) -> Result<Tree<'_>> {
+    pub(crate) fn tree(&self, commit: &str) -> Result<Tree<'_>> {
         let wrong = |error: git2::Error| Self::damaged(commit, error.message());
         let id = Oid::from_str(commit).map_err(wrong)?;
         self.loose(commit, id, ObjectType::Commit)?;
@@ -68,7 +68,7 @@ impl GitRepository {
         self.git.find_tree(tree).map_err(wrong)
     }
 
-    fn file(&self, commit: &str, tree: &Tree<'_>, name: &str) -> Result<Vec<u8>> {
+    pub(crate) fn file(&self, commit: &str, tree: &Tree<'_>, name: &str) -> Result<Vec<u8>> {
         let wrong = |reason: &str| Self::damaged(commit, format!("{name}: {reason}"));
         let entry = tree.get_name(name).ok_or_else(|| Self::damaged(commit, format!("{name} is missing")))?;
         if entry.kind() != Some(ObjectType::Blob) || entry.filemode() != FILE_MODE {

@@ -82,6 +82,19 @@ impl<D: Disk> Journal<D> {
         Ok((journal, recovered))
     }
 
+    /// What is in the journal now, read again from the disk.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let mut recovered = Recovered::default();
+        let numbers = self.older.iter().copied().chain(self.segment.iter().map(|segment| segment.number));
+        let last = self.current_segment();
+        for number in numbers {
+            let name = segment_name(number);
+            let bytes = self.disk.read(&name).map_err(|error| self.io("read", &name, error))?;
+            self.read_segment(&name, &bytes, number == last, &mut recovered)?;
+        }
+        Ok(recovered.records)
+    }
+
     fn open_segment(
         &self,
         number: u64,

@@ -184,6 +184,13 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
     }
 
+    /// The mutations that the ref does not hold yet, and perhaps a few that it does, oldest first.
+    pub fn unsaved_records(&self) -> Result<Vec<Record>> {
+        let mut records = self.journal.records()?;
+        records.extend(self.unsynced.iter().cloned());
+        Ok(records)
+    }
+
     /// The commit that holds everything up to the last checkpoint.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()

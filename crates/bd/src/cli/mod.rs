@@ -2,6 +2,7 @@
 //! into a call.
 
 mod batch;
+mod blame;
 mod blocked;
 mod children;
 mod claim;
@@ -17,6 +18,7 @@ mod delete;
 mod deleted;
 mod demo;
 mod dep;
+mod diff;
 mod epic;
 mod export;
 mod filter;
@@ -30,6 +32,7 @@ mod input;
 mod json_flag;
 mod label;
 mod list;
+mod log;
 mod markdown;
 mod mcp;
 mod moment;
@@ -45,6 +48,7 @@ mod renew;
 mod reopen;
 mod repair;
 mod restore;
+mod revision;
 mod search;
 mod setup;
 mod show;
@@ -117,6 +121,9 @@ enum Verb {
     Note(note::Args),
     Label(label::Args),
     Dep(dep::Args),
+    Log(log::Args),
+    Blame(blame::Args),
+    Diff(diff::Args),
     Graph(graph::Args),
     Plan(plan::Args),
     Children(children::Args),
@@ -179,6 +186,9 @@ impl Verb {
             Self::Note(args) => args.call()?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
+            Self::Log(args) => args.call(),
+            Self::Blame(args) => args.call(),
+            Self::Diff(args) => args.call(),
             Self::Graph(args) => args.call(),
             Self::Plan(args) => args.call(),
             Self::Children(args) => args.call(),

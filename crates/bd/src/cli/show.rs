@@ -1,16 +1,23 @@
-use crate::request::{Call, Query};
+use super::revision::moment;
+use crate::request::{Call, Moment, Query};
 
 /// Show beads in full
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd show bd-a1 bd-b2 --json")]
+#[command(after_help = "Examples:\n  bd show bd-a1 bd-b2 --json\n  bd show bd-a1 --as-of 2h")]
 pub struct Args {
     /// Ids, or beginnings of ids that fit only one bead
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
+    /// As they were: at a commit of beads/store (seven or more digits), or at a time (RFC 3339, a date, or an age such as 2h)
+    #[arg(long, value_name = "REV|TIME", value_parser = moment)]
+    as_of: Option<Moment>,
 }
 
 impl Args {
     pub fn call(self) -> Call {
-        Call::query(Query::Show { ids: self.ids })
+        Call::query(match self.as_of {
+            None => Query::Show { ids: self.ids },
+            Some(moment) => Query::ShowAsOf { ids: self.ids, moment },
+        })
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::brief::Brief;
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
+use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
 use crate::failure::Failure;
@@ -38,6 +39,9 @@ pub enum Answer {
     LabelsOf(Labels),
     Tree(Vec<TreeNode>),
     Cycles(Vec<CycleAnswer>),
+    Log(LogAnswer),
+    Blame(Vec<BlameAnswer>),
+    Diff(Vec<DifferenceAnswer>),
     Explained(Box<ExplainAnswer>),
     Planned(Box<PlanAnswer>),
     Graph(Box<GraphAnswer>),

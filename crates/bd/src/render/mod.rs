@@ -12,6 +12,7 @@ mod graph_answer;
 mod import;
 pub mod markdown;
 pub mod mermaid;
+mod past;
 mod planning;
 mod rows;
 pub mod schema;
@@ -29,6 +30,7 @@ pub use answer::{
 pub use brief::Brief;
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
+pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };

@@ -9,7 +9,7 @@ use super::answer::{
     SettingAnswer, StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
-use super::{detail, graph_answer, import, planning, rows};
+use super::{detail, graph_answer, import, past, planning, rows};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -77,6 +77,9 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "{}: {}", cycle.kind, ids.join(" -> "));
             }
         }
+        Answer::Log(log) => past::log(&mut out, log, style),
+        Answer::Blame(fields) => past::blame(&mut out, fields, style),
+        Answer::Diff(differences) => past::diff(&mut out, differences, style),
         Answer::Explained(explained) => planning::explain(&mut out, explained, style),
         Answer::Planned(plan) => planning::plan(&mut out, plan, style),
         Answer::Graph(graph) => graph_answer::render(&mut out, graph, style),

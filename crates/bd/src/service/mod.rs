@@ -7,6 +7,7 @@ mod export;
 mod import;
 mod leases;
 mod mutate;
+mod past;
 mod planning;
 mod query;
 mod repair;

@@ -64,6 +64,10 @@ impl Service {
             Query::Explain(asked) => self.explain(asked, format),
             Query::Plan(asked) => self.plan(asked),
             Query::Graph { id, closed, format } => self.graph(id.as_ref(), *closed, *format),
+            Query::ShowAsOf { ids, moment } => self.show_as_of(ids, moment),
+            Query::Log { id } => self.log(id),
+            Query::Blame { id } => self.blame(id),
+            Query::Diff { from, to } => self.diff(from, to.as_ref()),
             Query::Cycles => Ok(Answer::Cycles(cycles(catalog, &catalog.cycles()))),
             Query::Epics => self.epics(),
             Query::Count { filter, by: None } => {

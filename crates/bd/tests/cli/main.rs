@@ -29,6 +29,7 @@ mod init;
 mod label;
 mod lease;
 mod list;
+mod log;
 mod mcp;
 mod model;
 mod no_git;

@@ -3,6 +3,7 @@
 mod blocked;
 mod count;
 mod cycles;
+mod diff;
 mod drawing;
 mod epics;
 mod explain;
@@ -18,6 +19,7 @@ mod work_graph;
 
 pub use blocked::Blocked;
 pub use count::{CountBy, Group, Summary};
+pub use diff::{Difference, DifferenceKind};
 pub use drawing::{Drawing, DrawingOf};
 pub use epics::EpicStatus;
 pub use explain::{Explanation, NotReady, Reason};

@@ -1,0 +1,23 @@
+use super::revision::moment;
+use crate::request::{Call, Moment, Query};
+
+/// Show which beads changed between two states of the store
+///
+/// A state is named by the first seven or more digits of a commit of beads/store, or by a time: RFC 3339, a date, or an age
+/// such as 2h.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  bd diff 2h\n  bd diff 2026-01-01 2026-02-01 --json")]
+pub struct Args {
+    /// The earlier state
+    #[arg(value_name = "A", value_parser = moment)]
+    from: Moment,
+    /// The later state; now when left out
+    #[arg(value_name = "B", value_parser = moment)]
+    to: Option<Moment>,
+}
+
+impl Args {
+    pub fn call(self) -> Call {
+        Call::query(Query::Diff { from: self.from, to: self.to })
+    }
+}

@@ -1,0 +1,121 @@
+//! Answers about the past: `log`, `blame` and `diff`.
+
+use std::fmt::Write;
+
+use beads_core::query::DifferenceKind;
+use beads_core::{Actor, BeadId, Field, FieldChange, Stamp, Text, Title};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::style::Style;
+use crate::escape::escape;
+
+#[derive(Debug, Serialize)]
+pub struct LogAnswer {
+    pub id: BeadId,
+    /// Oldest first.
+    pub writes: Vec<WriteAnswer>,
+    /// Whether all commits before could be looked at.
+    pub complete: bool,
+}
+
+/// Everything that one operation did to the bead.
+#[derive(Debug, Serialize)]
+pub struct WriteAnswer {
+    pub time: String,
+    pub at: Stamp,
+    pub by: Actor,
+    pub created: bool,
+    pub changes: Vec<FieldChange>,
+    pub note: Option<Text>,
+    pub deleted: Option<Text>,
+}
+
+/// Who set a field, and when.
+#[derive(Debug, Serialize)]
+pub struct BlameAnswer {
+    pub field: Field,
+    pub value: Value,
+    pub time: String,
+    pub at: Stamp,
+    pub by: Actor,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DifferenceAnswer {
+    pub id: BeadId,
+    pub title: Title,
+    pub kind: DifferenceKind,
+    pub changes: Vec<FieldChange>,
+    pub notes: usize,
+}
+
+pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
+    for write in &log.writes {
+        let _ = write!(out, "{}  {}", style.faint(&write.time), escape(write.by.as_str()));
+        if write.created {
+            let title = write.changes.iter().find(|change| change.field == Field::Title);
+            let title = title.map(|change| plain(&change.to)).unwrap_or_default();
+            let _ = write!(out, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, 50));
+        } else {
+            changes(out, &write.changes, style);
+        }
+        if let Some(note) = &write.note {
+            let first = note.as_str().lines().next().unwrap_or_default();
+            let _ = write!(out, "  noted: {}", style.fit(&escape(first), 50));
+        }
+        if let Some(reason) = &write.deleted {
+            let reason = reason.non_empty().map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
+            let _ = write!(out, "  deleted{reason}");
+        }
+        out.push('\n');
+    }
+    if !log.complete {
+        out.push_str("… and earlier, in commits that were not read\n");
+    }
+}
+
+pub fn blame(out: &mut String, fields: &[BlameAnswer], style: Style) {
+    for one in fields {
+        let field = one.field.name();
+        let (by, value) = (escape(one.by.as_str()), style.fit(&plain(&one.value), 70));
+        let _ = writeln!(out, "{}  {by}  {field}: {value}", style.faint(&one.time));
+    }
+}
+
+pub fn diff(out: &mut String, differences: &[DifferenceAnswer], style: Style) {
+    for one in differences {
+        let kind = match one.kind {
+            DifferenceKind::Created => "created",
+            DifferenceKind::Changed => "changed",
+            DifferenceKind::Closed => "closed",
+            DifferenceKind::Deleted => "deleted",
+            DifferenceKind::Restored => "restored",
+        };
+        let title = style.fit(&escape(one.title.as_str()), one.id.as_str().len() + 12);
+        let _ = write!(out, "{kind:<8} {}: {title}", style.id(one.id.as_str()));
+        if matches!(one.kind, DifferenceKind::Changed | DifferenceKind::Restored) {
+            changes(out, &one.changes, style);
+        }
+        if one.notes > 0 {
+            let _ = write!(out, "  {} new {}", one.notes, if one.notes == 1 { "note" } else { "notes" });
+        }
+        out.push('\n');
+    }
+}
+
+fn changes(out: &mut String, changes: &[FieldChange], style: Style) {
+    for change in changes {
+        let value = |value: &Value| style.fit(&plain(value), 60);
+        let _ = write!(out, "  {}: {} → {}", change.field.name(), value(&change.from), value(&change.to));
+    }
+}
+
+/// A value on one line; texts without quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "(none)".to_owned(),
+        Value::String(text) => escape(text).into_owned(),
+        other => escape(&other.to_string()).into_owned(),
+    }
+}

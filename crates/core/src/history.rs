@@ -1,0 +1,137 @@
+//! A bead through time. Every version of a register is named by the mark of its write, so versions can be gathered from
+//! snapshots in any order; what was overwritten before any snapshot saw it is not known any more.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::body::Body;
+use crate::canonical::to_canonical;
+use crate::line::{TombstoneLine, bead_from_body};
+use crate::{Bead, BeadId, Deletion, Field, Lineage, Mark, Patch, Text};
+
+/// All that is known of what was done to one bead.
+#[derive(Debug, Clone)]
+pub struct History {
+    lineage: Lineage,
+    versions: BTreeMap<(Mark, Field), Value>,
+    notes: BTreeMap<Mark, Text>,
+    deletions: BTreeMap<Mark, Text>,
+}
+
+/// One write: everything with the same mark.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    pub mark: Mark,
+    pub created: bool,
+    pub changes: Vec<FieldChange>,
+    pub note: Option<Text>,
+    /// The reason for a deletion.
+    pub deleted: Option<Text>,
+}
+
+/// A register before and after, as plain JSON; null when it is empty.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldChange {
+    pub field: Field,
+    pub from: Value,
+    pub to: Value,
+}
+
+impl History {
+    pub fn of(lineage: &Lineage) -> Self {
+        Self {
+            lineage: lineage.clone(),
+            versions: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            deletions: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the bead as it was at some time.
+    pub fn take(&mut self, bead: &Bead) {
+        for field in Field::ALL {
+            self.versions.insert((bead.mark(*field).clone(), *field), bead.value_json(*field));
+        }
+        for note in bead.notes.values() {
+            self.notes.insert(note.mark(), note.content.clone());
+        }
+        if let Some(Deletion { mark, reason }) = &bead.deletion {
+            self.deletions.insert(mark.clone(), reason.clone());
+        }
+    }
+
+    /// Takes one write, and returns the bead after it; before its birth there is none.
+    pub fn take_patch(&mut self, before: Option<Bead>, patch: &Patch) -> Option<Bead> {
+        let after = match before {
+            Some(mut bead) => {
+                bead.join(patch);
+                Some(bead)
+            }
+            None => patch.clone().into_bead(),
+        };
+        if let Some(bead) = &after {
+            self.take(bead);
+        }
+        after
+    }
+
+    /// Oldest first. The lease that a write renews by the way is not worth a line.
+    pub fn writes(&self) -> Vec<Write> {
+        let mut writes: BTreeMap<&Mark, Write> = BTreeMap::new();
+        let birth = self.lineage.mark();
+        let mut current: BTreeMap<Field, &Value> = BTreeMap::new();
+        let empty = |mark: &Mark| Write {
+            mark: mark.clone(),
+            created: *mark == birth,
+            changes: Vec::new(),
+            note: None,
+            deleted: None,
+        };
+        for ((mark, field), value) in &self.versions {
+            let from = current.insert(*field, value).cloned().unwrap_or(Value::Null);
+            if *field == Field::AssigneeExpires && *mark != birth || from == *value {
+                continue;
+            }
+            let write = writes.entry(mark).or_insert_with(|| empty(mark));
+            write.changes.push(FieldChange { field: *field, from, to: value.clone() });
+        }
+        for (mark, note) in &self.notes {
+            writes.entry(mark).or_insert_with(|| empty(mark)).note = Some(note.clone());
+        }
+        for (mark, reason) in &self.deletions {
+            writes.entry(mark).or_insert_with(|| empty(mark)).deleted = Some(reason.clone());
+        }
+        writes.into_values().collect()
+    }
+}
+
+/// A bead in the files of a snapshot, live or deleted, under whatever id it had. Only its own line is decoded.
+pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(BeadId, Bead)> {
+    // Canonical lines have the birth in exactly these bytes.
+    let stamp = String::from_utf8(to_canonical(&lineage.at())).ok()?;
+    let by = String::from_utf8(to_canonical(lineage.by())).ok()?;
+    let birth = format!("\"created_at\":{stamp},\"created_by\":{by}").into_bytes();
+    let with_birth = |file: &[u8]| -> Vec<Vec<u8>> {
+        let lines = file.split(|byte| *byte == b'\n');
+        lines.filter(|line| line.windows(birth.len()).any(|part| part == birth)).map(<[u8]>::to_vec).collect()
+    };
+    let own = |id: BeadId, body: Body| {
+        let (found, bead, _) = bead_from_body(&id, body).ok()?;
+        (found == *lineage).then_some((id, bead))
+    };
+    let live = with_birth(state).iter().find_map(|line| {
+        let mut body: Body = serde_json::from_slice(line).ok()?;
+        own(body.id.take()?, body)
+    });
+    live.or_else(|| {
+        with_birth(tombstones).iter().find_map(|line| {
+            let mut line: TombstoneLine = serde_json::from_slice(line).ok()?;
+            let (id, mut bead) = own(line.id, line.bead.take()?)?;
+            bead.deletion =
+                Some(Deletion { mark: Mark::new(line.deleted_at, line.deleted_by), reason: line.reason });
+            Some((id, bead))
+        })
+    })
+}
