@@ -126,6 +126,8 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["list", "--title-contains", "FIRST", "--json", "--limit", "1", "--parent", "bd-e"], "list"),
     (&["reopen", "bd-e.2", "bd-4", "-r", "R", "--json"], "reopen"),
     (&["claim", "bd-5", "--json"], "claim"),
+    (&["renew", "bd-5", "--json"], "renew"),
+    (&["reclaim", "--expired", "--json"], "reclaim"),
     (&["delete", "bd-5", "--force", "--json"], "delete"),
     (&["sync", "--json"], "sync"),
     (&["info", "--json"], "info"),
