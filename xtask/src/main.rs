@@ -3,6 +3,7 @@
 
 mod arguments;
 mod claims;
+mod fleet;
 mod generate;
 mod growth;
 mod judge;
@@ -20,6 +21,11 @@ type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 
 const CHORES: &[Chore] = &[
     ("claims", "measure claim --next: [--workers 50] [--beads 1000] [--bd target/release/bd]", claims::run),
+    (
+        "fleet",
+        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--seed 1]",
+        fleet::run,
+    ),
     (
         "generate",
         "make a git repository with a store: --dir D [--live 1000] [--total 10000] [--edges 10000] [--seed 1]",

@@ -5,6 +5,7 @@
 //! acknowledged is lost, and after healing all replicas hold equal bytes. A failure is shrunk to the steps that matter.
 
 pub mod faults;
+pub mod fleet;
 pub mod ledger;
 pub mod scenario;
 
@@ -17,6 +18,7 @@ mod remote;
 mod repository;
 mod run;
 mod shrink;
+mod timeline;
 mod world;
 
 pub use dice::Dice;
