@@ -78,8 +78,11 @@ struct Server {
 impl Server {
     fn start(root: &Path) -> Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let child = Command::new("git")
-            .args(["daemon", "--listen=127.0.0.1", "--export-all", "--enable=receive-pack"])
+        // The program itself: `git daemon` would start it as a child that outlives its killed parent.
+        let programs = Command::new("git").arg("--exec-path").output()?.stdout;
+        let programs = String::from_utf8(programs)?;
+        let child = Command::new(Path::new(programs.trim()).join("git-daemon"))
+            .args(["--listen=127.0.0.1", "--export-all", "--enable=receive-pack"])
             .arg(format!("--port={port}"))
             .arg(format!("--base-path={}", root.canonicalize()?.display()))
             .stdin(Stdio::null())
