@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     State, Status, Timestamp, Title, Touched,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     Created,
@@ -43,7 +44,7 @@ impl EventKind {
 }
 
 /// One thing that happened. Ids and titles are those of that moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     #[serde(rename = "type")]
@@ -70,6 +71,7 @@ pub struct Event {
     pub text: Option<String>,
     /// `conflict`: its id, and whose write won over `by`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub conflict: Option<ConflictId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub won_by: Option<Actor>,

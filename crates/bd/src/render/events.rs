@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::Event;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::style::Style;
@@ -10,7 +11,7 @@ use crate::escape::escape;
 use crate::request::{Format, Output};
 
 /// Some events, and the cursor behind them.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventsAnswer {
     pub events: Vec<EventAnswer>,
     pub cursor: String,
@@ -19,7 +20,7 @@ pub struct EventsAnswer {
 }
 
 /// One event with the cursor right behind it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventAnswer {
     pub cursor: String,
     /// The place of the mutation in the order of all mutations here.

@@ -24,6 +24,12 @@ const WIDEST: usize = 4;
 /// A claim for longer than a year is a mistake in the unit.
 const MAX_LEASE_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
+/// Events in one answer, at most; whoever wants more asks again.
+pub const MAX_EVENTS: usize = 1_000;
+
+/// Nobody should hang on a call for longer than ten minutes.
+const MAX_TIMEOUT_MS: u64 = 10 * 60 * 1000;
+
 /// Long enough for any digest or uuid.
 const MAX_KEY_CHARS: usize = 128;
 
@@ -108,6 +114,13 @@ fields! {
     LeaseMs: number(1, MAX_LEASE_MS);
     /// At most so many; 0 for all.
     Limit: number(0, 1_000_000);
+    /// Where `bd watch` goes on.
+    Cursor: json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(0|[0-9A-Za-z]{1,32}-[0-9]{1,19})$",
+        "not": {"pattern": r"\n"}
+    });
+    EventLimit: number(1, MAX_EVENTS as u64);
+    TimeoutMs: number(0, MAX_TIMEOUT_MS);
     Depth: number(0, beads_core::limits::MAX_TREE_DEPTH as u64);
     ConflictId: json_schema!({
         "type": "string", "minLength": 41, "maxLength": 41, "pattern": "^CONFLICT-[0-9a-f]{32}"

@@ -208,6 +208,7 @@ pub fn table() -> &'static [Tool] {
         Tool::mutation::<beads::note_add::NoteAdd>(),
         Tool::action::<beads::sync::Sync>(),
         Tool::action::<beads::validate::Validate>(),
+        Tool::question::<beads::watch::Watch>(),
         Tool::action::<beads::import::Import>(),
         Tool::question::<beads::export::Export>(),
         Tool::action::<beads::conflicts::Conflicts>(),

@@ -54,6 +54,7 @@ mod terminal;
 mod text;
 mod tool;
 mod tool_files;
+mod tool_watch;
 mod update;
 mod validate;
 mod verbosity;

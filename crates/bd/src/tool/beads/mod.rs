@@ -24,3 +24,4 @@ pub mod sync;
 mod time;
 pub mod update;
 pub mod validate;
+pub mod watch;

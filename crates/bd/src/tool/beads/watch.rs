@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use beads_store::Cursor;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::failure::Failure;
+use crate::render::EventsAnswer;
+use crate::request::{Call, EventsQuery, Query};
+use crate::tool::{Definition, Items, Question, field, outcome};
+
+/// Tell what happened since a cursor, and give the next one
+///
+/// Without `since` nothing is told, only where to begin. With `timeout_ms` it waits so long for the first event; every event
+/// has its own cursor, which stays good over restarts.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Watch {
+    /// Events behind this cursor; 0 for the oldest that is kept
+    #[serde(default)]
+    #[schemars(with = "field::Cursor")]
+    since: Option<Cursor>,
+    /// Only about these beads
+    #[serde(default)]
+    #[schemars(with = "Vec<field::BeadRef>", length(max = 1000))]
+    ids: Vec<String>,
+    /// At most so many events
+    #[serde(default = "most")]
+    #[schemars(with = "field::EventLimit")]
+    limit: usize,
+    /// How long to wait when nothing has happened yet, in milliseconds; 0 answers at once
+    #[serde(default)]
+    #[schemars(with = "field::TimeoutMs")]
+    timeout_ms: u64,
+}
+
+fn most() -> usize {
+    field::MAX_EVENTS
+}
+
+impl Definition for Watch {
+    const NAME: &'static str = "beads.watch";
+    const EXAMPLE: &'static str = r#"{"since":"0","limit":100}"#;
+    type Output = EventsAnswer;
+}
+
+impl Question for Watch {
+    const STREAM: Option<Items> = Some(events);
+
+    fn call(self) -> Result<Call, Failure> {
+        // Without a cursor there is nothing to wait behind.
+        let wait = self.since.as_ref().map(|_| Duration::from_millis(self.timeout_ms));
+        let query = EventsQuery { since: self.since, ids: self.ids, limit: Some(self.limit) };
+        Ok(Call::query(Query::Events(query)).waiting(wait))
+    }
+}
+
+fn events(result: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
+    #[derive(Deserialize)]
+    struct Told {
+        events: Vec<Box<RawValue>>,
+    }
+    Ok(outcome::read::<Told>(result)?.events)
+}
