@@ -44,6 +44,9 @@ const TABLE: &[Row] = &[
     Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
+    Row("nothing_to_undo", exit::DOMAIN, "bd log shows what was done to a bead"),
+    Row("cannot_undo", exit::DOMAIN, ""),
+    Row("undo_conflict", exit::DOMAIN, "bd log shows both; decide anew with bd update"),
     Row("corrupt_store", exit::DOMAIN, "bd validate shows where, bd repair --dry-run what can be saved"),
     Row("newer_format", exit::DOMAIN, ""),
     Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
@@ -142,6 +145,14 @@ impl From<beads_core::Error> for Failure {
             }
             E::NotHolder { id, holder } => json!({"id": id, "holder": holder}),
             E::StaleClaim { id, current } => json!({"id": id, "fence": current}),
+            E::UndoBlocked(obstacles) => {
+                let obstacle = |one: &beads_core::Obstacle| {
+                    let (by, at) = (one.mark.by(), one.mark.at());
+                    let time = beads_core::Timestamp::from(at).to_string();
+                    json!({"id": one.id, "what": one.what, "by": by, "at": at, "time": time})
+                };
+                json!({"obstacles": obstacles.iter().map(obstacle).collect::<Vec<_>>()})
+            }
             E::Cycle(ids) => json!({"cycle": ids}),
             E::Corrupt { file, line, .. } => json!({"file": file, "line": line}),
             E::Invalid { field, .. } => json!({"field": field}),

@@ -97,6 +97,10 @@ pub enum Call {
     CloseEligibleEpics {
         dry_run: bool,
     },
+    /// Take the last operation of the caller back.
+    Undo {
+        dry_run: bool,
+    },
     /// Take in a foreign store. Whoever holds the store reads it from disk.
     Import {
         source: ImportSource,
@@ -146,6 +150,7 @@ impl Call {
     pub fn mutates(&self) -> bool {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
+            Self::Undo { dry_run } => !dry_run,
             Self::Wait { call, .. } => call.mutates(),
             _ => false,
         }

@@ -91,6 +91,7 @@ fn transcripts_show_what_happens() {
         "README.md",
         "docs/ARCHITECTURE.md",
         "docs/PLANNING.md",
+        "docs/HISTORY.md",
         "docs/TOOLS.md",
         "docs/SWARM.md",
         "CONTRIBUTING.md",

@@ -1,6 +1,6 @@
 //! The one error of the core. Each door maps [`Error::code`] to its own spelling and exit code.
 
-use crate::{Actor, BeadId, Timestamp};
+use crate::{Actor, BeadId, Mark, Timestamp};
 
 /// What can go wrong when text is parsed, a snapshot decoded or an operation applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,15 @@ pub enum Error {
     #[error("{id} would take {bytes} bytes, more than the {limit} a bead may have")]
     TooLarge { id: BeadId, bytes: usize, limit: usize },
 
+    #[error("you have done nothing here that could be undone")]
+    NothingToUndo,
+
+    #[error("your last operation cannot be undone: {0}")]
+    CannotUndo(&'static str),
+
+    #[error("somebody wrote there since: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    UndoBlocked(Vec<Obstacle>),
+
     #[error("the clock has run past the last stamp the format can hold")]
     ClockExhausted,
 }
@@ -81,12 +90,31 @@ impl Error {
             Self::Cycle(_) => "cycle",
             Self::NoSuchEdge { .. } => "dependency_not_found",
             Self::TooLarge { .. } => "too_large",
+            Self::NothingToUndo => "nothing_to_undo",
+            Self::CannotUndo(_) => "cannot_undo",
+            Self::UndoBlocked(_) => "undo_conflict",
             Self::ClockExhausted => "clock_exhausted",
         }
     }
 
     pub(crate) fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid { field, reason: reason.into() }
+    }
+}
+
+/// A later write that would be lost if an operation were undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    pub id: BeadId,
+    /// The field, or another word for what was done.
+    pub what: String,
+    pub mark: Mark,
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { id, what, mark } = self;
+        write!(f, "{what} of {id} by {} at {}", mark.by(), Timestamp::from(mark.at()))
     }
 }
 

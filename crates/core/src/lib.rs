@@ -59,7 +59,7 @@ pub use decode::Decoded;
 pub use deletion::Deletion;
 pub use delta::Delta;
 pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
-pub use error::{Error, Result};
+pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
 pub use export::export_jsonl;
 pub use field::{

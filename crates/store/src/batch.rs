@@ -59,7 +59,8 @@ impl<D: Disk, W: World> Replica<D, W> {
     }
 
     fn try_all(&mut self, batch: Batch<'_>, caller: &Caller, now_ms: u64) -> Result<Tried> {
-        let mut tried = Tried { applied: Vec::new(), savepoints: Vec::new(), clock: self.clock.clone() };
+        let (applied, savepoints) = (Vec::new(), Vec::new());
+        let mut tried = Tried { applied, savepoints, clock: self.clock.clone() };
         for index in 0..batch.ops.len() {
             if let Err(error) = self.try_one(batch, index, caller, now_ms, &mut tried) {
                 self.take_back(tried);

@@ -1,5 +1,6 @@
 //! What the journal keeps of one mutation.
 
+use beads_core::op::Undo;
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,8 @@ pub struct Receipt {
     pub fence: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unblocked: Vec<Lineage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Box<Undo>>,
     /// What each operation of an all-or-nothing batch was told, in their order. Only the batch has an id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Self>,
@@ -69,8 +72,8 @@ impl Receipt {
     pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
         let (id, digest) = (asked.id.clone(), asked.digest.clone());
         let until_ms = now_ms.saturating_add(asked.keep_ms);
-        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked } = applied.clone();
-        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, parts: Vec::new() }
+        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked, undone } = applied.clone();
+        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts: Vec::new() }
     }
 
     pub fn of_batch(asked: &Asked, now_ms: u64, applied: &[Applied]) -> Self {
@@ -85,9 +88,18 @@ impl Receipt {
 
     /// The first answer again; the delta is in the state already.
     pub fn applied(&self) -> Applied {
-        let Self { bead, edge, note, renewed, fence, unblocked, .. } = self.clone();
-        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked }
+        let Self { bead, edge, note, renewed, fence, unblocked, undone, .. } = self.clone();
+        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked, undone }
     }
+}
+
+/// What somebody did last, so that it can be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastOperation {
+    pub by: Actor,
+    pub at_ms: u64,
+    pub undo: Undo,
 }
 
 /// The first frame of each segment: what must outlive the segments before it.
@@ -101,6 +113,9 @@ pub struct Header {
     pub last: Stamp,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
+    /// The last operation of each actor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_operations: Vec<LastOperation>,
     /// The commit that the records build on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground: Option<CommitId>,

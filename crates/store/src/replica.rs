@@ -2,6 +2,7 @@
 //! there is no half-loaded one.
 
 use beads_core::limits::COUNTER_STEP;
+use beads_core::op::Undo;
 use beads_core::{
     Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, Stamp, State,
     concurrent_writes,
@@ -11,6 +12,7 @@ use crate::checkpoint::{Checkpoint, state_of};
 use crate::disk::Disk;
 use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
+use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
@@ -46,6 +48,7 @@ pub struct Replica<D: Disk, W: World> {
     /// Applied in memory, not yet in the journal.
     unsynced: Vec<Record>,
     receipts: Receipts<D::File>,
+    last_operations: LastOperations,
     /// The commit that holds everything but the journal.
     base: Option<CommitId>,
     /// The last commit whose content is in memory: the base, or what a clone brought along.
@@ -89,7 +92,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         let (journal, recovered) = Journal::recover(disk)?;
         let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
         let mut events = EventLog::open(journal.disk())?;
-        let catalog = replay(repository, state, base.as_ref(), &recovered, &mut events, world.now_ms())?;
+        let mut last_operations = LastOperations::carried(recovered.header.as_ref());
+        let told = (&mut events, &mut last_operations);
+        let catalog = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
         let receipts = Receipts::open(journal.disk(), world.now_ms())?;
         // A tag of its own for each opening: a copied directory then never mints the stamps of its original.
         let tag = loop {
@@ -108,6 +113,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             world,
             unsynced: Vec::new(),
             receipts,
+            last_operations,
             base,
             ground_noted: recovered.ground == ground,
             ground,
@@ -191,6 +197,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(records)
     }
 
+    /// What an actor did last here, and how to undo it.
+    pub fn last_operation(&self, actor: &Actor) -> Option<&Undo> {
+        self.last_operations.of(actor)
+    }
+
     /// The commit that holds everything up to the last checkpoint.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
@@ -233,7 +244,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         delta: Delta,
         receipt: impl Fn(&Asked) -> Receipt,
     ) -> Result<()> {
+        let undo = Undo::of(&self.catalog, &delta, &caller.actor, now_ms);
         let events = self.catalog.take_watched(&delta, now_ms)?;
+        self.last_operations.keep(&caller.actor, now_ms, undo);
         let request = caller.request.as_ref().map(receipt);
         if let Some(receipt) = request.clone() {
             self.receipts.keep(receipt, now_ms);
@@ -392,6 +405,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             position,
             last: self.clock.last(),
             receipts: self.receipts.passing(now_ms),
+            last_operations: self.last_operations.to_carry(),
             ground: self.ground.clone(),
         }
     }
@@ -444,14 +458,14 @@ fn state_at(repository: &impl Repository, commit: Option<&CommitId>) -> Result<S
     Ok(state)
 }
 
-/// The state of the ref and all records, and the events that the log does not have yet: first those of the records, as
-/// they were told when they were made, then those of a merge that was saved and not told.
+/// The state of the ref and all records, what everybody did last, and the events that the log does not have yet: first
+/// those of the records, as they were told when they were made, then those of a merge that was saved and not told.
 fn replay(
     repository: &impl Repository,
     state: State,
     base: Option<&CommitId>,
     recovered: &Recovered,
-    events: &mut EventLog<impl crate::disk::DiskFile>,
+    (events, last_operations): (&mut EventLog<impl crate::disk::DiskFile>, &mut LastOperations),
     now_ms: u64,
 ) -> Result<Catalog> {
     let position = recovered.records.last().map(|record| record.position);
@@ -474,6 +488,7 @@ fn replay(
     let told = events.covered().map(|covered| covered.position);
     let mut catalog = Catalog::from(start);
     for record in &recovered.records {
+        last_operations.replay(&catalog, record);
         let taken = catalog.take_watched(&record.delta, record.at_ms);
         let news = taken.map_err(|error| Error::JournalDamaged {
             file: "journal".into(),

@@ -26,7 +26,14 @@ fn record(position: u64) -> Record {
 }
 
 fn header(position: u64) -> Header {
-    Header { version: 1, position, last: stamp(position), receipts: Vec::new(), ground: None }
+    Header {
+        version: 1,
+        position,
+        last: stamp(position),
+        receipts: Vec::new(),
+        last_operations: Vec::new(),
+        ground: None,
+    }
 }
 
 fn recover(files: Files) -> (MemoryDisk, Result<(Journal<MemoryDisk>, Recovered)>) {

@@ -57,6 +57,7 @@ mod status;
 mod sync;
 mod tool;
 mod unclaim;
+mod undo;
 mod update;
 mod validate;
 mod verify;
@@ -124,6 +125,7 @@ enum Verb {
     Log(log::Args),
     Blame(blame::Args),
     Diff(diff::Args),
+    Undo(undo::Args),
     Graph(graph::Args),
     Plan(plan::Args),
     Children(children::Args),
@@ -189,6 +191,7 @@ impl Verb {
             Self::Log(args) => args.call(),
             Self::Blame(args) => args.call(),
             Self::Diff(args) => args.call(),
+            Self::Undo(args) => args.call(),
             Self::Graph(args) => args.call(),
             Self::Plan(args) => args.call(),
             Self::Children(args) => args.call(),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use beads_core::query::{Finding, Group, LabelCount, Summary, TreeRow};
 use beads_core::{
-    Actor, BeadId, BeadType, BeadView, EdgeKind, Labels, Note, NoteId, Prefix, Priority, Slot, Stamp, Status,
-    Text, Timestamp, Title,
+    Actor, BeadId, BeadType, BeadView, Catalog, EdgeKey, EdgeKind, Labels, Note, NoteId, Prefix, Priority,
+    Slot, Stamp, Status, Text, Timestamp, Title,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::brief::Brief;
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
-use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer};
+use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use crate::daemon::DaemonStatus;
 use crate::failure::Failure;
@@ -42,6 +42,7 @@ pub enum Answer {
     Log(LogAnswer),
     Blame(Vec<BlameAnswer>),
     Diff(Vec<DifferenceAnswer>),
+    Undone(UndoAnswer),
     Explained(Box<ExplainAnswer>),
     Planned(Box<PlanAnswer>),
     Graph(Box<GraphAnswer>),
@@ -217,6 +218,20 @@ pub struct EdgeAnswer {
     #[serde(rename = "type")]
     pub dependency_type: &'static str,
     pub kind: EdgeKind,
+}
+
+impl EdgeAnswer {
+    /// Edges to ids that no bead holds are not shown.
+    pub fn of(catalog: &Catalog, key: &EdgeKey, status: &'static str) -> Option<Self> {
+        let (from, to) = (key.from.lineage()?, key.to.lineage()?);
+        Some(Self {
+            status,
+            issue_id: catalog.id_of(from).clone(),
+            depends_on_id: catalog.id_of(to).clone(),
+            dependency_type: key.kind.client_name(),
+            kind: key.kind,
+        })
+    }
 }
 
 /// All beads in a format for other programs: here, or in a file.

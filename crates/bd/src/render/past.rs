@@ -4,13 +4,17 @@ use std::fmt::Write;
 
 use beads_core::query::DifferenceKind;
 use beads_core::{Actor, BeadId, Field, FieldChange, Stamp, Text, Title};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::EdgeAnswer;
 use super::style::Style;
+use super::text::edge_line;
 use crate::escape::escape;
+use crate::request::Output;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LogAnswer {
     pub id: BeadId,
     /// Oldest first.
@@ -20,7 +24,7 @@ pub struct LogAnswer {
 }
 
 /// Everything that one operation did to the bead.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteAnswer {
     pub time: String,
     pub at: Stamp,
@@ -32,7 +36,7 @@ pub struct WriteAnswer {
 }
 
 /// Who set a field, and when.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BlameAnswer {
     pub field: Field,
     pub value: Value,
@@ -41,13 +45,46 @@ pub struct BlameAnswer {
     pub by: Actor,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DifferenceAnswer {
     pub id: BeadId,
     pub title: Title,
     pub kind: DifferenceKind,
     pub changes: Vec<FieldChange>,
     pub notes: usize,
+}
+
+/// What undoing an operation did.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UndoAnswer {
+    pub dry_run: bool,
+    pub beads: Vec<UndoneBead>,
+    pub dependencies: Vec<EdgeAnswer>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UndoneBead {
+    pub id: BeadId,
+    pub title: Title,
+    /// `deleted` when its creation was undone, `restored` when its deletion was, else `changed`.
+    pub action: &'static str,
+    pub changes: Vec<FieldChange>,
+}
+
+pub fn undone(out: &mut String, answer: &UndoAnswer, output: &Output, style: Style) {
+    if output.quiet {
+        return;
+    }
+    let would = if answer.dry_run { "would have " } else { "" };
+    for one in &answer.beads {
+        let title = style.fit(&escape(one.title.as_str()), one.id.as_str().len() + 20);
+        let _ = write!(out, "{would}{} {}: {title}", one.action, style.id(one.id.as_str()));
+        changes(out, &one.changes, style);
+        out.push('\n');
+    }
+    for edge in &answer.dependencies {
+        edge_line(out, would, edge);
+    }
 }
 
 pub fn log(out: &mut String, log: &LogAnswer, style: Style) {

@@ -84,6 +84,9 @@ pub fn explain(out: &mut String, answer: &ExplainAnswer, style: Style) {
     for one in &answer.ready {
         let Impact { chain, unblocks } = one.impact;
         let why = match (chain, unblocks) {
+            _ if one.bead.open_children.is_some() => {
+                "an epic, done by doing its open children: never handed out".to_owned()
+            }
             (0, _) => "ready: nothing waits for it".to_owned(),
             (_, 0) => format!("ready: a chain of {chain} behind it"),
             _ => format!("ready: a chain of {chain} behind it, unblocks {unblocks}"),

@@ -15,6 +15,7 @@ use super::answer::{
     SettingAnswer, StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
+use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
@@ -94,6 +95,7 @@ struct Batch<'a, B> {
 
 /// What every command prints with `--json` when it succeeds.
 pub const OUTPUTS: &[(&str, Shape)] = &[
+    ("blame", one::<Vec<BlameAnswer>>("blame")),
     ("blocked", BEADS),
     ("children", BEADS),
     ("children --detailed", DETAILS),
@@ -122,6 +124,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("dep list", LINKED),
     ("dep remove", EDGE),
     ("dep tree", one::<Vec<TreeNode>>("tree")),
+    ("diff", one::<Vec<DifferenceAnswer>>("diff")),
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
@@ -133,6 +136,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("label list-all", one::<Vec<LabelCount>>("label-counts")),
     ("label remove", BEADS),
     ("list", BEADS),
+    ("log", one::<LogAnswer>("log")),
     ("note add", NOTE),
     ("note list", NOTES),
     ("onboard", TEXT),
@@ -150,6 +154,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("status", one::<StatusAnswer>("status")),
     ("sync", one::<SyncAnswer>("sync")),
     ("unclaim", BEADS),
+    ("undo", one::<UndoAnswer>("undo")),
     ("update", BEADS),
     ("validate", one::<Vec<Finding>>("findings")),
     ("verify", one::<VerifyAnswer>("verify")),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{
-    Answer, ClosedAndClaimed, ConfirmedAnswer, ConflictAnswer, Done, EachAnswer, InitAnswer, RepairAnswer,
-    SettingAnswer, StatusAnswer, SyncAnswer,
+    Answer, ClosedAndClaimed, ConfirmedAnswer, ConflictAnswer, Done, EachAnswer, EdgeAnswer, InitAnswer,
+    RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
 use super::{detail, graph_answer, import, past, planning, rows};
@@ -80,6 +80,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Log(log) => past::log(&mut out, log, style),
         Answer::Blame(fields) => past::blame(&mut out, fields, style),
         Answer::Diff(differences) => past::diff(&mut out, differences, style),
+        Answer::Undone(undone) => past::undone(&mut out, undone, output, style),
         Answer::Explained(explained) => planning::explain(&mut out, explained, style),
         Answer::Planned(plan) => planning::plan(&mut out, plan, style),
         Answer::Graph(graph) => graph_answer::render(&mut out, graph, style),
@@ -145,11 +146,7 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     }
     let would = if one.dry_run { "would have " } else { "" };
     if let Some(edge) = &one.edge {
-        let _ = writeln!(
-            out,
-            "{would}{} {} -> {} ({})",
-            one.verb, edge.issue_id, edge.depends_on_id, edge.dependency_type
-        );
+        edge_line(out, would, edge);
     } else if let Some(bead) = &one.bead {
         let verb = if one.renewed { "renewed" } else { one.verb };
         let title = style.fit(&escape(bead.title.as_str()), bead.id.as_str().len() + verb.len() + 4);
@@ -171,6 +168,11 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             brief.text(out, style);
         }
     }
+}
+
+pub(super) fn edge_line(out: &mut String, would: &str, edge: &EdgeAnswer) {
+    let EdgeAnswer { status, issue_id, depends_on_id, dependency_type, .. } = edge;
+    let _ = writeln!(out, "{would}{status} {issue_id} -> {depends_on_id} ({dependency_type})");
 }
 
 fn status(out: &mut String, status: &StatusAnswer) {

@@ -13,6 +13,7 @@ mod query;
 mod repair;
 mod status;
 mod sync;
+mod undo;
 mod validate;
 
 pub use export::ExportJob;
@@ -172,6 +173,7 @@ impl Service {
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(key),
             Call::ConfigList => Ok(self.config_list()),
+            Call::Undo { dry_run } => self.undo(request, *dry_run),
             Call::CloseEligibleEpics { dry_run } => {
                 self.close_eligible_epics(request, *dry_run, output.dialect)
             }

@@ -99,14 +99,8 @@ pub(super) fn done(
 ) -> Result<Done, Failure> {
     let bead = applied.bead.as_ref().and_then(|lineage| catalog.view(lineage));
     let edge = applied.edge.as_ref().and_then(|key| {
-        let (from, to) = (key.from.lineage()?, key.to.lineage()?);
-        Some(EdgeAnswer {
-            status: if matches!(op, Op::DepRemove(_)) { "removed" } else { "added" },
-            issue_id: catalog.id_of(from).clone(),
-            depends_on_id: catalog.id_of(to).clone(),
-            dependency_type: key.kind.client_name(),
-            kind: key.kind,
-        })
+        let status = if matches!(op, Op::DepRemove(_)) { "removed" } else { "added" };
+        EdgeAnswer::of(catalog, key, status)
     });
     let brief = matches!(op, Op::Claim(_) | Op::ClaimNext(_))
         .then(|| Some(Brief::of(catalog, applied.bead.as_ref()?, bead.as_ref()?)))
@@ -147,6 +141,7 @@ fn verb(op: &Op) -> &'static str {
         Op::ConflictDismiss(_) => "dismissed",
         Op::ConflictRestore(_) => "restored",
         Op::CollectGarbage(_) => "collected",
+        Op::Undo(_) => "undone",
     }
 }
 
@@ -170,6 +165,7 @@ pub(super) fn subject(op: &Op) -> String {
         Op::ConflictDismiss(op) => op.id.to_string(),
         Op::ConflictRestore(op) => op.id.to_string(),
         Op::CollectGarbage(_) => "garbage".to_owned(),
+        Op::Undo(_) => "the last operation".to_owned(),
     }
 }
 

@@ -23,7 +23,9 @@ impl Service {
         let catalog = self.replica.catalog();
         let explained = catalog.explain(asked, self.replica.now_ms())?;
         let ready = explained.ready.iter().map(|(ready, impact)| {
-            Ok(ExplainedBead { bead: self.line(&ready.lineage, format)?, impact: *impact })
+            let mut bead = self.line(&ready.lineage, format)?;
+            bead.facts.open_children = ready.open_children;
+            Ok(ExplainedBead { bead, impact: *impact })
         });
         let not_ready = explained.not_ready.into_iter().map(|held| {
             let BeadFacts { id, title, status, priority, .. } = self.line(&held.lineage, Format::Text)?.facts;

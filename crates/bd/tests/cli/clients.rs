@@ -153,6 +153,10 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["init", "--json"], "init"),
     (&["create", "--graph", "$GRAPH", "--json"], "create --graph"),
     (&["close", "bd-3", "--claim-next", "--json"], "close --claim-next"),
+    (&["log", "bd-3", "--json"], "log"),
+    (&["blame", "bd-3", "--json"], "blame"),
+    (&["diff", "1w", "--json"], "diff"),
+    (&["undo", "--json"], "undo"),
 ];
 
 /// Calls that fail: one line on standard error, an error object on standard output.

@@ -55,6 +55,7 @@ mod text;
 mod tool;
 mod tool_files;
 mod tool_watch;
+mod undo;
 mod update;
 mod validate;
 mod verbosity;

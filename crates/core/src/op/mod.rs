@@ -20,6 +20,7 @@ mod reopen;
 mod restore;
 mod set_prefix;
 mod unclaim;
+mod undo;
 mod update;
 
 pub use change::Change;
@@ -40,6 +41,7 @@ pub use reopen::Reopen;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
 pub use unclaim::Unclaim;
+pub use undo::{OldClaim, OldValue, Overwritten, Undo, Was};
 pub use update::Update;
 
 use serde::{Deserialize, Serialize};
@@ -67,6 +69,7 @@ pub enum Op {
     ConflictDismiss(ConflictDismiss),
     ConflictRestore(ConflictRestore),
     CollectGarbage(CollectGarbage),
+    Undo(Box<Undo>),
 }
 
 /// What an operation decided: the delta to keep, and what to show for it.
@@ -84,6 +87,8 @@ pub struct Applied {
     pub fence: Option<Stamp>,
     /// Beads that waited for this one alone.
     pub unblocked: Vec<Lineage>,
+    /// What taking an operation back overwrote in its turn.
+    pub undone: Option<Box<Undo>>,
 }
 
 impl Applied {
@@ -113,6 +118,7 @@ impl Op {
             Self::ConflictDismiss(op) => op.apply(catalog, context),
             Self::ConflictRestore(op) => op.apply(catalog, context),
             Self::CollectGarbage(op) => op.apply(catalog, context),
+            Self::Undo(op) => op.apply(catalog, context),
         }?;
         crate::size::check(catalog, &applied.delta)?;
         Ok(applied)

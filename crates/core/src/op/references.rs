@@ -28,7 +28,8 @@ impl Op {
             Self::SetPrefix(_)
             | Self::ConflictDismiss(_)
             | Self::ConflictRestore(_)
-            | Self::CollectGarbage(_) => Vec::new(),
+            | Self::CollectGarbage(_)
+            | Self::Undo(_) => Vec::new(),
         }
     }
 }

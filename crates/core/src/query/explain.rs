@@ -6,7 +6,7 @@ use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Tim
 /// Why beads are handed out, and why others are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// In the order in which work is handed out.
+    /// What `ready` lists, in its order. Epics with open children come last: they are listed, but never handed out.
     pub ready: Vec<(Ready, Impact)>,
     pub not_ready: Vec<NotReady>,
 }
@@ -47,7 +47,7 @@ impl Catalog {
     pub fn explain(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Explanation> {
         let impacts = self.impacts();
         let impact = |lineage: &Lineage| impacts.get(lineage).copied().unwrap_or_default();
-        let ready = self.ready(asked, now_ms)?.into_iter().filter(|ready| ready.open_children.is_none());
+        let ready = self.ready(asked, now_ms)?.into_iter();
         let prepared = asked.filter.prepare(self)?;
         let below =
             asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
@@ -62,7 +62,8 @@ impl Catalog {
                 lineage: lineage.clone(),
                 reasons: self.reasons(lineage, bead, now_ms),
             })
-            .filter(|bead| !bead.reasons.is_empty());
+            // An epic that only waits for its children is listed among the ready, as `ready` does.
+            .filter(|bead| bead.reasons.iter().any(|reason| !matches!(reason, Reason::OpenChildren { .. })));
         Ok(Explanation {
             ready: ready.map(|ready| (ready.clone(), impact(&ready.lineage))).collect(),
             not_ready: not_ready.collect(),

@@ -53,6 +53,8 @@ fn next_header(recovered: &Recovered) -> Header {
         // The tag of the clock does not matter: only its last stamp is read.
         last: recovered_clock(recovered, 1).last(),
         receipts: kept.chain(fresh).cloned().collect(),
+        // What damage took away may have come between; nothing is undone across it.
+        last_operations: Vec::new(),
         ground: None,
     }
 }

@@ -1,0 +1,324 @@
+//! Taking an operation back, as a new operation that everybody sees. What an operation overwrote is known exactly only
+//! while it is applied, so it is kept then; stamps tell later whether somebody else has written since.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Applied;
+use super::dep_add::check_edge;
+use crate::error::Obstacle;
+use crate::{
+    Actor, Bead, Catalog, Claim, Context, Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage,
+    Mark, Note, Patch, Result, Stamp, Text, Timestamp,
+};
+
+/// An operation that touched more beads and edges than this is not kept.
+const MAX_PARTS: usize = 1_000;
+
+/// Nor is one that overwrote more than this.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// What one operation overwrote: all that is needed to take it back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "pairs")]
+    pub beads: BTreeMap<Lineage, Overwritten>,
+    /// Edges that were added or removed, with the mark of that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "pairs")]
+    pub edges: BTreeMap<EdgeKey, Mark>,
+    /// It was an import, or too large: nothing is known of it but that it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+}
+
+/// What an operation overwrote in one bead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overwritten {
+    pub was: Was,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<Field, OldValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<OldClaim>,
+    /// The mark of the deletion, if the operation deleted the bead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<Mark>,
+    /// The last mark of the operation on the bead.
+    pub last: Mark,
+    /// How many notes it appended. They stay.
+    #[serde(default)]
+    pub notes: usize,
+}
+
+/// What the bead was before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Was {
+    Absent,
+    Deleted { reason: Text },
+    Live,
+}
+
+/// A register before the operation, and the mark that the operation left on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OldValue {
+    pub mark: Mark,
+    pub value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OldClaim {
+    pub mark: Mark,
+    pub assignee: Option<Actor>,
+    pub expires: Option<Timestamp>,
+}
+
+impl Undo {
+    /// What a delta is about to overwrite; nothing for one that touches no bead, such as the record of a conflict.
+    /// `by` and `at_ms` are those of the operation: what carries another name or an earlier time was imported.
+    pub fn of(catalog: &Catalog, delta: &Delta, by: &Actor, at_ms: u64) -> Option<Self> {
+        if delta.beads.is_empty() && delta.edges.is_empty() && delta.prefix.is_none() {
+            return None;
+        }
+        let lost = Self { lost: true, ..Self::default() };
+        if delta.beads.len() + delta.edges.len() > MAX_PARTS {
+            return Some(lost);
+        }
+        let mut undo = Self::default();
+        for (lineage, patch) in &delta.beads {
+            undo.beads
+                .insert(lineage.clone(), Overwritten::by(catalog.bead(lineage).map(AsRef::as_ref), patch)?);
+        }
+        for (key, edge) in &delta.edges {
+            let before = catalog.state().edge(key).is_some_and(|edge| !edge.deleted);
+            if before == edge.deleted {
+                undo.edges.insert(key.clone(), edge.changed.clone());
+            }
+        }
+        let own = |mark: &Mark| mark.by() == by && mark.at().ms() >= at_ms;
+        let fits = undo.marks().all(own) && undo.bytes() <= MAX_BYTES;
+        Some(if fits { undo } else { lost })
+    }
+
+    fn marks(&self) -> impl Iterator<Item = &Mark> {
+        let beads = self.beads.values().flat_map(|bead| {
+            let fields = bead.fields.values().map(|old| &old.mark);
+            fields.chain(bead.claim.as_ref().map(|old| &old.mark)).chain([&bead.last])
+        });
+        beads.chain(self.edges.values())
+    }
+
+    fn bytes(&self) -> usize {
+        let values = self.beads.values().flat_map(|bead| bead.fields.values());
+        values.map(|old| old.value.to_string().len()).sum()
+    }
+
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        if self.lost {
+            return Err(Error::CannotUndo("it was an import, or changed too much to be kept"));
+        }
+        let writes = |bead: &Overwritten| bead.writes();
+        if !self.beads.values().any(writes) && self.edges.is_empty() {
+            let noted = self.beads.values().any(|bead| bead.notes > 0);
+            return Err(Error::CannotUndo(if noted {
+                "notes are only ever appended; add another that takes it back"
+            } else {
+                "it changed no bead"
+            }));
+        }
+        let obstacles = self.obstacles(catalog);
+        if !obstacles.is_empty() {
+            return Err(Error::UndoBlocked(obstacles));
+        }
+        let mark = context.mark(self.stamps(catalog))?;
+        let mut delta = Delta::default();
+        for (lineage, old) in self.beads.iter().filter(|(_, old)| old.writes()) {
+            delta.beads.insert(lineage.clone(), old.patch(catalog, lineage, &mark)?);
+        }
+        for key in self.edges.keys() {
+            let Some(edge) = catalog.state().edge(key) else { continue };
+            if let (true, Some(from), Some(to)) = (edge.deleted, key.from.lineage(), key.to.lineage()) {
+                check_edge(catalog, from, to, key.kind)?;
+            }
+            let edge = Edge { created: edge.created.clone(), changed: mark.clone(), deleted: !edge.deleted };
+            delta.edges.insert(key.clone(), edge);
+        }
+        let bead = self.beads.keys().next().or_else(|| self.edges.keys().find_map(|key| key.from.lineage()));
+        let bead = bead.cloned();
+        let undone = Self::of(catalog, &delta, &context.actor, 0).map(Box::new);
+        Ok(Applied { delta, bead, undone, ..Applied::default() })
+    }
+
+    /// Every stamp that the new one has to beat.
+    fn stamps(&self, catalog: &Catalog) -> Vec<Stamp> {
+        let beads = self.beads.keys().filter_map(|lineage| catalog.bead(lineage));
+        let edges = self.edges.keys().filter_map(|key| catalog.state().edge(key));
+        beads.flat_map(|bead| bead.stamps()).chain(edges.map(|edge| edge.changed.at())).collect()
+    }
+
+    /// Everything that was written since where the operation wrote.
+    fn obstacles(&self, catalog: &Catalog) -> Vec<Obstacle> {
+        let mut found = Vec::new();
+        let mut add = |lineage: &Lineage, what: String, mark: &Mark| {
+            found.push(Obstacle { id: catalog.id_of(lineage).clone(), what, mark: mark.clone() });
+        };
+        for (lineage, old) in &self.beads {
+            let Some(bead) = catalog.bead(lineage) else { continue };
+            if let Some((what, mark)) = old.written_since(bead) {
+                add(lineage, what, &mark);
+            }
+            for (field, mark) in old.fields_written_since(bead) {
+                add(lineage, field.name().to_owned(), mark);
+            }
+            if old.was == Was::Absent {
+                for key in edges_of(catalog, lineage).filter(|key| !self.edges.contains_key(key)) {
+                    if let Some(edge) = catalog.state().edge(&key) {
+                        add(lineage, format!("dependency ({})", key.kind), &edge.changed);
+                    }
+                }
+            }
+        }
+        for (key, mark) in &self.edges {
+            if let (Some(edge), Some(from)) = (catalog.state().edge(key), key.from.lineage())
+                && edge.changed != *mark
+            {
+                add(from, format!("dependency ({})", key.kind), &edge.changed);
+            }
+        }
+        found
+    }
+}
+
+/// Present edges at either end of a bead.
+fn edges_of<'a>(catalog: &'a Catalog, lineage: &'a Lineage) -> impl Iterator<Item = EdgeKey> + 'a {
+    EdgeKind::ALL.into_iter().flat_map(move |kind| {
+        let forth = catalog.targets(lineage, kind).map(move |to| EdgeKey::new(lineage, to, kind));
+        let back = catalog.sources(lineage, kind).map(move |from| EdgeKey::new(from, lineage, kind));
+        forth.chain(back)
+    })
+}
+
+impl Overwritten {
+    /// What a patch overwrites in a bead. A lease that is renewed by the way does not count.
+    fn by(before: Option<&Bead>, patch: &Patch) -> Option<Self> {
+        let notes = patch.notes.iter().map(|note| note.mark());
+        let deletion = patch.deletion.as_ref().map(|deletion| deletion.mark.clone());
+        let registers = patch.marks().map(|(_, mark)| mark.clone());
+        let last = registers.chain(notes).chain(deletion.clone()).max()?;
+        // What a batch deleted and then brought back was not deleted.
+        let deletion = deletion.filter(|mark| *mark == last);
+        let new = |was| Self {
+            was,
+            fields: BTreeMap::new(),
+            claim: None,
+            deletion: deletion.clone(),
+            last: last.clone(),
+            notes: patch.notes.len(),
+        };
+        let Some(bead) = before else { return Some(new(Was::Absent)) };
+        if let Some(Deletion { reason, .. }) = &bead.deletion {
+            return Some(new(Was::Deleted { reason: reason.clone() }));
+        }
+        let mut old = new(Was::Live);
+        for (field, mark) in patch.marks().filter(|(field, mark)| *mark != bead.mark(*field)) {
+            match field {
+                Field::AssigneeExpires => {}
+                Field::Assignee => {
+                    let (assignee, expires) = (bead.claim.assignee.clone(), bead.claim.expires);
+                    old.claim = Some(OldClaim { mark: mark.clone(), assignee, expires });
+                }
+                _ => {
+                    let value = OldValue { mark: mark.clone(), value: bead.value_json(field) };
+                    old.fields.insert(field, value);
+                }
+            }
+        }
+        Some(old)
+    }
+
+    /// Whether taking it back writes anything.
+    fn writes(&self) -> bool {
+        match self.was {
+            Was::Absent | Was::Deleted { .. } => self.deletion.is_none(),
+            Was::Live => !self.fields.is_empty() || self.claim.is_some() || self.deletion.is_some(),
+        }
+    }
+
+    /// Whether the bead came, went or came back since, or was written to although it should go again.
+    fn written_since(&self, bead: &Bead) -> Option<(String, Mark)> {
+        let newest = bead.updated();
+        match (&bead.deletion, &self.deletion) {
+            (Some(now), own) if own.as_ref() != Some(&now.mark) => {
+                return Some(("deletion".to_owned(), now.mark.clone()));
+            }
+            (None, Some(_)) => return Some(("restoration".to_owned(), newest)),
+            _ => {}
+        }
+        (self.was != Was::Live && newest > self.last).then(|| ("later change".to_owned(), newest))
+    }
+
+    fn fields_written_since<'a>(&'a self, bead: &'a Bead) -> impl Iterator<Item = (Field, &'a Mark)> {
+        let fields = self.fields.iter().map(|(field, old)| (*field, &old.mark));
+        let claim = self.claim.iter().map(|old| (Field::Assignee, &old.mark));
+        let now = fields.chain(claim).filter(|(field, mark)| bead.mark(*field) != *mark);
+        now.map(|(field, _)| (field, bead.mark(field)))
+    }
+
+    fn patch(&self, catalog: &Catalog, lineage: &Lineage, mark: &Mark) -> Result<Patch> {
+        let reason = match &self.was {
+            Was::Absent => Some("its creation was undone".parse()?),
+            Was::Deleted { reason } => Some(reason.clone()),
+            Was::Live => None,
+        };
+        if let Some(reason) = reason {
+            let deletion = Some(Deletion { mark: mark.clone(), reason });
+            return Ok(Patch { deletion, ..Patch::default() });
+        }
+        let mut patch = Patch::default();
+        for (field, old) in &self.fields {
+            let one = Patch::of_json(*field, &old.value, mark).map_err(|reason| {
+                Error::invalid("undo", format!("{} of {}: {reason}", field.name(), catalog.id_of(lineage)))
+            })?;
+            patch.join(&one);
+        }
+        if let Some(old) = &self.claim {
+            patch.claim = Some(Claim::new(mark.clone(), old.assignee.clone(), old.expires));
+        }
+        if self.deletion.is_some() {
+            // As a restoration does: a note after the deletion brings the bead back.
+            patch.notes.push(Arc::new(Note::new(lineage, mark, "its deletion was undone".parse()?, None)));
+        }
+        Ok(patch)
+    }
+}
+
+/// Maps whose keys are no strings, as lists of pairs.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<K, V, S>(map: &BTreeMap<K, V>, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        K: Serialize,
+        V: Serialize,
+        S: Serializer,
+    {
+        serializer.collect_seq(map)
+    }
+
+    pub fn deserialize<'de, K, V, D>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}

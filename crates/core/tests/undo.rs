@@ -1,0 +1,224 @@
+//! Undoing: what an operation wrote is as it was before, and undoing that does it again.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use beads_core::op::{
+    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Reopen, Restore, Unclaim,
+    Undo, Update,
+};
+use beads_core::{Catalog, Clock, Context, Delta, EdgeKind, Error, Field, Stamp};
+use serde_json::Value;
+use support::actor;
+
+struct Side {
+    catalog: Catalog,
+    clock: Clock,
+    now_ms: u64,
+}
+
+/// Everything that undoing must bring back: liveness and values of the beads, and present edges.
+type Sight = (BTreeMap<String, (bool, Vec<Value>)>, Vec<String>);
+
+impl Side {
+    fn new() -> Self {
+        let mut side = Self { catalog: Catalog::default(), clock: Clock::new(Stamp::ZERO, 1), now_ms: 1_000 };
+        for id in ["bd-1", "bd-2", "bd-3", "bd-4"] {
+            side.run("ann", &create(id));
+        }
+        side.run("ann", &Op::Close(Close { id: "bd-3".into(), ..Close::default() }));
+        side.run("ann", &Op::Claim(ClaimBead { id: "bd-2".into(), ..ClaimBead::default() }));
+        side.run("ann", &dep("bd-4", "bd-2"));
+        side.run("ann", &Op::Delete(Delete { id: "bd-4".into(), ..Delete::default() }));
+        side
+    }
+
+    fn try_run(&mut self, by: &str, op: &Op) -> Result<Option<Undo>, Error> {
+        let before = self.catalog.clone();
+        let delta = self.apply(by, op)?;
+        Ok(Undo::of(&before, &delta, &actor(by), self.now_ms))
+    }
+
+    fn apply(&mut self, by: &str, op: &Op) -> Result<Delta, Error> {
+        self.now_ms += 10;
+        let mut context = Context {
+            actor: actor(by),
+            now_ms: self.now_ms,
+            clock: &mut self.clock,
+            random: &mut || 0,
+            branch: Default::default(),
+            lease_ms: 100_000,
+        };
+        let delta: Delta = op.apply(&self.catalog, &mut context)?.delta;
+        self.catalog.take(&delta).unwrap();
+        Ok(delta)
+    }
+
+    fn run(&mut self, by: &str, op: &Op) -> Undo {
+        self.try_run(by, op).unwrap().unwrap()
+    }
+
+    fn sight(&self) -> Sight {
+        let fields =
+            |bead: &beads_core::Bead| Field::ALL.iter().map(|field| bead.value_json(*field)).collect();
+        let beads = self.catalog.state().beads().iter();
+        let beads = beads.map(|(lineage, bead)| {
+            (self.catalog.id_of(lineage).to_string(), (bead.deletion.is_none(), fields(bead)))
+        });
+        let edges = self.catalog.state().edges().iter().filter(|(_, edge)| !edge.deleted);
+        (beads.collect(), edges.map(|(key, _)| format!("{key:?}")).collect())
+    }
+}
+
+fn create(id: &str) -> Op {
+    Op::Create(Box::new(Create {
+        id: Some(id.parse().unwrap()),
+        ..Create::titled(format!("title of {id}").parse().unwrap())
+    }))
+}
+
+fn dep(from: &str, to: &str) -> Op {
+    Op::DepAdd(DepAdd { from: from.into(), to: to.into(), kind: EdgeKind::Blocks })
+}
+
+fn update(id: &str, title: &str) -> Op {
+    Op::Update(Box::new(Update { title: Some(title.parse().unwrap()), ..Update::of(id) }))
+}
+
+fn undo(undo: &Undo) -> Op {
+    Op::Undo(Box::new(undo.clone()))
+}
+
+#[test]
+fn every_kind_of_operation_can_be_undone_and_done_again() {
+    let Op::Create(made) = create("bd-9") else { unreachable!("it is one") };
+    let born = Create { deps: vec![Dep { kind: EdgeKind::Blocks, id: "bd-1".into() }], ..*made };
+    let moved = Update {
+        priority: Some("0".parse().unwrap()),
+        description: Some("long".parse().unwrap()),
+        parent: Some(Change::Set("bd-2".into())),
+        ..Update::of("bd-1")
+    };
+    let ops = [
+        Op::Create(Box::new(born)),
+        update("bd-1", "another"),
+        Op::Update(Box::new(moved)),
+        Op::Close(Close { id: "bd-2".into(), reason: "done".parse().unwrap(), ..Close::default() }),
+        Op::Reopen(Reopen { id: "bd-3".into(), ..Reopen::default() }),
+        Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }),
+        Op::Unclaim(Unclaim { id: "bd-2".into(), reason: "tired".parse().unwrap(), ..Unclaim::default() }),
+        Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() }),
+        Op::Restore(Restore { id: "bd-4".into(), ..Restore::default() }),
+        dep("bd-1", "bd-2"),
+    ];
+    for op in ops {
+        there_and_back(&mut Side::new(), &op);
+    }
+    let mut side = Side::new();
+    side.run("ann", &dep("bd-1", "bd-2"));
+    let remove = DepRemove { from: "bd-1".into(), to: "bd-2".into(), kind: EdgeKind::Blocks };
+    there_and_back(&mut side, &Op::DepRemove(remove));
+}
+
+fn there_and_back(side: &mut Side, op: &Op) {
+    let before = side.sight();
+    let done = side.run("ann", op);
+    let after = side.sight();
+    assert_ne!(before, after, "{op:?}");
+    let stored: Undo = serde_json::from_str(&serde_json::to_string(&done).unwrap()).unwrap();
+    assert_eq!(stored, done, "the journal keeps it");
+    let undone = side.run("ann", &undo(&stored));
+    let mut back = side.sight();
+    // An undone creation leaves a tombstone, as every deletion does.
+    back.0.retain(|id, (live, _)| *live || before.0.contains_key(id));
+    assert_eq!(before, back, "{op:?}");
+    side.run("ann", &undo(&undone));
+    assert_eq!(after, side.sight(), "again: {op:?}");
+}
+
+#[test]
+fn whatever_was_written_there_since_stands_in_the_way() {
+    let since: [(Op, Op, &str); 6] = [
+        (update("bd-1", "mine"), update("bd-1", "yours"), "title"),
+        (update("bd-1", "mine"), Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() }), "deletion"),
+        (create("bd-9"), update("bd-9", "yours"), "later change"),
+        (create("bd-9"), dep("bd-1", "bd-9"), "dependency (blocks)"),
+        (
+            Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }),
+            Op::Unclaim(Unclaim { id: "bd-1".into(), force: true, ..Unclaim::default() }),
+            "assignee",
+        ),
+        (
+            Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() }),
+            Op::Restore(Restore { id: "bd-1".into(), ..Restore::default() }),
+            "restoration",
+        ),
+    ];
+    for (mine, yours, what) in since {
+        let mut side = Side::new();
+        let done = side.run("ann", &mine);
+        side.run("ben", &yours);
+        let before = side.sight();
+        let Err(Error::UndoBlocked(obstacles)) = side.try_run("ann", &undo(&done)) else {
+            panic!("{mine:?} after {yours:?}")
+        };
+        assert!(obstacles.iter().any(|one| one.what == what), "{obstacles:?}");
+        assert!(obstacles.iter().all(|one| one.mark.by() == &actor("ben")), "{obstacles:?}");
+        assert_eq!(before, side.sight());
+    }
+}
+
+#[test]
+fn writes_elsewhere_do_not_stand_in_the_way() {
+    let mut side = Side::new();
+    let done = side.run("ann", &update("bd-1", "mine"));
+    let other = Update { priority: Some("0".parse().unwrap()), ..Update::of("bd-1") };
+    side.run("ben", &Op::Update(Box::new(other)));
+    side.run(
+        "ben",
+        &Op::NoteAdd(NoteAdd { id: "bd-1".into(), content: "hm".parse().unwrap(), ..NoteAdd::default() }),
+    );
+    side.run("ann", &undo(&done));
+    let bead = side.catalog.bead(side.catalog.resolve("bd-1").unwrap()).unwrap();
+    assert_eq!(bead.value_json(Field::Title), "title of bd-1");
+    assert_eq!(bead.value_json(Field::Priority), 0);
+}
+
+#[test]
+fn notes_stay_and_so_does_what_is_too_large_to_keep() {
+    let mut side = Side::new();
+    let note = NoteAdd { id: "bd-1".into(), content: "hm".parse().unwrap(), ..NoteAdd::default() };
+    let noted = side.run("ann", &Op::NoteAdd(note));
+    assert!(
+        matches!(side.try_run("ann", &undo(&noted)), Err(Error::CannotUndo(why)) if why.contains("notes"))
+    );
+    let long = |text: &str| {
+        let description = Some(text.repeat(70_000).parse().unwrap());
+        Op::Update(Box::new(Update { description, ..Update::of("bd-1") }))
+    };
+    side.run("ann", &long("a"));
+    let large = side.run("ann", &long("b"));
+    assert!(large.lost && large.beads.is_empty());
+    assert!(matches!(side.try_run("ann", &undo(&large)), Err(Error::CannotUndo(_))));
+}
+
+#[test]
+fn parts_of_one_operation_are_undone_together() {
+    let mut side = Side::new();
+    let before = side.sight();
+    let gone = Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() });
+    let back = Op::Restore(Restore { id: "bd-1".into(), ..Restore::default() });
+    let ops = [update("bd-1", "one"), update("bd-1", "two"), dep("bd-1", "bd-2"), gone, back];
+    let (start, since) = (side.catalog.clone(), side.now_ms);
+    let mut whole = Delta::default();
+    for (index, op) in ops.iter().enumerate() {
+        whole.join(&side.apply("ann", op).unwrap());
+        let all = Undo::of(&start, &whole, &actor("ann"), since).unwrap();
+        let mut side = Side { catalog: start.clone(), clock: side.clock.clone(), now_ms: side.now_ms };
+        side.catalog.take(&whole).unwrap();
+        side.run("ann", &undo(&all));
+        assert_eq!(before, side.sight(), "after {index}");
+    }
+}
