@@ -26,6 +26,7 @@ mod native;
 mod pack;
 mod receipts;
 mod record;
+mod recovery;
 mod remote;
 mod repair;
 mod replica;

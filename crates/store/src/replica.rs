@@ -1,22 +1,21 @@
 //! A replica: the catalog in memory, the journal on disk, and the ref in the repository. One that exists is loaded;
 //! there is no half-loaded one.
 
-use beads_core::limits::COUNTER_STEP;
 use beads_core::op::Undo;
 use beads_core::{
-    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, Stamp, State,
-    concurrent_writes,
+    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, concurrent_writes,
 };
 
-use crate::checkpoint::{Checkpoint, state_of};
+use crate::checkpoint::Checkpoint;
 use crate::disk::Disk;
 use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
+use crate::recovery::{recovered_clock, replay, state_at, unseen_writes};
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
-use crate::{Asked, Error, Header, Receipt, Record, Result};
+use crate::{Asked, Header, Receipt, Record, Result};
 
 /// Who asks for a mutation, and how.
 #[derive(Debug, Clone)]
@@ -416,115 +415,4 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.clock.observe(stamp, now_ms);
         }
     }
-}
-
-/// Records that lost against writes which their writer had not seen: the ref moved on while nobody watched, or a merge
-/// was cut short after it had moved the ref.
-fn unseen_writes(
-    repository: &impl Repository,
-    recovered: &Recovered,
-    ground: Option<&CommitId>,
-    state: &State,
-) -> Vec<Conflict> {
-    if recovered.records.is_empty() || recovered.ground.as_ref() == ground {
-        return Vec::new();
-    }
-    // Ground that cannot be read any more only told which writes were concurrent.
-    let Some(seen) = recovered.ground.as_ref().and_then(|commit| state_of(repository, commit).ok()) else {
-        return Vec::new();
-    };
-    let mut ours = seen.clone();
-    for record in &recovered.records {
-        // What the ground lacks is in the ref, or opening fails for a better reason.
-        let _ = ours.take(&record.delta);
-    }
-    let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());
-    let own: Vec<_> = patches.flat_map(beads_core::Patch::marks).map(|(_, mark)| mark).collect();
-    let mut conflicts = concurrent_writes(&ours, state, Some(&seen));
-    // Of two writes of one replica the later knew the earlier.
-    conflicts.retain(|conflict| !(own.contains(&&conflict.lost) && own.contains(&&conflict.won)));
-    conflicts
-}
-
-/// What the ref holds. A fresh clone has no ref of its own yet, but what it needs came along.
-fn state_at(repository: &impl Repository, commit: Option<&CommitId>) -> Result<State> {
-    if let Some(commit) = commit {
-        return state_of(repository, commit);
-    }
-    let mut state = State::default();
-    for tracked in repository.tracked()? {
-        state.join(&state_of(repository, &tracked)?);
-    }
-    Ok(state)
-}
-
-/// The state of the ref and all records, what everybody did last, and the events that the log does not have yet: first
-/// those of the records, as they were told when they were made, then those of a merge that was saved and not told.
-fn replay(
-    repository: &impl Repository,
-    state: State,
-    base: Option<&CommitId>,
-    recovered: &Recovered,
-    (events, last_operations): (&mut EventLog<impl crate::disk::DiskFile>, &mut LastOperations),
-    now_ms: u64,
-) -> Result<Catalog> {
-    let position = recovered.records.last().map(|record| record.position);
-    let position = position.or(recovered.header.as_ref().map(|header| header.position)).unwrap_or(0);
-    let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
-        None => (state, None),
-        Some(covered) => match state_at(repository, covered.commit.as_ref()) {
-            Ok(start) => (start, Some(state)),
-            Err(_) => {
-                // Nobody can tell any more what the ref brought since.
-                events.abandon();
-                (state, None)
-            }
-        },
-    };
-    if events.covered().is_some_and(|covered| covered.position > position) {
-        // The log is of another journal than this one.
-        events.abandon();
-    }
-    let told = events.covered().map(|covered| covered.position);
-    let mut catalog = Catalog::from(start);
-    for record in &recovered.records {
-        last_operations.replay(&catalog, record);
-        let taken = catalog.take_watched(&record.delta, record.at_ms);
-        let news = taken.map_err(|error| Error::JournalDamaged {
-            file: "journal".into(),
-            offset: 0,
-            reason: format!("record {}: {error}", record.position),
-        })?;
-        if told.is_some_and(|told| record.position > told) {
-            events.push(record.position, news);
-        }
-    }
-    if let Some(merged) = merged {
-        events.push(position, catalog.join_watched(&merged, now_ms));
-    }
-    events.settle();
-    Ok(catalog)
-}
-
-/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.
-pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
-    let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
-    let mut last = carried;
-    // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
-    let mut minted = |stamp: Stamp| {
-        if !stamp.counter().is_multiple_of(COUNTER_STEP) {
-            last = last.max(stamp);
-        }
-    };
-    for record in &recovered.records {
-        for (lineage, patch) in &record.delta.beads {
-            minted(lineage.at());
-            patch.stamps().for_each(&mut minted);
-        }
-        record.delta.edges.values().for_each(|edge| minted(edge.changed.at()));
-        if let Some(mark) = record.delta.prefix.as_ref().and_then(|prefix| prefix.mark.as_ref()) {
-            minted(mark.at());
-        }
-    }
-    Clock::new(last, tag)
 }

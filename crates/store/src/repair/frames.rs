@@ -5,7 +5,7 @@ use beads_core::{Salvage, State};
 use crate::disk::{Disk, RealDisk};
 use crate::frame::{self, Found};
 use crate::journal::{Journal, NAME, Recovered, VERSION};
-use crate::replica::recovered_clock;
+use crate::recovery::recovered_clock;
 use crate::{Error, Header, Record, Result};
 
 /// The journal as far as it can be read.

@@ -32,6 +32,29 @@ fn two_clients_of_one_server_exchange_everything() {
     }
 }
 
+/// `user@host:path` has no place for a port, so the suite lets sshd listen at the usual one, where it may.
+#[test]
+fn the_short_form_of_an_ssh_address_is_understood() {
+    let Some(servers) = Servers::running() else { return };
+    let Ok(host) = std::env::var("BD_TEST_SCP_HOST") else {
+        eprintln!("skipped: only root can let an sshd listen at port 22");
+        return;
+    };
+    for way in WAYS.into_iter().filter(|way| way.door == Door::Ssh) {
+        eprintln!("{way:?}");
+        let (name, _) = servers.repository("short");
+        let clients = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        let address = format!("{host}:{}", servers.dir.join("repositories").join(&name).display());
+        for client in &clients {
+            client.bd.repository().remote_set_url("origin", &address).unwrap();
+        }
+        clients[0].create("from afar");
+        clients[0].json(&["sync"]);
+        clients[1].json(&["sync"]);
+        assert_eq!(clients[1].titles(), ["from afar"]);
+    }
+}
+
 #[test]
 fn the_daemon_pushes_by_itself() {
     let Some(servers) = Servers::running() else { return };

@@ -1,5 +1,8 @@
 //! Replicas with a daemon each, mutating at the same time.
 
+use beads_sim::Dice;
+use serde_json::{Value, json};
+
 use super::{Remote, settle, titles};
 use crate::sandbox::{Mode, Sandbox};
 
@@ -52,7 +55,7 @@ fn quarrel(count: usize) {
     }
     // One title stands; a value in the conflict list is one that somebody wrote and that does not stand.
     let written: Vec<String> = (0..count).map(|who| format!("title of {who}")).collect();
-    let is_written = |value: &serde_json::Value| written.iter().any(|title| value == title);
+    let is_written = |value: &Value| written.iter().any(|title| value == title);
     assert!(is_written(&shared["title"]), "{shared}");
     for conflict in conflicts.iter().filter(|conflict| conflict["field"] == "title") {
         assert!(is_written(&conflict["value"]) && conflict["value"] != shared["title"], "{conflict}");
@@ -70,6 +73,99 @@ fn quarrel(count: usize) {
 fn two_and_five_daemons_converge() {
     quarrel(2);
     quarrel(5);
+}
+
+/// Nobody hears of anybody before all have written, so every write is concurrent with those of the others: of each field one
+/// value stands, and all others must be among the conflicts. The seed decides in which order each replica writes.
+fn nothing_is_overwritten_silently(count: usize, seed: u64) {
+    let remote = Remote::new();
+    let replicas: Vec<Sandbox> = (0..count).map(|_| remote.replica(Mode::Daemon)).collect();
+    for (id, title) in [("bd-1", "shared"), ("bd-2", "doomed"), ("bd-3", "parent"), ("bd-4", "far")] {
+        replicas[0].create(&[title, "--id", id]);
+    }
+    let all: Vec<&Sandbox> = replicas.iter().collect();
+    settle(&all);
+    for bd in &replicas {
+        for (key, value) in [("sync.interval", "0"), ("sync.max_delay", "1h"), ("sync.quiet", "1h")] {
+            bd.json(&["config", "set", key, value]);
+        }
+    }
+    std::thread::scope(|scope| {
+        for (who, bd) in replicas.iter().enumerate() {
+            scope.spawn(move || {
+                let mut writes = writes_of(who);
+                let mut dice = Dice::new(seed * 31 + who as u64);
+                while !writes.is_empty() {
+                    let write = writes.swap_remove(dice.index(writes.len()));
+                    bd.json(&write.iter().map(String::as_str).collect::<Vec<_>>());
+                }
+            });
+        }
+    });
+    settle(&all);
+    let bd = &replicas[0];
+    let conflicts = bd.json(&["conflicts", "list", "--all"]);
+    let kept = |bead: &str, field: &str, value: &Value| {
+        let conflicts = conflicts.as_array().unwrap();
+        conflicts.iter().any(|one| one["bead"] == bead && one["field"] == field && one["value"] == *value)
+    };
+    let (shared, titles) = (bd.show("bd-1"), titles(bd));
+    // The later of deletion and edits decides; a deleted bead keeps what it had.
+    if bd.run(&["show", "bd-2"]).exit != Some(0) {
+        bd.json(&["restore", "bd-2"]);
+    }
+    let doomed = bd.show("bd-2");
+    for who in 0..count {
+        let told = format!("seed {seed}, {count} replicas, of {who}: {conflicts}");
+        let title = json!(format!("title of {who}"));
+        assert!(shared["title"] == title || kept("bd-1", "title", &title), "{told}");
+        let design = json!(format!("design of {who}"));
+        assert!(shared["design"] == design || kept("bd-1", "design", &design), "{told}");
+        let labels = json!([format!("l{who}")]);
+        assert!(shared["labels"] == labels || kept("bd-1", "labels", &labels), "{told}");
+        let edit = json!(format!("edit of {who}"));
+        assert!(who == 0 || doomed["description"] == edit || kept("bd-2", "description", &edit), "{told}");
+        let note = json!(format!("note of {who}"));
+        assert!(shared["notes"].as_array().unwrap().iter().any(|kept| kept["content"] == note), "{told}");
+        assert!(titles.contains(&format!("child of {who}")), "{told}: {titles:?}");
+        assert!(titles.contains(&format!("rival of {who}")), "{told}: {titles:?}");
+    }
+}
+
+/// One write to everything that replicas can get in each other's way with.
+fn writes_of(who: usize) -> Vec<Vec<String>> {
+    let write = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let doomed = match who {
+        0 => write(&["delete", "bd-2"]),
+        _ => write(&["update", "bd-2", "--description", &format!("edit of {who}")]),
+    };
+    vec![
+        write(&["update", "bd-1", "--title", &format!("title of {who}")]),
+        write(&["update", "bd-1", "--design", &format!("design of {who}")]),
+        write(&["label", "add", "bd-1", &format!("l{who}")]),
+        write(&["note", "add", "bd-1", &format!("note of {who}")]),
+        write(&["dep", "add", "bd-1", "bd-4", "--type", "related"]),
+        write(&["create", &format!("child of {who}"), "--parent", "bd-3"]),
+        write(&["create", &format!("rival of {who}"), "--id", "bd-rival"]),
+        doomed,
+    ]
+}
+
+#[test]
+fn two_and_five_daemons_overwrite_nothing_silently() {
+    for seed in 0..3 {
+        nothing_is_overwritten_silently(2, seed);
+    }
+    nothing_is_overwritten_silently(5, 0);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn two_and_five_daemons_overwrite_nothing_silently_at_length() {
+    for seed in 0..30 {
+        nothing_is_overwritten_silently(2, seed);
+        nothing_is_overwritten_silently(5, seed);
+    }
 }
 
 #[test]

@@ -141,7 +141,6 @@ fn other_lines() -> Vec<Fixture> {
         (TOMBSTONES, 1, Json(|line| set(line, "deleted_at", json!([1, 4_294_967_296_u64])))),
         (TOMBSTONES, 1, Json(|line| set(line, "remapped", json!(["bd-a1"])))),
         (TOMBSTONES, 1, Bytes(|bytes| bytes[3] = 0xff)),
-        (META, 0, Json(|meta| set(meta, "format_version", json!(2)))),
         (META, 1, Json(|meta| set(meta, "format_version", json!(0)))),
         (META, 1, Json(|meta| drop(meta.as_object_mut().unwrap().remove("format_version")))),
         (META, 1, Json(|meta| meta["sha256"][STATE] = json!("0".repeat(64)))),
@@ -253,7 +252,7 @@ fn is_refused(remote: &Remote, bd: &Sandbox, number: usize, fixture: &Fixture) -
     let message = run.value()["error"]["message"].as_str().unwrap().to_owned();
     let place =
         if fixture.1 > 0 { format!("{} line {}", fixture.0, fixture.1) } else { fixture.0.to_owned() };
-    if !message.contains(&place) && fixture.0 != META {
+    if !message.contains(&place) {
         return wrong("does not name the place");
     }
     if titles(bd) != before || bd.repository().refname_to_id(REF).unwrap() != tip {
@@ -274,6 +273,22 @@ fn hostile_remotes_change_nothing() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     bd.json(&["sync"]);
     assert_eq!(titles(&bd), ["one", "two"]);
+}
+
+#[test]
+fn a_newer_format_asks_for_an_upgrade() {
+    let remote = Remote::new();
+    let bd = remote.replica(Mode::Embedded);
+    prepare(&remote, &bd);
+    let mut files = files_at(&remote.git);
+    apply(&(META, 1, Json(|meta| set(meta, "format_version", json!(2)))), &mut files);
+    publish(&remote.git, &files);
+    let (before, tip) = (titles(&bd), bd.repository().refname_to_id(REF).unwrap());
+    let run = bd.run(&["sync", "--json"]);
+    assert_eq!((run.exit, &run.value()["error"]["code"]), (Some(1), &json!("remote_invalid")), "{run:?}");
+    let message = run.value()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("format version 2") && message.contains("upgrade bd"), "{message}");
+    assert_eq!((titles(&bd), bd.repository().refname_to_id(REF).unwrap()), (before, tip));
 }
 
 #[test]
