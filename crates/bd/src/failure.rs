@@ -80,6 +80,11 @@ impl Failure {
         Self::new("usage", message)
     }
 
+    /// Something that only a fault of ours can bring about.
+    pub fn internal(why: impl std::fmt::Display) -> Self {
+        Self::new("internal_error", why.to_string())
+    }
+
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new("invalid_value", message)
     }
@@ -189,8 +194,11 @@ impl From<crate::agent::error::Error> for Failure {
         if let Some(reason) = error.reason {
             details.insert("reason".to_owned(), json!(reason));
         }
-        let busy = error.reason == Some(Reason::StoreBusy);
-        let code = if busy { "busy" } else { error.code.as_str() };
+        let code = match error.reason {
+            Some(Reason::StoreBusy) => "busy",
+            Some(Reason::KeyReused) => "request_id_reused",
+            _ => error.code.as_str(),
+        };
         Self::new(code, error.message).with(Value::Object(details))
     }
 }

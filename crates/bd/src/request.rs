@@ -196,9 +196,29 @@ pub enum ImportSource {
         /// The file of deletions beside it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deletions: Option<PathBuf>,
+        /// What was put aside at the path for this one request: a digest of it, or the commit it is from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        copy_of: Option<String>,
     },
     /// A directory with the files of the earlier store.
-    LegacyStore { directory: PathBuf },
+    LegacyStore {
+        directory: PathBuf,
+        /// The same for a copy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        copy_of: Option<String>,
+    },
+}
+
+impl ImportSource {
+    /// What is imported, alike for every copy of it.
+    pub fn what(&self) -> Cow<'_, str> {
+        match self {
+            Self::Jsonl { copy_of: Some(what), .. } | Self::LegacyStore { copy_of: Some(what), .. } => {
+                what.into()
+            }
+            Self::Jsonl { path, .. } | Self::LegacyStore { directory: path, .. } => path.to_string_lossy(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

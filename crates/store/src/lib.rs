@@ -32,6 +32,7 @@ mod repair;
 mod replica;
 mod repository;
 mod sync;
+mod told;
 mod transport;
 mod wall;
 

@@ -3,6 +3,7 @@
 use beads_core::op::Undo;
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::repository::CommitId;
 
@@ -66,6 +67,9 @@ pub struct Receipt {
     /// What each operation of an all-or-nothing batch was told, in their order. Only the batch has an id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Self>,
+    /// What was told, where that is not about one bead: an import's summary, a sync's outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Value>,
 }
 
 impl Receipt {
@@ -73,13 +77,18 @@ impl Receipt {
         let (id, digest) = (asked.id.clone(), asked.digest.clone());
         let until_ms = now_ms.saturating_add(asked.keep_ms);
         let Applied { delta: _, bead, edge, note, renewed, fence, unblocked, undone } = applied.clone();
-        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts: Vec::new() }
+        let (parts, told) = (Vec::new(), None);
+        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts, told }
     }
 
     pub fn of_batch(asked: &Asked, now_ms: u64, applied: &[Applied]) -> Self {
         let nameless = Asked { id: String::new(), digest: String::new(), keep_ms: asked.keep_ms };
         let part = |applied: &Applied| Self::new(&nameless, now_ms, applied);
         Self { parts: applied.iter().map(part).collect(), ..Self::new(asked, now_ms, &Applied::default()) }
+    }
+
+    pub fn of_answer(asked: &Asked, now_ms: u64, told: Value) -> Self {
+        Self { told: Some(told), ..Self::new(asked, now_ms, &Applied::default()) }
     }
 
     pub fn is_passing(&self) -> bool {

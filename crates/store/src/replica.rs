@@ -40,13 +40,13 @@ impl Caller {
 pub struct Replica<D: Disk, W: World> {
     pub(crate) catalog: Catalog,
     pub(crate) clock: Clock,
-    journal: Journal<D>,
+    pub(crate) journal: Journal<D>,
     events: EventLog<D::File>,
     world: W,
     position: u64,
     /// Applied in memory, not yet in the journal.
     unsynced: Vec<Record>,
-    receipts: Receipts<D::File>,
+    pub(crate) receipts: Receipts<D::File>,
     last_operations: LastOperations,
     /// The commit that holds everything but the journal.
     base: Option<CommitId>,

@@ -78,6 +78,7 @@ pub enum Reason {
     InvalidState,
     InvalidThread,
     InvalidTtl,
+    KeyReused,
     NoHome,
     NoRecipients,
     ReadForbidden,

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use beads_core::canonical::hex;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
 
@@ -25,6 +26,8 @@ const CLEARED_EVERY: u8 = 64;
 
 #[derive(Serialize, Deserialize)]
 struct Receipt {
+    /// A digest of what was asked.
+    asked: String,
     answer: Box<RawValue>,
 }
 
@@ -36,13 +39,20 @@ pub fn once<T: Serialize>(
     store: Store,
     command: &str,
     key: &str,
+    asked: &Value,
     call: impl FnOnce(&Store) -> Result<T>,
 ) -> Result<Box<RawValue>> {
     let digest = Sha256::digest(format!("{command}\n{key}"));
     let name = hex(&digest);
     let message_id = format!("{}k{}", MessageId::PREFIX, &name[..32]);
     let store = store.with_id(&message_id)?;
+    let asked = hex(&Sha256::digest(asked.to_string()));
     if let Some(receipt) = store.read()?.receipt(&name)? {
+        if receipt.asked != asked {
+            let message =
+                format!("The key {key} was used for another {command}. Nothing was changed; take a new key.");
+            return Err(Error::invalid(Reason::KeyReused, message));
+        }
         return Ok(receipt.answer);
     }
     let answer = match call(&store) {
@@ -50,7 +60,7 @@ pub fn once<T: Serialize>(
         Err(failed) if failed.reason == Some(Reason::IdTaken) => json(&store.read()?.sent_as(&message_id)?)?,
         Err(failed) => return Err(failed),
     };
-    store.write()?.keep(&name, &Receipt { answer: answer.clone() }, digest[0] % CLEARED_EVERY == 0)?;
+    store.write()?.keep(&name, &Receipt { asked, answer: answer.clone() }, digest[0] % CLEARED_EVERY == 0)?;
     Ok(answer)
 }
 

@@ -1,11 +1,12 @@
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::LEGACY_FILES;
 use clap::ValueEnum;
+use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
 use crate::failure::Failure;
@@ -52,8 +53,7 @@ impl Args {
         let name = self.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if self.input.as_os_str() == "-" {
             let spool = Spool::new()?;
-            let path = spool.fill("issues.jsonl", std::io::stdin().lock())?;
-            return Ok((ImportSource::Jsonl { path, name, deletions: None }, Some(spool)));
+            return Ok((spool.jsonl(name, std::io::stdin().lock())?, Some(spool)));
         }
         let path = globals.absolute(&self.input)?;
         let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
@@ -63,27 +63,26 @@ impl Args {
         if !metadata.is_file() {
             let spool = Spool::new()?;
             let pipe = File::open(&path).map_err(|error| Failure::io("read", &path, &error))?;
-            let path = spool.fill("issues.jsonl", pipe)?;
-            return Ok((ImportSource::Jsonl { path, name, deletions: None }, Some(spool)));
+            return Ok((spool.jsonl(name, pipe)?, Some(spool)));
         }
         let deletions = path.with_file_name("deletions.jsonl");
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
-        Ok((ImportSource::Jsonl { path, name, deletions }, None))
+        Ok((ImportSource::Jsonl { path, name, deletions, copy_of: None }, None))
     }
 
     fn legacy(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {
         let directory = globals.absolute(&self.input)?;
         if directory.is_dir() {
-            return Ok((ImportSource::LegacyStore { directory }, None));
+            return Ok((ImportSource::LegacyStore { directory, copy_of: None }, None));
         }
         let spool = Spool::new()?;
-        checkout(globals, &self.input, &spool)?;
-        Ok((ImportSource::LegacyStore { directory: spool.directory.clone() }, Some(spool)))
+        let copy_of = Some(checkout(globals, &self.input, &spool)?);
+        Ok((ImportSource::LegacyStore { directory: spool.directory.clone(), copy_of }, Some(spool)))
     }
 }
 
-/// Puts the files of a commit aside. The branch is looked up in the repository around the caller.
-fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<(), Failure> {
+/// Puts the files of a commit aside and tells which. The branch is looked up in the repository around the caller.
+fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String, Failure> {
     let name = reference.to_string_lossy();
     let here = globals.absolute(Path::new("."))?;
     let missing = |error: git2::Error| {
@@ -93,8 +92,9 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<(), Fa
         )
     };
     let repository = git2::Repository::discover(&here).map_err(missing)?;
-    let commit = repository.revparse_single(&name).and_then(|object| object.peel_to_commit());
-    let tree = commit.and_then(|commit| commit.tree()).map_err(missing)?;
+    let commit =
+        repository.revparse_single(&name).and_then(|object| object.peel_to_commit()).map_err(missing)?;
+    let tree = commit.tree().map_err(missing)?;
     for file in LEGACY_FILES {
         let Some(entry) = tree.get_name(file) else { continue };
         let blob = repository.find_blob(entry.id()).map_err(missing)?;
@@ -103,7 +103,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<(), Fa
     if tree.get_name(LEGACY_FILES[0]).is_none() {
         return Err(Failure::new("not_found", format!("{name} has no {}", LEGACY_FILES[0])));
     }
-    Ok(())
+    Ok(commit.id().to_string())
 }
 
 /// A directory of our own that goes when the import is over.
@@ -124,6 +124,13 @@ impl Spool {
         Ok(Self { directory })
     }
 
+    /// Lines that only this process can read.
+    fn jsonl(&self, name: String, source: impl Read) -> Result<ImportSource, Failure> {
+        let path = self.fill("issues.jsonl", source)?;
+        let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
+        Ok(ImportSource::Jsonl { path, name, deletions: None, copy_of })
+    }
+
     fn fill(&self, name: &str, mut source: impl Read) -> Result<PathBuf, Failure> {
         let path = self.directory.join(name);
         let mut options = std::fs::OpenOptions::new();
@@ -132,6 +139,20 @@ impl Spool {
             .and_then(|mut file| std::io::copy(&mut source, &mut file))
             .map_err(|error| Failure::io("write", &path, &error))?;
         Ok(path)
+    }
+}
+
+fn digest_of(path: &Path) -> std::io::Result<String> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut digest = Sha256::new();
+    loop {
+        let chunk = reader.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(hex(&digest.finalize()));
+        }
+        digest.update(chunk);
+        let read = chunk.len();
+        reader.consume(read);
     }
 }
 

@@ -14,7 +14,7 @@ use super::waiters::Waiters;
 use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
 use crate::render::{self, Answer};
-use crate::request::{Call, Format, Output, Reply};
+use crate::request::{Call, Format, Reply, Request};
 use crate::service::{Service, SyncResult};
 
 /// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
@@ -70,7 +70,7 @@ struct Saver {
     next_waiting: Vec<Waiter>,
 }
 
-type Waiter = (oneshot::Sender<Reply>, Output);
+type Waiter = (oneshot::Sender<Reply>, Request);
 
 impl Engine {
     pub fn new(service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
@@ -189,7 +189,13 @@ impl Engine {
         let Job { request, reply } = job;
         match &request.call {
             Call::Sync => {
-                self.saver.next_waiting.push((reply, request.output));
+                if let Some(told) = self.service.told_of_sync(&request).transpose() {
+                    let position = self.service.replica().position();
+                    let answer = render::reply(told.map(Answer::Synced), &request.output, position);
+                    replies.push((reply, request.output.format, answer));
+                    return None;
+                }
+                self.saver.next_waiting.push((reply, request));
                 if !self.saver.running {
                     self.start_sync();
                 }
@@ -324,8 +330,12 @@ impl Engine {
         let saved = result.is_ok();
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
-        for (reply, output) in std::mem::take(&mut self.saver.waiting) {
-            let _ = reply.send(render::reply(finished.clone().map(Answer::Synced), &output, position));
+        for (reply, request) in std::mem::take(&mut self.saver.waiting) {
+            let told = finished.clone().and_then(|answer| {
+                self.service.keep_told_of_sync(&request, &answer)?;
+                Ok(Answer::Synced(answer))
+            });
+            let _ = reply.send(render::reply(told, &request.output, position));
         }
         let longer = |retry: Option<(Instant, Duration)>| {
             let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));

@@ -9,7 +9,7 @@ use beads_core::{
     Slot, Stamp, Status, Text, Timestamp, Title,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::brief::Brief;
 use super::events::EventsAnswer;
@@ -379,7 +379,7 @@ pub struct SyncErrorStatus {
 }
 
 /// What a sync did.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SyncAnswer {
     /// Absent when there is no remote: then the local ref was saved, and that is all.
     pub remote: Option<String>,

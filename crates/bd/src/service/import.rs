@@ -17,11 +17,15 @@ impl Service {
         source: &ImportSource,
         dry_run: bool,
     ) -> Result<Answer, Failure> {
+        let caller = self.caller(request, 0);
+        if !dry_run && let Some(summary) = self.told(&caller)? {
+            return Ok(Answer::Imported(Box::new(summary)));
+        }
         let mut plan = read(source)?.plan(self.replica.catalog());
         plan.summary.dry_run = dry_run;
-        if !dry_run && !plan.delta.is_empty() {
-            let caller = self.caller(request, 0);
-            self.replica.absorb(plan.delta, &caller)?;
+        if !dry_run {
+            let told = serde_json::to_value(&plan.summary).map_err(Failure::internal)?;
+            self.replica.absorb(plan.delta, &caller, &told)?;
         }
         Ok(Answer::Imported(Box::new(plan.summary)))
     }
@@ -30,7 +34,7 @@ impl Service {
 fn read(source: &ImportSource) -> Result<Import, Failure> {
     let mut import = Import::default();
     match source {
-        ImportSource::Jsonl { path, name, deletions } => {
+        ImportSource::Jsonl { path, name, deletions, .. } => {
             each_line(&mut import, path, name, |import, number, line| import.line(name, number, line))?;
             if let Some(path) = deletions {
                 let name = name_of(path);
@@ -39,7 +43,7 @@ fn read(source: &ImportSource) -> Result<Import, Failure> {
                 each_line(&mut import, path, &name, take)?;
             }
         }
-        ImportSource::LegacyStore { directory } => {
+        ImportSource::LegacyStore { directory, .. } => {
             for name in LEGACY_FILES {
                 let path = directory.join(name);
                 if name != "state.jsonl" && !path.exists() {

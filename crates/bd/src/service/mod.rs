@@ -28,6 +28,7 @@ use beads_core::{BeadView, Lineage};
 use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
 
 use beads_core::canonical::hex;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::config::{Config, PREFIX_KEY};
@@ -146,10 +147,7 @@ impl Service {
     }
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
-        if let Some(id) = &request.request_id {
-            check_request_id(id)?;
-            self.digest = digest(request, call);
-        }
+        self.identify(request, call)?;
         match call {
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
@@ -160,7 +158,7 @@ impl Service {
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
             Call::Init { prefix } => self.init(request, prefix.as_deref()),
-            Call::Sync => self.sync(),
+            Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
             Call::ConflictList { all } => Ok(self.conflicts(*all)),
@@ -183,6 +181,15 @@ impl Service {
         }
     }
 
+    /// Takes note of what is asked under the request's id.
+    fn identify(&mut self, request: &Request, call: &Call) -> Result<(), Failure> {
+        if let Some(id) = &request.request_id {
+            check_request_id(id)?;
+            self.digest = digest(request, call);
+        }
+        Ok(())
+    }
+
     fn caller(&self, request: &Request, index: usize) -> Caller {
         let asked = request.request_id.as_ref().map(|id| {
             let window = if id.starts_with('~') { RETRY_WINDOW } else { REQUEST_WINDOW };
@@ -194,6 +201,12 @@ impl Service {
             lease_ms: millis(self.config.duration("claim.lease")),
             request: asked,
         }
+    }
+
+    /// The first answer to a request that left nothing in the state from which it could be told again.
+    fn told<T: DeserializeOwned>(&self, caller: &Caller) -> Result<Option<T>, Failure> {
+        let told = self.replica.told(caller)?;
+        told.map(|told| serde_json::from_value(told).map_err(Failure::internal)).transpose()
     }
 
     fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
@@ -272,7 +285,11 @@ fn digest(request: &Request, call: &Call) -> String {
     if request.request_id.as_ref().is_none_or(|id| id.starts_with('~')) {
         return String::new();
     }
-    let bytes = serde_json::to_vec(&(&request.actor, call)).unwrap_or_default();
+    let bytes = match call {
+        Call::Import { source, dry_run } => serde_json::to_vec(&(&request.actor, source.what(), dry_run)),
+        call => serde_json::to_vec(&(&request.actor, call)),
+    };
+    let bytes = bytes.unwrap_or_default();
     hex(&Sha256::digest(bytes))[..16].to_owned()
 }
 

@@ -12,6 +12,7 @@ use super::Service;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::{Answer, SyncAnswer, VerifyAnswer};
+use crate::request::Request;
 
 /// The remote's name that means: stay alone.
 const NO_REMOTE: &str = "none";
@@ -134,13 +135,35 @@ impl SyncState {
 
 impl Service {
     /// Fetched, merged, pushed and seen, or the real error; in this thread.
-    pub(super) fn sync(&mut self) -> Result<Answer, Failure> {
+    pub(super) fn sync(&mut self, request: &Request) -> Result<Answer, Failure> {
+        if let Some(answer) = self.told_of_sync(request)? {
+            return Ok(Answer::Synced(answer));
+        }
+        let answer = self.sync_now()?;
+        self.keep_told_of_sync(request, &answer)?;
+        Ok(Answer::Synced(answer))
+    }
+
+    /// What the same request was told before. A sync that failed is tried again.
+    pub fn told_of_sync(&mut self, request: &Request) -> Result<Option<SyncAnswer>, Failure> {
+        self.identify(request, &request.call)?;
+        self.told(&self.caller(request, 0))
+    }
+
+    pub fn keep_told_of_sync(&mut self, request: &Request, answer: &SyncAnswer) -> Result<(), Failure> {
+        self.identify(request, &request.call)?;
+        let told = serde_json::to_value(answer).map_err(Failure::internal)?;
+        let caller = self.caller(request, 0);
+        Ok(self.replica.keep_told(&caller, told)?)
+    }
+
+    fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         self.collect_garbage()?;
         let plan = self.sync_plan();
         let position = self.replica.position();
         let checkpoint = self.replica.begin_checkpoint()?;
         match plan.run(checkpoint) {
-            Ok(result) => self.finish_sync(result, position).map(Answer::Synced),
+            Ok(result) => self.finish_sync(result, position),
             Err(failure) => {
                 self.replica.abandon_checkpoint();
                 Err(failure)

@@ -231,8 +231,7 @@ impl Chunk {
         }
         let call = Call::Each(Each { ops, first: self.first, dry_run: !context.apply });
         let answered = context.ask(call)?.into_result()?;
-        let answered: Vec<Answered> = serde_json::from_str(answered.get())
-            .map_err(|error| Failure::new("internal_error", error.to_string()))?;
+        let answered: Vec<Answered> = serde_json::from_str(answered.get()).map_err(Failure::internal)?;
         let result = |answered| match answered {
             Answered::Done(done) => Ok(done),
             Answered::Failed(failure) => Err(failure),
@@ -260,7 +259,6 @@ pub fn all_or_none(planned: Vec<Planned>, context: &Context<'_>) -> Result<Resul
     }
     let atomic = Atomic { ops, dry_run: !context.apply, ..Atomic::default() };
     let answered = context.ask(Call::Atomic(atomic))?.into_result()?;
-    let answered: Answered = serde_json::from_str(answered.get())
-        .map_err(|error| Failure::new("internal_error", error.to_string()))?;
+    let answered: Answered = serde_json::from_str(answered.get()).map_err(Failure::internal)?;
     Ok(answered.results.into_iter().map(Ok).collect())
 }

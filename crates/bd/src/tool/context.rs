@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 
 use beads_core::{Actor, Line, Op};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::call_fields::CallFields;
-use super::{Coordination, Outcome};
+use super::{Coordination, Outcome, read};
 use crate::agent::clock::Clock;
 use crate::agent::receipt;
 use crate::agent::root::Root;
@@ -93,7 +94,7 @@ impl Context<'_> {
     }
 
     /// Runs a tool on the agents' store. A tool that only reads leaves no trace there, not even of the reader.
-    pub(super) fn coordinate<T: Coordination>(&self, mutates: bool, input: T) -> Result<Outcome, Failure>
+    pub(super) fn coordinate<T: Coordination>(&self, asked: &Value) -> Result<Outcome, Failure>
     where
         T::Output: serde::Serialize,
     {
@@ -103,13 +104,14 @@ impl Context<'_> {
             self.directory.canonicalize().map_err(|why| Failure::io("find", &self.directory, &why))?;
         let root = Root::find(&directory, chosen, std::env::home_dir().as_deref())?;
         let store = Store::new(root, Clock::from_env()?);
-        if !mutates {
+        let input: T = read(asked.clone())?;
+        if !T::MUTATES {
             return Outcome::new(&input.act(&store.preview())?);
         }
         let outcome = match &self.request_id {
             _ if !self.apply => Outcome::new(&input.act(&store.preview())?)?,
             None => Outcome::new(&input.act(&store)?)?,
-            Some(key) => Outcome::of(receipt::once(store, T::NAME, key, |store| input.act(store))?),
+            Some(key) => Outcome::of(receipt::once(store, T::NAME, key, asked, |store| input.act(store))?),
         };
         Ok(outcome.with("applied", self.apply))
     }

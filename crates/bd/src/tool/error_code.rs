@@ -38,8 +38,8 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         "invalid_json" => ErrorCode::InvalidJson,
         "missing_field" | "MISSING_BEAD_ID" => ErrorCode::MissingField,
         "invalid_type" => ErrorCode::InvalidType,
-        "usage" | "invalid_value" | "unknown_key" | "too_large" | "invalid_request" | "INVALID_ARGS"
-        | "INVALID_CATEGORY" => ErrorCode::InvalidValue,
+        "usage" | "invalid_value" | "invalid_name" | "unknown_key" | "too_large" | "invalid_request"
+        | "INVALID_ARGS" | "INVALID_CATEGORY" => ErrorCode::InvalidValue,
         "not_found"
         | "deleted"
         | "ambiguous_id"
@@ -53,6 +53,7 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         | "MESSAGE_NOT_FOUND"
         | "RESERVATION_NOT_FOUND" => ErrorCode::NotFound,
         "conflict"
+        | "request_id_reused"
         | "id_taken"
         | "already_claimed"
         | "not_holder"
@@ -75,7 +76,7 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         | "ACK_FORBIDDEN"
         | "RELEASE_FORBIDDEN" => ErrorCode::PermissionDenied,
         "timeout" => ErrorCode::Timeout,
-        "busy" => ErrorCode::RateLimited,
+        "busy" | "too_many_requests" => ErrorCode::RateLimited,
         "network_error" => ErrorCode::NetworkError,
         "dependency_missing" => ErrorCode::DependencyMissing,
         _ => ErrorCode::InternalError,

@@ -106,7 +106,7 @@ impl Tool {
     where
         T::Output: serde::Serialize,
     {
-        let way = Way::Act(|input, context| context.coordinate(T::MUTATES, read::<T>(input)?));
+        let way = Way::Act(|input, context| context.coordinate::<T>(&input));
         Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
     }
 

@@ -62,9 +62,9 @@ pub fn items(list: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
 
 /// An answer of the store, as far as a tool needs to know it.
 pub fn read<'a, T: serde::Deserialize<'a>>(result: &'a RawValue) -> Result<T, Failure> {
-    serde_json::from_str(result.get()).map_err(|error| Failure::new("internal_error", error.to_string()))
+    serde_json::from_str(result.get()).map_err(Failure::internal)
 }
 
 pub fn raw(value: &impl serde::Serialize) -> Result<Box<RawValue>, Failure> {
-    to_raw_value(value).map_err(|error| Failure::new("internal_error", error.to_string()))
+    to_raw_value(value).map_err(Failure::internal)
 }

@@ -33,7 +33,7 @@ impl Action for Import {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let deletions = path.with_file_name("deletions.jsonl");
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
-        let source = ImportSource::Jsonl { path, name, deletions };
+        let source = ImportSource::Jsonl { path, name, deletions, copy_of: None };
         (context.progress)(0);
         let outcome = context.ask(Call::Import { source, dry_run: !context.apply })?;
         (context.progress)(100);

@@ -15,24 +15,24 @@ use tempfile::TempDir;
 use crate::sandbox::{Mode, Sandbox};
 
 /// A bare repository that several sandboxes share.
-struct Remote {
+pub struct Remote {
     git: git2::Repository,
     root: TempDir,
 }
 
 impl Remote {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let git = git2::Repository::init_bare(root.path().join("remote.git")).unwrap();
         Self { git, root }
     }
 
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.root.path().join("remote.git")
     }
 
     /// A replica that has heard of the remote and knows nothing else.
-    fn replica(&self, mode: Mode) -> Sandbox {
+    pub fn replica(&self, mode: Mode) -> Sandbox {
         let bd = Sandbox::new(mode);
         bd.repository().remote("origin", self.path().to_str().unwrap()).unwrap();
         bd
