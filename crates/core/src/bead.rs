@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::body::Body;
 use crate::canonical::to_canonical;
 use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, Value};
+#[cfg(feature = "planted")]
+use crate::planted;
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
 /// The registers that hold a single field, named once. `status` and the claim hold groups and stand beside them.
@@ -109,6 +111,10 @@ macro_rules! define_bead {
                     self.claim.join(claim, claim_bytes);
                 }
                 for note in &patch.notes {
+                    #[cfg(feature = "planted")]
+                    if !self.notes.is_empty() && planted::is_planted(planted::Bug::NotesLostInJoin) {
+                        continue;
+                    }
                     insert_note(&mut self.notes, note);
                 }
                 if patch.deletion > self.deletion {

@@ -26,6 +26,10 @@ impl Clock {
     pub fn mint(&mut self, wall_ms: u64, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
         let mut stamp = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
         for seen in overwritten.into_iter().chain([self.last]) {
+            #[cfg(feature = "planted")]
+            if self.is_overlooked(seen) {
+                continue;
+            }
             if seen != Stamp::ZERO {
                 stamp = stamp.max(self.after(seen)?);
             }
@@ -39,6 +43,12 @@ impl Clock {
         if seen.ms() <= wall_ms.saturating_add(MAX_DRIFT_MS) {
             self.last = self.last.max(seen);
         }
+    }
+
+    #[cfg(feature = "planted")]
+    fn is_overlooked(&self, seen: Stamp) -> bool {
+        use crate::planted::{Bug, is_planted};
+        is_planted(if seen == self.last { Bug::ClockGoesBack } else { Bug::OverwriteNotBeaten })
     }
 
     fn after(&self, seen: Stamp) -> Result<Stamp> {

@@ -121,6 +121,10 @@ impl Edge {
         if other.created < self.created {
             self.created = other.created.clone();
         }
+        #[cfg(feature = "planted")]
+        if other.deleted && crate::planted::is_planted(crate::planted::Bug::EdgeRemovalLost) {
+            return;
+        }
         if (&other.changed, other.deleted) > (&self.changed, self.deleted) {
             self.changed = other.changed.clone();
             self.deleted = other.deleted;

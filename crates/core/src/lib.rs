@@ -8,6 +8,8 @@ pub mod field;
 pub mod import;
 pub mod limits;
 pub mod op;
+#[cfg(feature = "planted")]
+pub mod planted;
 pub mod query;
 pub mod snapshot;
 

@@ -24,6 +24,8 @@ impl<T: Clone + PartialEq> Register<T> {
             Ordering::Less => false,
             Ordering::Equal => other.value != self.value && bytes(&other.value) > bytes(&self.value),
         };
+        #[cfg(feature = "planted")]
+        let other_wins = other_wins || crate::planted::is_planted(crate::planted::Bug::JoinTakesTheirs);
         if other_wins {
             self.clone_from(other);
         }

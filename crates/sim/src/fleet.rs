@@ -311,17 +311,16 @@ impl Remote for FarRemote<'_, '_> {
         let remote = &self.ship.shared.remote;
         let theirs = remote.tip()?;
         if let Some(theirs) = &theirs {
-            self.ship.repository.receive(&remote.commits(), theirs)?;
+            self.ship.repository.receive_from(remote, theirs)?;
         }
         self.travel();
         Ok(theirs)
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
-        let objects = self.ship.repository.commits();
         self.travel();
         let remote = &self.ship.shared.remote;
-        remote.receive(&objects, new)?;
+        remote.receive_from(&self.ship.repository, new)?;
         let won = remote.swing(expected, new)?;
         self.ship.notes(|notes| {
             if won {

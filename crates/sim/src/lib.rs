@@ -7,6 +7,7 @@
 pub mod faults;
 pub mod fleet;
 pub mod ledger;
+pub mod ordinary;
 pub mod scenario;
 
 mod causality;

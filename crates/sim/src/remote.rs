@@ -7,6 +7,7 @@ use std::rc::Rc;
 use beads_store::{CommitId, Error, Pushed, Remote, Repository, Result};
 
 use crate::dice::Dice;
+use crate::machine::{Broken, Machine};
 use crate::repository::{Commits, SimRepository};
 
 /// How often each kind of trouble happens to a message.
@@ -16,6 +17,9 @@ const REPLY_LOST_PERCENT: u64 = 5;
 const TWICE_PERCENT: u64 = 5;
 const OUTDATED_PERCENT: u64 = 5;
 const RIVAL_PERCENT: u64 = 40;
+
+/// When the stores of replaced remotes were written.
+const FOREIGN_MS: u64 = 1_699_000_000_000;
 
 /// A push on its way.
 #[derive(Debug, Clone)]
@@ -61,6 +65,18 @@ impl Network {
         let target = if dice.chance(30) { None } else { dice.pick(&past).cloned() };
         self.repository.force(target.clone());
         format!("the remote is at {}", target.as_deref().unwrap_or("nothing"))
+    }
+
+    /// The remote is another repository from now on, in which somebody else has worked.
+    pub fn replace(&self, dice: &mut Dice) -> std::result::Result<String, Broken> {
+        let mut other = Machine::new(dice.roll(), FOREIGN_MS);
+        other.open()?;
+        other.mutate(6, dice)?;
+        other.checkpoint()?;
+        self.repository.become_copy_of(&other.repository);
+        let tip = self.repository.tip().map_err(|error| error.to_string())?;
+        *self.past.borrow_mut() = tip.iter().cloned().collect();
+        Ok(format!("another remote, at {}", tip.as_deref().unwrap_or("nothing")))
     }
 
     fn take(&self, parcel: &Parcel) -> Result<Pushed> {
@@ -119,7 +135,7 @@ impl Remote for SimRemote<'_> {
         }
         let theirs = self.advertised()?;
         if let Some(theirs) = &theirs {
-            self.own.receive(&self.network.repository.commits(), theirs)?;
+            self.own.receive_from(&self.network.repository, theirs)?;
             self.own.track(theirs)?;
         }
         Ok(theirs)

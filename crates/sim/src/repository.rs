@@ -16,6 +16,8 @@ use crate::faults::{Faults, Needs};
 pub struct SimCommit {
     pub snapshot: Snapshot,
     pub parents: Vec<CommitId>,
+    /// One more than the greatest of its parents: an ancestor always has a smaller one.
+    pub generation: u64,
 }
 
 /// All commits of a repository, as they are at one moment.
@@ -90,6 +92,20 @@ impl SimRepository {
         (objects.durable_tip, objects.tip) = (target.clone(), target);
     }
 
+    /// The same from a repository as it is now; not from this one.
+    pub fn receive_from(&self, other: &Self, commit: &str) -> Result<()> {
+        self.receive(&other.objects().commits, commit)
+    }
+
+    /// Drops everything for what another repository has.
+    pub fn become_copy_of(&self, other: &Self) {
+        let (commits, tip) = (other.commits(), other.objects().tip.clone());
+        let mut objects = self.objects();
+        objects.commits = commits;
+        objects.volatile.clear();
+        (objects.durable_tip, objects.tip) = (tip.clone(), tip);
+    }
+
     /// Takes a commit and its history out of what another repository has, durably, as a fetch or a push does.
     pub fn receive(&self, theirs: &Commits, commit: &str) -> Result<()> {
         self.strike(Needs::Space)?;
@@ -119,18 +135,41 @@ impl SimRepository {
         self.objects().commits.get(commit).cloned().ok_or_else(|| missing(commit))
     }
 
-    /// A commit and everything it came from.
-    fn history(&self, commit: &str) -> BTreeSet<CommitId> {
+    /// A commit and what it came from, back to a generation.
+    fn history(&self, commit: &str, since: u64) -> BTreeSet<CommitId> {
         let objects = self.objects();
         let (mut seen, mut wanted) = (BTreeSet::new(), vec![commit.to_owned()]);
         while let Some(id) = wanted.pop() {
-            if let Some(found) = objects.commits.get(&id)
+            if let Some(found) = objects.commits.get(&id).filter(|found| found.generation >= since)
                 && seen.insert(id)
             {
                 wanted.extend(found.parents.iter().cloned());
             }
         }
         seen
+    }
+
+    /// The latest commit that both came from. Nothing later is common, so it is nobody's ancestor among what is.
+    fn last_common(&self, one: &str, other: &str) -> Option<CommitId> {
+        let objects = self.objects();
+        let generation = |id: &CommitId| objects.commits.get(id).map(|found| found.generation);
+        let mut queue = BTreeSet::new();
+        let mut sides: BTreeMap<CommitId, u8> = BTreeMap::new();
+        for (id, side) in [(one.to_owned(), 1), (other.to_owned(), 2)] {
+            *sides.entry(id.clone()).or_default() |= side;
+            queue.extend(generation(&id).map(|generation| (generation, id)));
+        }
+        while let Some((_, id)) = queue.pop_last() {
+            let side = sides[&id];
+            if side == 3 {
+                return Some(id);
+            }
+            for parent in &objects.commits[&id].parents {
+                *sides.entry(parent.clone()).or_default() |= side;
+                queue.extend(generation(parent).map(|generation| (generation, parent.clone())));
+            }
+        }
+        None
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {
@@ -168,7 +207,9 @@ impl Repository for SimRepository {
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], _message: &str) -> Result<CommitId> {
         self.strike(Needs::Space)?;
-        let commit = SimCommit { snapshot: snapshot.clone(), parents: parents.to_vec() };
+        let before = parents.iter().filter_map(|parent| Some(self.find(parent).ok()?.generation)).max();
+        let generation = before.map_or(0, |before| before + 1);
+        let commit = SimCommit { snapshot: snapshot.clone(), parents: parents.to_vec(), generation };
         let id = name_of(&commit);
         if self.objects().commits.insert(id.clone(), Arc::new(commit)).is_none() {
             self.objects().volatile.insert(id.clone());
@@ -185,17 +226,13 @@ impl Repository for SimRepository {
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
         self.strike(Needs::Access)?;
-        Ok(self.history(commit).contains(ancestor))
+        let Ok(found) = self.find(ancestor) else { return Ok(false) };
+        Ok(self.history(commit, found.generation).contains(ancestor))
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>> {
         self.strike(Needs::Access)?;
-        let common: BTreeSet<CommitId> =
-            self.history(one).intersection(&self.history(other)).cloned().collect();
-        // A best one is nobody else's ancestor among them.
-        let is_best =
-            |id: &&CommitId| !common.iter().any(|rival| rival != *id && self.history(rival).contains(*id));
-        Ok(common.iter().find(is_best).cloned())
+        Ok(self.last_common(one, other))
     }
 
     fn tracked(&self) -> Result<Vec<CommitId>> {

@@ -108,6 +108,7 @@ impl Run {
                 String::new()
             }
             Action::Deliver => self.network.deliver(&mut dice).map_err(|error| error.to_string())?,
+            Action::Replace => self.network.replace(&mut dice)?,
             Action::Rewind => self.network.rewind(&mut dice),
             Action::Retry => machine.retry(&mut dice)?,
             Action::Kill => {

@@ -4,6 +4,10 @@
 use crate::dice::Dice;
 use crate::faults::{Fault, FaultKind};
 
+/// One seed in so many has rough syncs, in which the disk fails, and remotes that are replaced. The others stay as they
+/// were when the simulator did not know these, so that the seeds that once found something still mean the same.
+const ROUGH_EVERY: u64 = 5;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// One run, from its seed or shrunk.
@@ -43,6 +47,8 @@ pub enum Action {
     Deliver,
     /// The remote's ref is forced back, or removed.
     Rewind,
+    /// The remote is another one now, with a store of its own.
+    Replace,
     /// Asks again for something that was acknowledged.
     Retry,
     /// The process dies; the system's cache lives on.
@@ -62,7 +68,10 @@ impl Scenario {
             dice: dice.roll(),
             action: Action::from_dice(dice),
         };
-        let steps = (0..length).map(|_| step(&mut dice)).collect();
+        let mut steps: Vec<Step> = (0..length).map(|_| step(&mut dice)).collect();
+        if seed % ROUGH_EVERY == ROUGH_EVERY - 1 {
+            roughen(&mut steps, &mut dice);
+        }
         Self { seed, machines, ahead, steps }
     }
 }
@@ -85,6 +94,27 @@ impl Action {
             90..=96 => Self::Arm(fault(dice)),
             _ => Self::Jump(jump(dice)),
         }
+    }
+}
+
+/// Puts a failing disk under half of the syncs, and has the machine write on and die soon after; replaces the remote
+/// now and then.
+fn roughen(steps: &mut Vec<Step>, dice: &mut Dice) {
+    for step in std::mem::take(steps) {
+        let mut also = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
+        if step.action != Action::Sync || dice.chance(50) {
+            if step.action == Action::Sync && dice.chance(15) {
+                also(Action::Replace, dice);
+            }
+            steps.push(step);
+            continue;
+        }
+        let kind = if dice.chance(50) { FaultKind::Io } else { FaultKind::NoSpace };
+        also(Action::Arm(Fault { kind, after: 3 + dice.below(22), lasting: false }), dice);
+        also(step.action, dice);
+        also(Action::Mutate(4), dice);
+        also(Action::Commit, dice);
+        also(Action::Kill, dice);
     }
 }
 

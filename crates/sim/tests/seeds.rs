@@ -1,13 +1,7 @@
 //! The ordinary run of the simulator, and the seeds that once found something.
 
+use beads_sim::ordinary::{ONCE_BROKEN, SEEDS, STEPS};
 use beads_sim::run_seed;
-
-const SEEDS: u64 = 300;
-const STEPS: usize = 150;
-
-/// `(seed, steps)`. 223: a merge that failed half-way came into memory all the same, and the journal then spoke of beads
-/// that the ref did not have.
-const ONCE_BROKEN: [(u64, usize); 1] = [(223, 150)];
 
 fn expect_sound(seed: u64, steps: usize) -> String {
     run_seed(seed, steps).unwrap_or_else(|report| panic!("{report}"))

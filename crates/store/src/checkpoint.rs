@@ -72,6 +72,7 @@ impl Checkpoint {
                 let seen = self.ground.replace(tip.clone());
                 self.join(repository, &theirs, seen.as_deref());
             }
+            let brought = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
             let snapshot = self.state.encode();
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
@@ -83,12 +84,12 @@ impl Checkpoint {
             let mut parents: Vec<CommitId> = tip.iter().cloned().collect();
             let mut ready_made = None;
             if tip.is_none() {
-                parents = repository.tracked()?;
-                for tracked in &parents {
+                for tracked in &brought {
                     if ready_made.is_none() && repository.holds(tracked, &snapshot)? {
                         ready_made = Some(tracked.clone());
                     }
                 }
+                parents = brought;
             }
             let commit = match ready_made {
                 Some(commit) => commit,
@@ -105,6 +106,29 @@ impl Checkpoint {
             self.base = tip;
         }
         Err(Error::RefMoved(REF))
+    }
+
+    /// The commits of others that a clone or a fetch brought along before there was a ref of our own. They may have come
+    /// after the replica was opened, by a sync that failed later on; so a commit that builds on them takes in what they
+    /// hold first. One that cannot be read is nobody's parent, and the next exchange tells what is wrong with it.
+    fn join_tracked(&mut self, repository: &impl Repository) -> Result<Vec<CommitId>> {
+        let mut joined = Vec::new();
+        for tracked in repository.tracked()? {
+            let Ok(theirs) = state_of(repository, &tracked) else { continue };
+            #[cfg(feature = "planted")]
+            if beads_core::planted::is_planted(beads_core::planted::Bug::TrackedNotJoined) {
+                joined.push(tracked);
+                continue;
+            }
+            let mut both = self.state.clone();
+            both.join(&theirs);
+            if both != self.state {
+                let seen = self.ground.clone();
+                self.join(repository, &theirs, seen.as_deref());
+            }
+            joined.push(tracked);
+        }
+        Ok(joined)
     }
 }
 

@@ -225,6 +225,10 @@ impl<D: Disk> Journal<D> {
         let start = || -> io::Result<Segment<D::File>> {
             let mut segment = Segment::new(number, self.disk.create(&name)?);
             segment.append(&payload)?;
+            #[cfg(feature = "planted")]
+            if beads_core::planted::is_planted(beads_core::planted::Bug::RotationWithoutDirectorySync) {
+                return Ok(segment);
+            }
             self.disk.sync_directory()?;
             Ok(segment)
         };
@@ -372,6 +376,11 @@ impl<F: DiskFile> Segment<F> {
         self.write_zeros(self.filled, wanted)?;
         self.filled = wanted;
         self.file.write_at(&frame, self.end)?;
+        #[cfg(feature = "planted")]
+        if beads_core::planted::is_planted(beads_core::planted::Bug::ReplyBeforeSync) {
+            (self.end, self.next_frame) = (end, self.next_frame + 1);
+            return Ok(());
+        }
         self.file.sync()?;
         self.end = end;
         self.next_frame += 1;

@@ -326,6 +326,10 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.journal.rotate(&self.header(self.position))?;
             self.ground_noted = true;
         }
+        #[cfg(feature = "planted")]
+        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBeforeSaved) {
+            self.journal.trim_before(self.journal.current_segment())?;
+        }
         self.saving = self.unsaved();
         self.unsaved = Unsaved::default();
         Ok(Checkpoint {

@@ -79,6 +79,10 @@ impl Checkpoint {
             let before = (self.state.clone(), self.merged);
             let merged = match self.merge(repository, &theirs, commit, done) {
                 Ok(merged) => merged,
+                #[cfg(feature = "planted")]
+                Err(error) if beads_core::planted::is_planted(beads_core::planted::Bug::FailedMergeKept) => {
+                    return Err(error);
+                }
                 Err(error) => {
                     // Nothing of theirs may come into memory before the ref holds it.
                     (self.state, self.merged) = before;

@@ -164,7 +164,11 @@ impl Engine {
 
     /// Makes everything durable with one sync, then lets the answers go.
     fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
-        if let Err(failure) = self.service.commit() {
+        #[cfg(feature = "planted")]
+        let committed = if super::planted::commits_later() { Ok(()) } else { self.service.commit() };
+        #[cfg(not(feature = "planted"))]
+        let committed = self.service.commit();
+        if let Err(failure) = committed {
             for (reply, format, _) in replies {
                 let _ = reply.send(render::failure_reply(failure.clone(), format));
             }
@@ -211,6 +215,12 @@ impl Engine {
             }
             _ => {
                 match self.service.attempt(&request) {
+                    #[cfg(feature = "planted")]
+                    Some(answer) => {
+                        let answer = super::planted::made_stale(&request, answer);
+                        replies.push((reply, request.output.format, answer));
+                    }
+                    #[cfg(not(feature = "planted"))]
                     Some(answer) => replies.push((reply, request.output.format, answer)),
                     None => self.waiters.add(&self.service, request, reply),
                 }

@@ -2,6 +2,8 @@
 
 mod connection;
 mod engine;
+#[cfg(feature = "planted")]
+mod planted;
 mod run;
 mod socket;
 mod start;

@@ -1,0 +1,78 @@
+//! Bugs on purpose, one at a time, to see that the suite catches them. Compiled only with the feature `planted`, which
+//! nothing in the workspace turns on: an ordinary build has not a byte of it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is wrong. Named after what the program does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    /// A register takes the other write whether it is later or not.
+    JoinTakesTheirs,
+    /// A bead that has notes takes none of another replica.
+    NotesLostInJoin,
+    /// A new stamp may be lower than the last one minted here.
+    ClockGoesBack,
+    /// A write does not beat what it overwrites when that came from a clock ahead of ours.
+    OverwriteNotBeaten,
+    /// The removal of an edge does not spread.
+    EdgeRemovalLost,
+    /// A concurrent write that lost is not kept.
+    ConflictsForgotten,
+    /// The indexes do not follow a changed edge.
+    IndexDrifts,
+    /// The journal is written and not synced before the answer leaves.
+    ReplyBeforeSync,
+    /// A new segment's name is not made durable.
+    RotationWithoutDirectorySync,
+    /// The journal is trimmed when a checkpoint begins, not when the ref holds it.
+    TrimBeforeSaved,
+    /// A merge that failed half-way comes into memory all the same.
+    FailedMergeKept,
+    /// A first commit builds on what a fetch brought along without taking it in.
+    TrackedNotJoined,
+    /// A receipt that the cache shows is taken for one that the disk has.
+    ReceiptTakenForWritten,
+    /// Of the daemon: answers leave before the journal is written at all.
+    ReplyBeforeCommit,
+    /// Of the daemon: a question is answered with what was true when it was asked first.
+    StaleRead,
+}
+
+impl Bug {
+    /// Those that the simulator can see.
+    pub const SIMULATED: [Self; 13] = [
+        Self::JoinTakesTheirs,
+        Self::NotesLostInJoin,
+        Self::ClockGoesBack,
+        Self::OverwriteNotBeaten,
+        Self::EdgeRemovalLost,
+        Self::ConflictsForgotten,
+        Self::IndexDrifts,
+        Self::ReplyBeforeSync,
+        Self::RotationWithoutDirectorySync,
+        Self::TrimBeforeSaved,
+        Self::FailedMergeKept,
+        Self::TrackedNotJoined,
+        Self::ReceiptTakenForWritten,
+    ];
+
+    /// Those that only real processes show.
+    pub const OF_THE_DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];
+}
+
+/// The chosen bug plus one; 0 is none.
+static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on this is wrong, in the whole process, and nothing else.
+pub fn plant(bug: Option<Bug>) {
+    CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
+}
+
+/// Plants a daemon's bug by its name.
+pub fn plant_named(name: &str) {
+    plant(Bug::OF_THE_DAEMON.into_iter().find(|bug| format!("{bug:?}") == name));
+}
+
+pub fn is_planted(bug: Bug) -> bool {
+    CHOSEN.load(Ordering::SeqCst) == bug as usize + 1
+}

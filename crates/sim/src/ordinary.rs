@@ -1,0 +1,14 @@
+//! What the ordinary run plays.
+
+pub const SEEDS: u64 = 300;
+pub const STEPS: usize = 150;
+
+/// `(seed, steps)` that once found something.
+///
+/// - 223: a merge that failed half-way came into memory all the same, and the journal then spoke of beads that the ref
+///   did not have.
+/// - 635, 830: a first sync failed after its fetch; the next one made a commit that built on what was fetched and held
+///   nothing of it.
+/// - 920: a lasting receipt was in the cache, but after a failed sync not on the disk; opened again, it was taken for
+///   written, and the journal that had it was trimmed.
+pub const ONCE_BROKEN: [(u64, usize); 4] = [(223, 150), (635, 150), (830, 150), (920, 150)];

@@ -1,0 +1,35 @@
+//! The tests are tested: each bug on purpose is caught by the ordinary run of the simulator.
+
+use beads_core::planted::{Bug, plant};
+use beads_sim::ordinary::{ONCE_BROKEN, SEEDS, STEPS};
+use beads_sim::{Scenario, run};
+
+/// The first seed of the ordinary run that finds something, and what it says.
+fn caught() -> Option<(u64, String)> {
+    let ordinary = (0..SEEDS).map(|seed| (seed, STEPS));
+    ONCE_BROKEN.into_iter().chain(ordinary).find_map(|(seed, steps)| {
+        let failure = run(&Scenario::from_seed(seed, steps)).err()?;
+        Some((seed, failure.message))
+    })
+}
+
+/// One test for all, because a bug is planted in the whole process.
+#[test]
+fn every_planted_bug_is_caught_within_the_ordinary_seeds() {
+    let mut missed = Vec::new();
+    for bug in Bug::SIMULATED {
+        plant(Some(bug));
+        match caught() {
+            Some((seed, message)) => {
+                let told: String = message.chars().take(110).collect();
+                eprintln!("{bug:?}: seed {seed}: {told}");
+            }
+            None => missed.push(bug),
+        }
+    }
+    plant(None);
+    assert!(missed.is_empty(), "nobody noticed {missed:?}");
+    for (seed, steps) in ONCE_BROKEN {
+        assert!(run(&Scenario::from_seed(seed, steps)).is_ok(), "seed {seed} with nothing planted");
+    }
+}
