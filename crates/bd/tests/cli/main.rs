@@ -6,6 +6,7 @@
 mod bad_input;
 mod batch;
 mod blocked;
+mod canary;
 mod claim;
 mod claim_next;
 mod clients;
@@ -48,6 +49,7 @@ mod show;
 mod socket;
 mod stale;
 mod status;
+mod surroundings;
 mod swarm;
 mod sync;
 mod terminal;

@@ -86,8 +86,8 @@ impl Sandbox {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // Only a build with the feature `planted` looks at it.
-        if let Some(bug) = std::env::var_os("BEADS_PLANTED") {
-            command.env("BEADS_PLANTED", bug);
+        if let Some(bug) = std::env::var_os("BD_PLANTED") {
+            command.env("BD_PLANTED", bug);
         }
         if self.mode == Mode::Embedded {
             command.env("BD_NO_DAEMON", "1");

@@ -58,6 +58,18 @@ fn nothing_that_a_terminal_would_obey_is_printed() {
             &["reopen", &id],
             &["status"],
             &["children", &id],
+            &["log", &id],
+            &["blame", &id],
+            &["diff", "1h"],
+            &["graph", "--all"],
+            &["plan"],
+            &["claim", &epic],
+            &["unclaim", &epic, "--reason", line],
+            &["conflicts", "list"],
+            &["watch", "--since", "0", "--timeout", "0"],
+            &["config", "list"],
+            &["info"],
+            &["prime"],
         ] {
             let text = bd.text(args);
             harmless(&format!("{args:?}"), &text);

@@ -1,0 +1,179 @@
+//! Hostile surroundings: strangers on the socket, things planted where it should be, and crowds that ask nothing.
+
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
+use serde_json::json;
+
+use crate::sandbox::{Mode, Sandbox, set_mode};
+use crate::socket::Client;
+
+/// The daemon's own bounds, as `bd/src/daemon/mod.rs` has them.
+const MAX_CONNECTIONS: usize = 2_048;
+const MAX_WAITERS: usize = 1_024;
+const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
+
+/// More than a crowd needs, on either side of the socket.
+const FILES: u64 = 4_096;
+
+/// Nobody, on every system that has such a user.
+const NOBODY: u32 = 65_534;
+
+/// Before the daemon starts, which inherits it. `false`, and a line, where the system does not allow so many.
+fn may_open_many_files() -> bool {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.maximum.is_some_and(|maximum| maximum < FILES) {
+        eprintln!("skipped: no process may have {FILES} open files here");
+        return false;
+    }
+    let current = limit.current.map_or(FILES, |current| current.max(FILES));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum: limit.maximum }).unwrap();
+    true
+}
+
+fn serving() -> (Sandbox, u32) {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["x", "--id", "bd-1"]);
+    let pid = bd.daemon_pid().unwrap();
+    (bd, pid)
+}
+
+/// Reads and writes, by the daemon that ran before.
+fn others_are_served(bd: &Sandbox, pid: u32) {
+    let id = bd.create(&["meanwhile"]);
+    assert_eq!(bd.show(&id)["title"], "meanwhile");
+    assert_eq!(bd.daemon_pid(), Some(pid), "the same daemon goes on");
+}
+
+fn crowd(bd: &Sandbox, size: usize) -> Vec<Client> {
+    let socket = bd.socket();
+    (0..size).map(|_| Client::connect(&socket).expect("room in the backlog")).collect()
+}
+
+#[test]
+fn a_crowd_that_says_nothing_keeps_nobody_waiting() {
+    if !may_open_many_files() {
+        return;
+    }
+    let (bd, pid) = serving();
+    let mut idle = crowd(&bd, 1_000);
+    others_are_served(&bd, pid);
+    // Each in the middle of a frame, for as long as it likes.
+    idle.iter_mut().for_each(|client| client.send(b"{").unwrap());
+    others_are_served(&bd, pid);
+    assert!(bd.json(&["daemon", "status"])["connections"].as_u64().unwrap() >= 1_000);
+}
+
+#[test]
+fn one_connection_too_many_is_told_so_and_the_others_go_on() {
+    if !may_open_many_files() {
+        return;
+    }
+    let (bd, _) = serving();
+    let socket = bd.socket();
+    let mut guests = crowd(&bd, MAX_CONNECTIONS);
+    let mut late = Client::connect(&socket).unwrap();
+    let status = json!({"query": "status"});
+    assert_eq!(late.ask(&status).unwrap()["error"]["code"], "busy");
+    assert_eq!(guests[7].ask(&status).unwrap()["exit"], 0, "who was here is served");
+    drop((guests.split_off(1_000), late));
+    // The daemon sees them leave one by one.
+    crate::sandbox::wait_until("a newcomer is served", || {
+        Client::connect(&socket).and_then(|mut new| new.ask(&status)).is_some_and(|reply| reply["exit"] == 0)
+    });
+}
+
+#[test]
+fn a_full_queue_of_waiters_is_told_so_and_the_others_go_on() {
+    if !may_open_many_files() {
+        return;
+    }
+    let (bd, pid) = serving();
+    bd.json(&["claim", "bd-1"]);
+    let mut waiting = crowd(&bd, MAX_WAITERS + 1);
+    let wait = json!({"wait": {"ms": 60_000, "call": {"query": {"events": {"since": null}}}}});
+    let request = json!({"client": "0", "actor": "a", "call": wait, "output": {"format": "value"}});
+    let line = format!("{request}\n");
+    waiting.iter_mut().for_each(|client| client.send(line.as_bytes()).unwrap());
+    let refused = waiting.last_mut().unwrap().receive().unwrap();
+    assert_eq!(refused["error"]["code"], "busy", "{refused}");
+    others_are_served(&bd, pid);
+}
+
+#[test]
+fn the_largest_frame_is_answered_while_others_are_served() {
+    let (bd, pid) = serving();
+    let mut large = Client::connect(&bd.socket()).unwrap();
+    let request = json!({
+        "client": "0", "actor": "a", "call": {"query": "status"}, "output": {"format": "value"},
+    });
+    let padding = " ".repeat(MAX_FRAME_BYTES - request.to_string().len() - 1);
+    let frame = format!("{padding}{request}\n");
+    let (first, rest) = frame.as_bytes().split_at(MAX_FRAME_BYTES / 2);
+    large.send(first).unwrap();
+    others_are_served(&bd, pid);
+    large.send(rest).unwrap();
+    assert_eq!(large.receive().unwrap()["exit"], 0);
+    others_are_served(&bd, pid);
+}
+
+/// A link where the socket should be is removed, and what it points to is left alone.
+#[test]
+fn a_link_planted_in_place_of_the_socket_leads_nowhere() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let socket = bd.socket();
+    let victim = bd.root().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    for target in [&victim, &bd.root().join("nowhere")] {
+        symlink(target, &socket).unwrap();
+        let id = bd.create(&["x"]);
+        assert_eq!(bd.show(&id)["title"], "x");
+        assert!(bd.daemon_pid().is_some());
+        assert!(!std::fs::symlink_metadata(&socket).unwrap().is_symlink());
+        bd.text(&["daemon", "stop"]);
+    }
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    assert!(!bd.root().join("nowhere").exists());
+    // Somebody listens there and never answers for the store: a socket that was left behind.
+    symlink(bd.root().join("other"), &socket).unwrap();
+    drop(UnixListener::bind(bd.root().join("other")).unwrap());
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2);
+}
+
+/// With every door open, the daemon itself looks who knocks.
+#[test]
+fn a_foreign_user_is_not_answered() {
+    if !getuid().is_root() {
+        eprintln!("skipped: only root can knock as somebody else");
+        return;
+    }
+    let (bd, pid) = serving();
+    let socket = bd.socket();
+    for (path, mode) in [(bd.root(), 0o755), (bd.runtime_dir(), 0o755), (socket.clone(), 0o666)] {
+        set_mode(&path, mode);
+    }
+    let script = "import socket, sys\n\
+        s = socket.socket(socket.AF_UNIX); s.settimeout(60); s.connect(sys.argv[1])\n\
+        try:\n    s.sendall(sys.argv[2].encode() + b'\\n'); print(s.recv(100))\n\
+        except (BrokenPipeError, ConnectionResetError): print(b'')\n";
+    let request = json!({
+        "client": "0", "actor": "a", "call": {"query": "status"}, "output": {"format": "value"},
+    });
+    let knock = |uid: u32| {
+        let mut python = Command::new("python3");
+        python.args(["-c", script]).arg(&socket).arg(request.to_string()).current_dir("/").uid(uid);
+        python.output()
+    };
+    let Ok(ours) = knock(0) else {
+        eprintln!("skipped: this test knocks with python3");
+        return;
+    };
+    assert!(String::from_utf8_lossy(&ours.stdout).contains("position"), "{ours:?}");
+    let theirs = knock(NOBODY).unwrap();
+    assert_eq!(String::from_utf8_lossy(&theirs.stdout), "b''\n", "{theirs:?}");
+    set_mode(&bd.runtime_dir(), 0o700);
+    others_are_served(&bd, pid);
+}
