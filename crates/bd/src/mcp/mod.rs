@@ -17,7 +17,7 @@ mod protocol;
 mod redact;
 mod renew;
 mod revision;
-mod rpc;
+pub mod rpc;
 mod schema;
 mod server;
 mod session;

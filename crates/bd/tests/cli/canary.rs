@@ -12,7 +12,8 @@ const IN_ENVIRONMENT: &str = "canary-environment-5d1f";
 const IN_ADDRESS: &str = "canary-address-77ab";
 const IN_HELPER: &str = "canary-helper-90ce";
 
-/// A server that believes nobody. Returns its port, and what clients said of themselves.
+/// A server that believes nobody, and says in so many words whom it does not believe. Returns its port, and what clients
+/// said of themselves.
 fn unbelieving() -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -29,10 +30,11 @@ fn unbelieving() -> (u16, Arc<Mutex<Vec<String>>>) {
                 }
                 line.clear();
             }
-            let _ = reader.get_mut().write_all(
-                b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
-                  Content-Length: 0\r\nConnection: close\r\n\r\n",
-            );
+            let body = format!("http://ann:{IN_ADDRESS}@127.0.0.1:{port}/store.git is not for you\n");
+            let head =
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nConnection: close\r\n";
+            let about = format!("Content-Type: text/plain\r\nContent-Length: {}\r\n", body.len());
+            let _ = reader.get_mut().write_all(format!("{head}{about}\r\n{body}").as_bytes());
         }
     });
     (port, heard)

@@ -1,0 +1,17 @@
+//! Real data to begin with: what a machine of the simulator wrote.
+
+use beads_sim::{Dice, Machine};
+
+const NOW_MS: u64 = 1_700_000_000_000;
+
+/// A machine with a ref and, behind it, a journal.
+pub fn seasoned(seed: u64) -> Machine {
+    let mut machine = Machine::new(seed, NOW_MS);
+    let mut dice = Dice::new(seed);
+    machine.open().expect("nothing fails here");
+    for _ in 0..5 {
+        machine.mutate(20, &mut dice).expect("nothing fails here");
+        machine.commit().expect("nothing fails here");
+    }
+    machine
+}
