@@ -97,11 +97,13 @@ impl Artifact {
     }
 }
 
-/// The beginning and the end: the command line and the error are there.
+/// The beginning and the end: the command line and the error are there. The end begins with a whole word: the rest of one that was cut may be
+/// the rest of a secret that nobody would recognise.
 fn ends(text: &str) -> String {
     let half = MAX_TEXT_BYTES / 2 - 4;
     let (start, end) = (boundary::floor(text, half), boundary::ceil(text, text.len() - half));
-    format!("{}\n…\n{}", &text[..start], &text[end..])
+    let word = text[end..].find(char::is_whitespace).unwrap_or(text.len() - end);
+    format!("{}\n…\n{}", &text[..start], text[end + word..].trim_start())
 }
 
 #[cfg(test)]
@@ -124,6 +126,21 @@ mod tests {
         assert_eq!(note.lines().next(), Some("All green"));
         assert_eq!(Artifact::of(&note), Some(given));
         assert_eq!(Artifact::of("just text"), None);
+    }
+
+    #[test]
+    fn no_half_of_a_secret_is_kept() {
+        let secret = "ghp_abcdefghijklmnopqrstuvwxyz";
+        for shift in 0..40 {
+            let text = format!(
+                "{}{secret} end{}",
+                "x ".repeat(3_000),
+                " y".repeat((MAX_TEXT_BYTES / 2 - 4 - shift) / 2)
+            );
+            let kept = artifact(json!({"kind": "diff", "diff": text})).unwrap().diff.unwrap();
+            let shown = crate::mcp::redact::text(&kept);
+            assert!(!shown.contains("wxyz"), "{shift}: {shown}");
+        }
     }
 
     #[test]

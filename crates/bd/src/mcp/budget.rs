@@ -68,6 +68,21 @@ pub fn size(value: &Value) -> usize {
     value.to_string().len()
 }
 
+/// A number of things as a caller gives it. What is out of bounds is brought to the nearest bound, because a budget never makes a
+/// call fail.
+pub fn count(value: &Value) -> Option<usize> {
+    match value.as_u64() {
+        Some(number) => Some(usize::try_from(number).unwrap_or(usize::MAX)),
+        // Rounds down, and what is below zero up to it.
+        None => value.as_f64().map(|number| number as usize),
+    }
+}
+
+/// Makes something small that is no result.
+pub fn shorten(value: &mut Value, max: usize) {
+    shrink(value, max);
+}
+
 /// Makes it fit; false when nothing but a signal is left.
 fn shrink(value: &mut Value, max: usize) -> bool {
     if size(value) <= max {
@@ -251,6 +266,20 @@ mod tests {
         let cut = fit(given, limits).result;
         assert_eq!((&cut["diff"], &cut["log"]), (&json!("a\nb…"), &json!("1234567…")));
         assert_eq!(cut["budget"]["truncated"], true);
+    }
+
+    #[test]
+    fn any_number_is_a_budget() {
+        for (given, wanted) in [
+            (json!(7), 7),
+            (json!(-7), 0),
+            (json!(7.9), 7),
+            (json!(1e300), usize::MAX),
+            (json!(u64::MAX), usize::MAX),
+        ] {
+            assert_eq!(count(&given), Some(wanted), "{given}");
+        }
+        assert_eq!(count(&json!("7")), None);
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

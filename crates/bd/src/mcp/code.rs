@@ -8,6 +8,9 @@ use serde_json::json;
 use super::lines::command;
 use crate::failure::Failure;
 
+/// Messages tell back what was sent; a long one is not told back whole.
+const MAX_MESSAGE_BYTES: usize = 400;
+
 /// What is invalid about these is a name.
 const NAMES: [&str; 5] = ["actor", "label", "prefix", "id", "name"];
 
@@ -68,8 +71,11 @@ pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
 
 /// The line of a portal.
 pub fn error_line(failure: &Failure) -> String {
-    let message = crate::escape::escape(&failure.message).into_owned();
-    let mut text = format!("ERROR: {} {message} | fix: {}", code(failure), recovery(failure));
+    // Secrets go before anything is cut: half of one is one.
+    let message = super::redact::text(&crate::escape::escape(&failure.message));
+    let kept = super::boundary::floor(&message, MAX_MESSAGE_BYTES);
+    let cut = if kept < message.len() { "…" } else { "" };
+    let mut text = format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure));
     for (tool, arguments) in ways_out(failure) {
         text.push('\n');
         text.push_str(&command(tool, &arguments));

@@ -3,11 +3,14 @@
 use beads_core::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::budget::Budgeted;
+use super::budget::{self, Budgeted};
 use super::portal::Caller;
 use super::session::Session;
 use super::{code, redact};
 use crate::failure::Failure;
+
+/// Errors have no budget of their own; this is enough for any that is worth reading.
+const MAX_ERROR_CHARS: usize = 2_000;
 
 /// A call that can be made as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,8 @@ pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: V
         error["details"] = failure.details.clone();
     }
     redact::value(&mut error);
+    // What a caller sent in is told back in messages; a long one is not told back whole.
+    budget::shorten(&mut error, MAX_ERROR_CHARS);
     envelope(intent, session, &json!({}), &error, &[], suggestions)
 }
 
@@ -85,14 +90,12 @@ fn meaning(code: &str) -> &'static str {
     }
 }
 
-/// The rest of a list.
-pub fn next_page(tool: &str, result: &Value, limit: Option<usize>) -> Vec<Suggestion> {
-    match (result["next_offset"].as_u64(), limit) {
-        (Some(offset), Some(limit)) => {
-            vec![Suggestion::tool(tool, &json!({"limit": limit, "offset": offset}), "There is more")]
-        }
-        _ => Vec::new(),
-    }
+/// The rest of a list: the same call, further on.
+pub fn next_page(tool: &str, mut arguments: Map<String, Value>, offset: usize) -> Suggestion {
+    arguments.insert("offset".into(), offset.into());
+    let mut params = Value::Object(arguments);
+    redact::value(&mut params);
+    Suggestion::tool(tool, &params, "There is more")
 }
 
 /// What gets ahead from a failure.
@@ -100,8 +103,8 @@ pub fn ways_out(failure: &Failure, arguments: &Map<String, Value>, caller: Calle
     match failure.code.as_str() {
         "revision_mismatch" | "conflict" => {
             let named = arguments.get("target").or_else(|| arguments.get("id"));
-            let id =
-                named.and_then(|named| super::target::reference(caller.session, caller.actor, named).ok());
+            let resolve = |named| super::target::reference(caller.session, caller.actor, named).ok();
+            let id = failure.details["id"].as_str().map(str::to_owned).or_else(|| named.and_then(resolve));
             let show =
                 |id: String| Suggestion::tool("beads_show", &json!({"id": id}), "Read it as it is now");
             id.map(show).into_iter().collect()

@@ -4,9 +4,11 @@
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Limits};
-use super::envelope::{self, Suggestion};
+use super::envelope;
+use super::expected::Expected;
+use super::page::Page;
 use super::portal::Caller;
-use super::{decorate, enums, patch, redact, revision, target};
+use super::{decorate, enums, graph_name, patch, redact, references, revision, target, watch};
 use crate::failure::Failure;
 use crate::tool::{self, Tool};
 
@@ -110,19 +112,23 @@ fn takes_target(tool: &Tool) -> bool {
 
 /// The envelope as text, and whether it tells of a failure.
 pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
+    let given = arguments.clone();
     let limits = match limits(&mut arguments) {
         Ok(limits) => limits,
         Err(failure) => return (envelope::failed(name, &failure, caller.session, Vec::new()), true),
     };
     match run(name, arguments.clone(), caller) {
-        Ok((mut result, suggestions)) => {
+        Ok((mut result, page)) => {
             redact::value(&mut result);
             let result = match result {
                 Value::Object(map) => map,
                 other => Map::from_iter([("value".to_owned(), other)]),
             };
-            let fitted = budget::fit(result, limits);
-            (envelope::succeeded(name, &fitted, caller.session, suggestions), false)
+            let mut fitted = budget::fit(result, limits);
+            let next = page
+                .and_then(|page| page.after(&mut fitted))
+                .map(|offset| envelope::next_page(name, given, offset));
+            (envelope::succeeded(name, &fitted, caller.session, next.into_iter().collect()), false)
         }
         Err(failure) => {
             let suggestions = envelope::ways_out(&failure, &arguments, caller);
@@ -135,7 +141,7 @@ fn run(
     name: &str,
     mut arguments: Map<String, Value>,
     caller: Caller<'_>,
-) -> Result<(Value, Vec<Suggestion>), Failure> {
+) -> Result<(Value, Option<Page>), Failure> {
     if let Some(workspace) = arguments.remove("workspace") {
         let workspace = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
         caller.session.workspace.expect(workspace)?;
@@ -148,10 +154,9 @@ fn run(
         let id = targeted(&mut arguments, caller)?.ok_or_else(|| Failure::invalid("target is missing"))?;
         let guard = revision::guard(&mut arguments, &id, caller)?;
         let result = decorate::result(patch::apply(arguments, &id, guard, caller)?, caller.session, 0, None);
-        return Ok((result, Vec::new()));
+        return Ok((result, None));
     }
     let tool = find(name).ok_or_else(|| Failure::usage(format!("there is no tool {name}")))?;
-    let mut limit = None;
     if takes_target(tool)
         && let Some(id) = targeted(&mut arguments, caller)?
     {
@@ -160,57 +165,48 @@ fn run(
         }
         arguments.insert("id".into(), id.into());
     }
-    if let Some(wanted) =
-        arguments.get("limit").and_then(Value::as_u64).and_then(|wanted| usize::try_from(wanted).ok())
-    {
-        // The page before is read again and left out.
-        limit = Some(wanted);
-        arguments.insert("limit".into(), wanted.saturating_add(offset).into());
+    let page = Page::asked(tool, &mut arguments, offset);
+    if tool.group() == "beads" {
+        references::resolve(&mut arguments, caller)?;
+        graph_name::canonical(&mut arguments)?;
     }
     respell(&mut arguments)?;
     let progress = |percent: u8| (caller.progress)(u64::from(percent), 100);
     let context = caller.session.tool_context(caller.actor, &progress)?;
-    let outcome = tool::run(tool.name, Value::Object(arguments), &context)?;
+    let outcome = match tool.name {
+        watch::TOOL => watch::run(arguments, &context, caller)?,
+        name => tool::run(name, Value::Object(arguments), &context)?,
+    };
     let raw = outcome.into_result()?;
-    let value =
+    let value: Value =
         serde_json::from_str(raw.get()).map_err(|error| Failure::new("internal_error", error.to_string()))?;
-    let result = decorate::result(value, caller.session, offset, limit);
-    let suggestions = envelope::next_page(name, &result, limit);
-    Ok((result, suggestions))
+    let is_list = value.is_array();
+    let result = decorate::result(value, caller.session, offset, page.limit);
+    Ok((result, is_list.then_some(page)))
 }
 
 /// The bead a call is about, in whichever way it was named.
 fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Option<String>, Failure> {
     let strict = match arguments.remove("strict_targeting") {
-        None => false,
+        None | Some(Value::Null) => false,
         Some(strict) => {
             strict.as_bool().ok_or_else(|| Failure::invalid("strict_targeting is true or false"))?
         }
     };
-    let expected = arguments.remove("expected_target_id");
-    let path = arguments.remove("path");
+    let mut given = |name: &str| arguments.remove(name).filter(|value| !value.is_null());
+    let expected = Expected::new(given("expected_target_id"), strict)?;
+    let path = given("path");
     let named = match (arguments.remove("target"), arguments.remove("id")) {
         (Some(_), Some(_)) => return Err(Failure::usage("give target or id, not both")),
         (target, id) => target.or(id),
     };
-    if strict && expected.is_none() {
-        let message = "strict targeting needs the id of the bead that is meant";
-        return Err(Failure::new("strict_targeting", message));
-    }
     let Some(named) = named else { return Ok(None) };
     let mut id = target::reference(caller.session, caller.actor, &named)?;
     if let Some(path) = path {
         let path = path.as_str().ok_or_else(|| Failure::invalid("path is a string"))?;
         id = target::step(caller.session, caller.actor, &id, path)?;
     }
-    if let Some(expected) = expected {
-        let expected = target::reference(caller.session, caller.actor, &expected)?;
-        if expected != id {
-            let message = format!("the target is {id}, not {expected}; nothing was changed");
-            return Err(Failure::new("expected_target_mismatch", message)
-                .with(json!({"target": id, "expected": expected})));
-        }
-    }
+    expected.check(&id, caller)?;
     Ok(Some(id))
 }
 
@@ -238,7 +234,10 @@ fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
 }
 
 fn count(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<usize>, Failure> {
-    let Some(value) = arguments.remove(name) else { return Ok(None) };
-    let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
-    number.map(Some).ok_or_else(|| Failure::invalid(format!("{name} is a whole number, 0 or more")))
+    match arguments.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            budget::count(&value).map(Some).ok_or_else(|| Failure::invalid(format!("{name} is a number")))
+        }
+    }
 }

@@ -12,7 +12,14 @@ pub struct Lines {
     state: String,
     commands: Vec<String>,
     text: String,
+    page: Vec<Row>,
     warnings: Vec<String>,
+}
+
+/// One of many, and the call that goes on behind it.
+#[derive(Debug, Clone)]
+struct Row {
+    text: String,
     more: Option<String>,
 }
 
@@ -22,6 +29,18 @@ pub fn command(tool: &str, arguments: &impl Serialize) -> String {
         Ok(text) if text != "{}" && text != "null" => format!("{tool} {text}"),
         _ => tool.to_owned(),
     }
+}
+
+/// However small the budget, so much of the first of a list is shown.
+const SHORTEST_ROW: usize = 120;
+
+fn indented(what: &str, text: &str) -> String {
+    let text = escape_lines(text.trim());
+    if text.is_empty() {
+        return String::new();
+    }
+    let what = if what.is_empty() { String::new() } else { format!("{what}: ") };
+    format!("  {what}{}\n", text.replace('\n', "\n  "))
 }
 
 impl Lines {
@@ -43,27 +62,17 @@ impl Lines {
 
     /// Something to read, under a word that says what it is.
     pub fn read(&mut self, what: &str, text: &str) {
-        let text = escape_lines(text.trim());
-        if text.is_empty() {
-            return;
-        }
-        self.text.push_str("  ");
-        if !what.is_empty() {
-            self.text.push_str(what);
-            self.text.push_str(": ");
-        }
-        self.text.push_str(&text.replace('\n', "\n  "));
-        self.text.push('\n');
+        self.text.push_str(&indented(what, text));
+    }
+
+    /// One of a list, of which as many are shown as the budget takes; `more` is the call that goes on behind it, if anything follows.
+    pub fn row(&mut self, text: &str, more: Option<String>) {
+        self.page.push(Row { text: indented("", text), more });
     }
 
     /// A heads-up and its way out.
     pub fn warn(&mut self, code: &str, message: &str, fix: &str) {
         self.warnings.push(format!("WARNING: {code} {} | fix: {fix}", escape(message)));
-    }
-
-    /// There is more; this gets it.
-    pub fn more(&mut self, command: String) {
-        self.more = Some(command);
     }
 
     /// The text, without secrets, what there is to read cut to `max_chars` bytes.
@@ -81,10 +90,24 @@ impl Lines {
             out.push('…');
         }
         let mut out = out.trim_end().to_owned();
+        let mut more = None;
+        let mut room = max_chars.saturating_sub(kept);
+        for (index, row) in self.page.iter().enumerate() {
+            let text = redact::text(&row.text);
+            // One is always shown, or nobody would ever get ahead.
+            let taken = if index == 0 { boundary::floor(&text, room.max(SHORTEST_ROW)) } else { text.len() };
+            if index > 0 && taken > room {
+                break;
+            }
+            room = room.saturating_sub(taken);
+            out.push('\n');
+            out.push_str(text[..taken].trim_end());
+            more.clone_from(&row.more);
+        }
         let cut = (kept < text.len()).then(|| {
             format!("WARNING: BUDGET_TRUNCATED {} bytes left out | fix: max_chars", text.len() - kept)
         });
-        let more = self.more.iter().map(|command| format!("MORE: {}", redact::text(command)));
+        let more = more.map(|command| format!("MORE: {}", redact::text(&command)));
         let warnings = self.warnings.iter().map(|warning| redact::text(warning));
         for line in cut.into_iter().chain(warnings).chain(more) {
             out.push('\n');
@@ -106,6 +129,24 @@ mod tests {
         let text = lines.render(1000);
         let margin: Vec<&str> = text.lines().filter(|line| !line.starts_with("  ")).collect();
         assert_eq!(margin, ["bd-1 sly\\nERROR: X", r#"done {"id":"a\nb"}"#]);
+    }
+
+    #[test]
+    fn a_list_is_cut_between_its_rows_and_goes_on_there() {
+        let mut lines = Lines::state("s").then("next".into());
+        for number in 1..=4 {
+            lines.row(&"x".repeat(40), (number < 4).then(|| format!("list {number}")));
+        }
+        let shown = |max: usize| {
+            let text = lines.render(max);
+            (
+                text.matches("  xxx").count(),
+                text.lines().find_map(|line| line.strip_prefix("MORE: ")).map(str::to_owned),
+            )
+        };
+        assert_eq!(shown(1_000), (4, None));
+        assert_eq!(shown(130), (3, Some("list 3".to_owned())));
+        assert_eq!(shown(0), (1, Some("list 1".to_owned())));
     }
 
     #[test]

@@ -9,12 +9,16 @@ mod code;
 mod decorate;
 mod enums;
 mod envelope;
+mod expected;
 mod full;
+mod graph_name;
 mod lines;
+mod page;
 mod patch;
 mod portal;
 mod protocol;
 mod redact;
+mod references;
 mod renew;
 mod revision;
 pub mod rpc;
@@ -23,6 +27,7 @@ mod server;
 mod session;
 mod target;
 mod toolset;
+mod watch;
 mod workspace;
 
 pub use server::Server;
@@ -30,6 +35,8 @@ pub use session::Session;
 pub use toolset::Toolset;
 
 use serde_json::{Map, Value};
+
+use crate::failure::Failure;
 
 /// The tools that a toolset shows.
 fn listing(toolset: Toolset) -> Vec<Value> {
@@ -42,6 +49,14 @@ fn listing(toolset: Toolset) -> Vec<Value> {
 
 fn is_tool(name: &str) -> bool {
     portal::find(name).is_some() || full::is_tool(name)
+}
+
+/// What a tool says when it could not even be asked.
+fn failed(name: &str, failure: &Failure, session: &Session) -> String {
+    match portal::find(name) {
+        Some(_) => code::error_line(failure),
+        None => envelope::failed(name, failure, session, Vec::new()),
+    }
 }
 
 /// The text a tool answers, and whether it tells of a failure.

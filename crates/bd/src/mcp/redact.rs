@@ -19,6 +19,11 @@ const SHORT_PREFIX: &str = "sk-";
 /// What follows the word `Bearer` and is shorter than this is a word.
 const MIN_BEARER: usize = 6;
 
+const MAX_NAME_CHARS: usize = 64;
+
+/// Keys have fewer lines.
+const MAX_PEM_LINES: usize = 200;
+
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 
@@ -55,9 +60,10 @@ fn hide(value: &mut Value) {
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let ends_a_key = text.contains(PEM_END);
     while !rest.is_empty() {
         let before = text[..text.len() - rest.len()].chars().next_back();
-        if let Some((kept, secret)) = secret_at(rest, before) {
+        if let Some((kept, secret)) = secret_at(rest, before, ends_a_key) {
             out.push_str(&rest[..kept]);
             out.push_str(REDACTED);
             rest = &rest[kept + secret..];
@@ -71,9 +77,12 @@ pub fn text(text: &str) -> String {
 }
 
 /// How much of what starts here is kept, and how much after it is secret.
-fn secret_at(text: &str, before: Option<char>) -> Option<(usize, usize)> {
+fn secret_at(text: &str, before: Option<char>, ends_a_key: bool) -> Option<(usize, usize)> {
     if text.starts_with(PEM_BEGIN) {
         return Some((0, pem(text)));
+    }
+    if ends_a_key && let Some(length) = headless_pem(text, before) {
+        return Some((0, length));
     }
     if let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(text, prefix)) {
         return Some((0, prefix.len() + token(&text[prefix.len()..])));
@@ -92,9 +101,9 @@ fn starts_with(text: &str, word: &str) -> bool {
 
 /// `token=…`, `"token": "…"`, `Authorization: Basic …`, `Bearer …`: what stands after the name.
 fn named(text: &str, name: usize) -> Option<(usize, usize)> {
-    // The rest of a longer name, such as the `_v2` of `token_v2`.
-    let tail =
-        text[name..].len() - text[name..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    // The rest of a longer name, such as the `_v2` of `token_v2`. No name is so long that looking for its end takes long.
+    let letters = text[name..].chars().take(MAX_NAME_CHARS);
+    let tail: usize = letters.take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum();
     let is_bearer = starts_with(text, "bearer") && tail == 0;
     let mut at = name + tail;
     at += skip(&text[at..], |c| matches!(c, '"' | '\'' | '\\'));
@@ -112,12 +121,32 @@ fn named(text: &str, name: usize) -> Option<(usize, usize)> {
             at += scheme.len() + skip(&text[at + scheme.len()..], |c| c == ' ');
         }
     }
-    let secret = skip(&text[at..], |c| {
-        !c.is_whitespace() && !matches!(c, '"' | '\'' | '&' | '<' | '>' | ',' | ';' | ')' | '}')
-    });
+    let secret = if text[at..].starts_with(['{', '[']) {
+        bracketed(&text[at..])
+    } else {
+        skip(&text[at..], |c| {
+            !c.is_whitespace() && !matches!(c, '"' | '\'' | '&' | '<' | '>' | ',' | ';' | ')' | '}')
+        })
+    };
     // Without a sign of assignment it may be a sentence about a bearer.
     let least = if assigned == 0 { MIN_BEARER } else { 1 };
     (secret >= least).then_some((at, secret))
+}
+
+/// Through the bracket that closes the first one, or everything when there is none.
+fn bracketed(text: &str) -> usize {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' | '[' => open += 1,
+            '}' | ']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            return at + c.len_utf8();
+        }
+    }
+    text.len()
 }
 
 fn skip(text: &str, what: impl Fn(char) -> bool) -> usize {
@@ -133,6 +162,29 @@ fn pem(text: &str) -> usize {
     let Some(end) = text.find(PEM_END) else { return text.len() };
     let after = end + PEM_END.len();
     text[after..].find("-----").map_or(text.len(), |close| after + close + 5)
+}
+
+/// The rest of a key whose beginning was cut off: lines of letters and digits through the line that ends it.
+fn headless_pem(text: &str, before: Option<char>) -> Option<usize> {
+    let body = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let starts = before.is_none_or(|c| !body(c)) && text.starts_with(body);
+    if !starts {
+        return None;
+    }
+    let mut at = 0;
+    for _ in 0..MAX_PEM_LINES {
+        let line = skip(&text[at..], body);
+        let end = at + line + skip(&text[at + line..], char::is_whitespace);
+        if text[end..].starts_with(PEM_END) {
+            return Some(end + pem(&text[end..]));
+        }
+        // A word of a sentence is not followed by the end of a line.
+        if line == 0 || !text[at + line..end].contains('\n') {
+            return None;
+        }
+        at = end;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -160,6 +212,10 @@ mod tests {
             ("400 tokens for the bearer of news", "400 tokens for the bearer of news"),
             ("-----BEGIN KEY-----\nMIIE\n-----END KEY-----\nok", "<redacted>\nok"),
             ("-----BEGIN KEY-----\nMIIE", "<redacted>"),
+            ("…\nMIIEabc+/\nQQ==\n-----END KEY-----\nok", "…\n<redacted>\nok"),
+            ("two\nwords\nhere", "two\nwords\nhere"),
+            (r#"{"secret": {"a": ["x", {}]}, "b": 1}"#, r#"{"secret": <redacted>, "b": 1}"#),
+            (r#"tokens: ["x", "y"] z"#, "tokens: <redacted> z"),
         ] {
             assert_eq!(text(given), wanted, "{given}");
         }

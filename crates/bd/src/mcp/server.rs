@@ -1,7 +1,7 @@
 //! Lines in, lines out. What can be answered at once is answered by whoever reads; tool calls queue up for one worker, so that
 //! they take effect in the order in which they came; long ones go their own way.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::thread::Scope;
 
 use serde_json::{Map, Value, json};
 
-use super::portal::{self, Caller};
+use super::portal::Caller;
 use super::protocol::{self, Era};
 use super::renew;
 use super::rpc::{self, Incoming, RpcError};
@@ -24,14 +24,18 @@ pub struct Server<W> {
     session: Session,
     toolset: Toolset,
     out: Mutex<W>,
-    /// Requests that the client gave up on before they were begun, and subscriptions that are open.
     waiting: Mutex<Waiting>,
 }
 
+/// What is not answered yet.
 #[derive(Debug, Default)]
 struct Waiting {
-    cancelled: BTreeSet<String>,
+    /// Tool calls by their ids, and whether the client gave up on them.
+    calls: BTreeMap<String, bool>,
+    /// Subscriptions that are open.
     listening: Vec<Value>,
+    /// The input has ended: nobody asks any more, so nothing is waited for.
+    closing: bool,
 }
 
 /// A tool call that has been read.
@@ -64,6 +68,7 @@ impl<W: Write + Send> Server<W> {
             let (queue, calls) = channel();
             let worker = scope.spawn(move || self.work(&calls));
             self.read_all(input, scope, &queue);
+            self.waiting().closing = true;
             drop(queue);
             // A worker that panicked has said so on standard error.
             let _ = worker.join();
@@ -111,7 +116,10 @@ impl<W: Write + Send> Server<W> {
         if let ("notifications/cancelled", Some(id)) = (method, params.get("requestId")) {
             let mut waiting = self.waiting();
             waiting.listening.retain(|open| open != id);
-            waiting.cancelled.insert(id.to_string());
+            // What was answered already cannot be given up.
+            if let Some(given_up) = waiting.calls.get_mut(&id.to_string()) {
+                *given_up = true;
+            }
         }
     }
 
@@ -130,9 +138,15 @@ impl<W: Write + Send> Server<W> {
         if method == "tools/call" {
             match ToolCall::read(id.clone(), era, params) {
                 Err(error) => self.send(&rpc::answer(&id, Err(error))),
-                Ok(call) if call.is_long() => drop(scope.spawn(move || self.call(&call))),
-                // The worker outlives the reading; if it has panicked, nobody is left to answer.
-                Ok(call) => drop(queue.send(call)),
+                Ok(call) => {
+                    self.waiting().calls.insert(call.id.to_string(), false);
+                    if call.is_long() {
+                        scope.spawn(move || self.call(&call));
+                    } else {
+                        // The worker outlives the reading; if it has panicked, nobody is left to answer.
+                        drop(queue.send(call));
+                    }
+                }
             }
             return;
         }
@@ -182,13 +196,24 @@ impl<W: Write + Send> Server<W> {
 
     fn work(&self, calls: &Receiver<ToolCall>) {
         for call in calls {
-            if !self.waiting().cancelled.remove(&call.id.to_string()) {
-                self.call(&call);
-            }
+            self.call(&call);
         }
     }
 
+    fn given_up(&self, id: &Value) -> bool {
+        self.waiting().calls.get(&id.to_string()).copied().unwrap_or_default()
+    }
+
+    /// A call that the client gave up on is not begun, or ends early, and has no answer.
     fn call(&self, call: &ToolCall) {
+        let answer = (!self.given_up(&call.id)).then(|| self.answer(call));
+        let given_up = self.waiting().calls.remove(&call.id.to_string()).unwrap_or_default();
+        if let (Some(result), false) = (answer, given_up) {
+            self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))));
+        }
+    }
+
+    fn answer(&self, call: &ToolCall) -> Value {
         let progress = |done: u64, all: u64| {
             if let Some(token) = &call.progress_token {
                 let params = json!({"progressToken": token, "progress": done, "total": all});
@@ -197,16 +222,22 @@ impl<W: Write + Send> Server<W> {
         };
         let (text, failed) = match self.session.actor(call.era.client.as_deref()) {
             Ok(actor) => {
-                let caller = Caller { session: &self.session, actor: &actor, progress: &progress };
+                let given_up = || self.waiting().closing || self.given_up(&call.id);
+                let caller = Caller {
+                    session: &self.session,
+                    actor: &actor,
+                    progress: &progress,
+                    given_up: &given_up,
+                };
                 super::call(&call.name, call.arguments.clone(), caller)
             }
-            Err(failure) => (super::code::error_line(&failure), true),
+            Err(failure) => (super::failed(&call.name, &failure, &self.session), true),
         };
         let mut result = json!({"content": [{"type": "text", "text": text}]});
         if failed {
             result["isError"] = json!(true);
         }
-        self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))));
+        result
     }
 
     /// One message, whole. A client that is gone will not read it; its input ends soon.
@@ -241,7 +272,12 @@ impl ToolCall {
     /// Whether it may wait for something that others would have to wait for too.
     fn is_long(&self) -> bool {
         let waits =
-            || self.arguments.get("wait_s").and_then(Value::as_u64).is_some_and(|seconds| seconds > 0);
-        self.name == "beads_sync" || portal::find(&self.name).is_some() && waits()
+            |field: &str| self.arguments.get(field).and_then(Value::as_u64).is_some_and(|time| time > 0);
+        match self.name.as_str() {
+            "beads_sync" => true,
+            "beads_watch" => waits("timeout_ms"),
+            "next" => waits("wait_s"),
+            _ => false,
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! What a client means when it names a bead.
 
-use beads_core::Actor;
 use beads_core::query::{Filter, Sort, SortKey};
+use beads_core::{Actor, EdgeKind};
 use serde_json::Value;
 
+use super::graph_name;
 use super::session::Session;
 use crate::failure::Failure;
 use crate::request::Query;
@@ -11,7 +12,7 @@ use crate::request::Query;
 /// The bead behind an id as clients write it: a bead's own id, one with the workspace in front, or a foreign id (`PLAN-001`,
 /// `TASK-001`, `STEP-…`, `NODE-…`), which is looked for among the external references.
 pub fn id(session: &Session, actor: &Actor, named: &str) -> Result<String, Failure> {
-    let named = named.trim();
+    let named = graph_name::node(named)?;
     let named = match named.split_once(':') {
         Some((workspace, id)) => {
             session.workspace.expect(workspace)?;
@@ -51,6 +52,14 @@ pub fn reference(session: &Session, actor: &Actor, target: &Value) -> Result<Str
         return Err(Failure::new("expected_target_mismatch", message));
     }
     Ok(id)
+}
+
+/// A dependency, `id` or `kind:id`, with the id that the store knows.
+pub fn dep(session: &Session, actor: &Actor, named: &str) -> Result<String, Failure> {
+    match named.split_once(':').map(|(kind, named)| (kind.parse::<EdgeKind>(), named)) {
+        Some((Ok(kind), named)) => Ok(format!("{kind}:{}", id(session, actor, named)?)),
+        _ => id(session, actor, named),
+    }
 }
 
 /// An epic, or anything that has children.

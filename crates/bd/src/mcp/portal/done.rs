@@ -5,10 +5,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Open, briefed, row, text};
+use super::{Caller, Expected, Open, briefed, meant, row, text, title};
 use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::request::{Call, Query};
+
+/// Of what was unblocked, so many are named; the rest is counted.
+const NAMED: usize = 3;
 
 /// Close your bead, or the named one, and learn what that unblocked.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,6 +23,9 @@ pub struct Done {
     /// Claim the next in the same step
     #[serde(default)]
     next: bool,
+    expected_target_id: Option<String>,
+    #[serde(default)]
+    strict_targeting: bool,
 }
 
 impl Open for Done {
@@ -28,7 +34,8 @@ impl Open for Done {
         if self.reason.trim().is_empty() {
             return Err(Failure::invalid("the reason says what was done; it is empty"));
         }
-        let id = session.target(actor, self.id.as_deref())?;
+        let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
+        let id = meant(caller, self.id.as_deref(), &expected)?;
         let close = Close { id, reason: self.reason.parse()?, ..Close::default() };
         if self.next {
             let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
@@ -57,13 +64,15 @@ impl Open for Done {
 
 /// What became of it.
 fn closed(bead: &Value) -> String {
-    let unblocked: Vec<String> = bead["unblocked"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|bead| format!("{} {}", text(bead, "id"), text(bead, "title")))
-        .collect();
-    let unblocked =
-        if unblocked.is_empty() { String::new() } else { format!(" | unblocked {}", unblocked.join(", ")) };
-    format!("{} DONE{unblocked}", text(bead, "id"))
+    let all = bead["unblocked"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let named: Vec<String> =
+        all.iter().take(NAMED).map(|bead| format!("{} {}", text(bead, "id"), title(bead))).collect();
+    let mut state = format!("{} DONE", text(bead, "id"));
+    if !named.is_empty() {
+        state += &format!(" | unblocked {}", named.join(", "));
+    }
+    if all.len() > NAMED {
+        state += &format!(" and {} more", all.len() - NAMED);
+    }
+    state
 }

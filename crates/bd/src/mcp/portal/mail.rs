@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Caller, Open};
 use crate::agent::agent_id::AgentId;
+use crate::agent::bounds::INBOX_LIMIT;
 use crate::agent::clock::Clock;
 use crate::agent::error::Code;
 use crate::agent::root::Root;
@@ -29,6 +30,8 @@ pub struct Mail {
     category: Option<String>,
     /// Message id
     ack: Option<String>,
+    /// Skip so many
+    offset: usize,
 }
 
 impl Open for Mail {
@@ -44,7 +47,7 @@ impl Open for Mail {
                 let acked = ack::ack(&store, &asked)?;
                 Ok(Lines::state(format!("acked {}", acked.message_id)).then("mail".to_owned()))
             }
-            (None, None) => read(&store, &agent),
+            (None, None) => read(&store, &agent, self.offset),
         }
     }
 }
@@ -69,25 +72,27 @@ impl Mail {
 }
 
 /// What is not yet acknowledged, newest first.
-fn read(store: &Store, agent: &AgentId) -> Result<Lines, Failure> {
-    let asked =
-        inbox::Inbox { agent: agent.to_string(), state: Some("unread".to_owned()), ..Default::default() };
+fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure> {
+    let asked = inbox::Inbox {
+        agent: agent.to_string(),
+        state: Some("unread".to_owned()),
+        limit: Some(*INBOX_LIMIT.end()),
+        ..Default::default()
+    };
     let unread = inbox::inbox(store, &asked)?;
-    let Some(first) = unread.first() else {
+    let Some(first) = unread.get(offset) else {
         return Ok(Lines::state(format!("no mail for {agent}")).then("status".to_owned()));
     };
     let ack = command("mail", &json!({"ack": first.message_id}));
     let mut lines = Lines::state(format!("{} unread for {agent}", unread.len())).then(ack);
-    for message in unread.iter().take(SHOWN) {
+    for (index, message) in unread.iter().enumerate().skip(offset).take(SHOWN) {
         let (id, category, bead) = (&message.message_id, message.category.as_str(), &message.bead_id);
-        lines
-            .read("", &format!("{id} {category} from {} on {bead}: {}", message.from_agent, message.subject));
+        let mut text = format!("{id} {category} from {} on {bead}: {}", message.from_agent, message.subject);
         if message.body != message.subject {
-            lines.read("", &message.body);
+            text += &format!("\n{}", message.body);
         }
-    }
-    if unread.len() > SHOWN {
-        lines.more("mail".to_owned());
+        let end = index + 1;
+        lines.row(&text, (end < unread.len()).then(|| command("mail", &json!({"offset": end}))));
     }
     Ok(lines)
 }

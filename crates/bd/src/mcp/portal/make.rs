@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Caller, Open, row, text};
 use crate::failure::Failure;
-use crate::mcp::enums;
 use crate::mcp::lines::{Lines, command};
+use crate::mcp::{enums, target};
 use crate::request::{Atomic, Call};
 
 /// Create a bead, or many at once.
@@ -76,8 +76,12 @@ impl Make {
             false => caller.session.target(caller.actor, Some(id)),
         };
         let mut deps = Vec::new();
-        for dep in &self.deps {
-            let dep: Dep = dep.parse()?;
+        for named in &self.deps {
+            let dep: Dep = match named.parse() {
+                Ok(dep) => dep,
+                // What stands before the colon may be the workspace.
+                Err(_) => target::dep(caller.session, caller.actor, named)?.parse()?,
+            };
             deps.push(Dep { id: resolve(&dep.id)?, kind: dep.kind });
         }
         let mut create = Create::titled(self.title.parse()?);

@@ -12,14 +12,18 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::expected::Expected;
 use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
-use super::{artifact, code, schema};
+use super::{artifact, budget, code, schema};
 use crate::failure::Failure;
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;
+
+/// Longer titles are cut on the line of the state; a brief has the whole one below it.
+const TITLE_CHARS: usize = 80;
 
 /// Surroundings of one call.
 #[derive(Clone, Copy)]
@@ -28,6 +32,8 @@ pub struct Caller<'a> {
     pub actor: &'a Actor,
     /// Tells the client that a long call goes on: so many of so many.
     pub progress: &'a dyn Fn(u64, u64),
+    /// Whether nobody waits for the answer any more: the client gave up, or is gone.
+    pub given_up: &'a dyn Fn() -> bool,
 }
 
 impl std::fmt::Debug for Caller<'_> {
@@ -102,8 +108,7 @@ impl Portal {
             let max_chars = match arguments.remove("max_chars") {
                 None | Some(Value::Null) => DEFAULT_CHARS,
                 Some(value) => {
-                    usize::try_from(value.as_u64().ok_or_else(|| Failure::invalid("max_chars is a number"))?)
-                        .unwrap_or(usize::MAX)
+                    budget::count(&value).ok_or_else(|| Failure::invalid("max_chars is a number"))?
                 }
             };
             Ok((self.open)(Value::Object(arguments), caller)?.render(max_chars))
@@ -119,6 +124,13 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments).map_err(|error| Failure::invalid(error.to_string()))
 }
 
+/// The bead a call is about: the one it names, else the focus. It must be the one that is expected, if one is.
+fn meant(caller: Caller<'_>, named: Option<&str>, expected: &Expected) -> Result<String, Failure> {
+    let id = caller.session.target(caller.actor, named)?;
+    expected.check(&id, caller)?;
+    Ok(id)
+}
+
 /// A field of an answer, as text.
 fn text<'a>(bead: &'a Value, field: &str) -> &'a str {
     bead[field].as_str().unwrap_or_default()
@@ -126,7 +138,16 @@ fn text<'a>(bead: &'a Value, field: &str) -> &'a str {
 
 /// A bead on one line.
 fn row(bead: &Value) -> String {
-    format!("{} P{} {} {}", text(bead, "id"), bead["priority"], kind(bead), text(bead, "title"))
+    format!("{} P{} {} {}", text(bead, "id"), bead["priority"], kind(bead), title(bead))
+}
+
+/// A title that fits on a line with others.
+fn title(bead: &Value) -> String {
+    let whole = text(bead, "title").trim_end();
+    match whole.char_indices().nth(TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", whole[..end].trim_end()),
+        None => whole.to_owned(),
+    }
 }
 
 fn kind(bead: &Value) -> &str {
@@ -145,6 +166,9 @@ fn briefed(claimed: &Value) -> Lines {
     let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
     let finish = super::lines::command("done", &json!({"id": claimed["id"], "reason": "…"}));
     let mut lines = Lines::state(state).then(finish);
+    if title(claimed) != text(claimed, "title").trim_end() {
+        lines.read("title", text(claimed, "title"));
+    }
     let brief = &claimed["brief"];
     if let Some(parent) = brief["parent"].as_str() {
         lines.read("part of", &format!("{parent} {}", text(brief, "parent_title")));

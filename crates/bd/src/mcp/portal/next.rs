@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Open, briefed, text};
+use super::{Caller, Expected, Open, briefed, meant, text};
 use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::request::{Call, Query};
@@ -28,20 +28,32 @@ pub struct Next {
     under: Option<String>,
     /// Wait so long for work
     wait_s: Option<u64>,
+    expected_target_id: Option<String>,
+    #[serde(default)]
+    strict_targeting: bool,
 }
 
 impl Open for Next {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
-        let Caller { session, actor, .. } = caller;
+        let Caller { session, .. } = caller;
+        let expected =
+            Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
         let claimed = match &self.id {
             Some(_) if self.label.is_some() || self.under.is_some() || self.wait_s.is_some() => {
                 return Err(Failure::usage("label, under and wait_s choose a bead; id names one"));
             }
             Some(id) => {
-                let id = session.target(actor, Some(id))?;
-                let claim = ClaimBead { id, ..ClaimBead::default() };
-                session.ask(actor, Call::one(Op::Claim(claim)))?
+                let id = meant(caller, Some(id), &expected)?;
+                claim(caller, id)?
             }
+            None if expected.is_some() => match self.best(caller)? {
+                None => return nothing(caller),
+                // Whoever is expected is the one to claim, whatever becomes the best in the meantime.
+                Some(id) => {
+                    expected.check(&id, caller)?;
+                    claim(caller, id)?
+                }
+            },
             None => match self.choose(caller) {
                 Err(failure) if failure.code == "nothing_ready" => return nothing(caller),
                 claimed => claimed?,
@@ -53,12 +65,25 @@ impl Open for Next {
 }
 
 impl Next {
-    /// Waits in slices, so that the client hears of it.
-    fn choose(&self, caller: Caller<'_>) -> Result<Value, Failure> {
-        let Caller { session, actor, progress } = caller;
+    fn filter(&self, caller: Caller<'_>) -> Result<ReadyFilter, Failure> {
+        let Caller { session, actor, .. } = caller;
         let labels = self.label.iter().map(|label| label.parse()).collect::<Result<_, _>>()?;
         let under = self.under.as_deref().map(|id| session.target(actor, Some(id))).transpose()?;
-        let filter = ReadyFilter { filter: Filter { labels, ..Filter::default() }, under };
+        Ok(ReadyFilter { filter: Filter { labels, ..Filter::default() }, under })
+    }
+
+    /// The bead that would be chosen now.
+    fn best(&self, caller: Caller<'_>) -> Result<Option<String>, Failure> {
+        let mut filter = self.filter(caller)?;
+        filter.filter.limit = Some(1);
+        let ready = caller.session.query(caller.actor, Query::Ready(filter))?;
+        Ok(ready[0]["id"].as_str().map(str::to_owned))
+    }
+
+    /// Waits in slices, so that the client hears of it.
+    fn choose(&self, caller: Caller<'_>) -> Result<Value, Failure> {
+        let Caller { session, actor, progress, given_up } = caller;
+        let filter = self.filter(caller)?;
         let wait = self.wait_s.unwrap_or_default().min(MAX_WAIT_S);
         let mut waited = 0;
         loop {
@@ -66,7 +91,7 @@ impl Next {
             let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), lease_ms: None }));
             let call = Call::one(op).waiting(Some(Duration::from_secs(slice)));
             match session.ask(actor, call) {
-                Err(failure) if failure.code == "nothing_ready" && waited + slice < wait => {
+                Err(failure) if failure.code == "nothing_ready" && waited + slice < wait && !given_up() => {
                     waited += slice;
                     progress(waited, wait);
                 }
@@ -74,6 +99,11 @@ impl Next {
             }
         }
     }
+}
+
+fn claim(caller: Caller<'_>, id: String) -> Result<Value, Failure> {
+    let claim = ClaimBead { id, ..ClaimBead::default() };
+    caller.session.ask(caller.actor, Call::one(Op::Claim(claim)))
 }
 
 /// Nothing to do is not a failure.

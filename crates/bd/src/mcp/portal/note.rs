@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::artifact::Artifact;
-use super::{Caller, Open, text};
+use super::{Caller, Expected, Open, meant, text};
 use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::request::Call;
@@ -19,12 +19,16 @@ pub struct Note {
     /// Evidence: kind cmd_output (command, stdout, stderr, exit_code), diff (diff) or url (url)
     #[schemars(with = "Option<Map<String, Value>>")]
     artifact: Option<Artifact>,
+    expected_target_id: Option<String>,
+    #[serde(default)]
+    strict_targeting: bool,
 }
 
 impl Open for Note {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let Caller { session, actor, .. } = caller;
-        let id = session.target(actor, self.id.as_deref())?;
+        let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
+        let id = meant(caller, self.id.as_deref(), &expected)?;
         let content = match self.artifact {
             None => self.text,
             Some(artifact) => artifact.bounded()?.note(&self.text),

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Open, mail, row, text};
+use super::{Caller, Open, mail, row, text, title};
 use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::request::Query;
@@ -28,7 +28,7 @@ impl Open for Status {
         let focus = session.focus_among(&mine);
         let mut state = match focus {
             Some(bead) => {
-                format!("{} ACTIVE {} | mine {}, ", text(bead, "id"), text(bead, "title"), mine.len())
+                format!("{} ACTIVE {} | mine {}, ", text(bead, "id"), title(bead), mine.len())
             }
             None => "no focus | ".to_owned(),
         };
@@ -41,6 +41,7 @@ impl Open for Status {
         let next = match focus {
             Some(bead) => command("next", &json!({"id": bead["id"]})),
             None if ready > 0 => "next".to_owned(),
+            None if count("open_issues") > 0 => command("next", &json!({"wait_s": 60})),
             None => command("make", &json!({"title": "…"})),
         };
         let mut lines = Lines::state(state).then(next);
@@ -58,12 +59,10 @@ impl Status {
         let filter = ReadyFilter { filter, under: None };
         let beads = caller.session.query(caller.actor, Query::Ready(filter))?;
         let shown: Vec<&Value> = beads.as_array().into_iter().flatten().skip(offset).collect();
-        for bead in &shown {
-            lines.read("", &row(bead));
-        }
-        let end = offset.saturating_add(shown.len());
-        if usize::try_from(ready).is_ok_and(|ready| end < ready) && !shown.is_empty() {
-            lines.more(command("status", &json!({"ready": wanted, "offset": end})));
+        for (index, bead) in shown.iter().enumerate() {
+            let end = offset.saturating_add(index + 1);
+            let more = usize::try_from(ready).is_ok_and(|ready| end < ready);
+            lines.row(&row(bead), more.then(|| command("status", &json!({"ready": wanted, "offset": end}))));
         }
         Ok(())
     }

@@ -5,3 +5,4 @@ mod full;
 mod portals;
 mod protocol;
 mod sessions;
+mod tokens;

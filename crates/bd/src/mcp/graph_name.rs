@@ -1,0 +1,73 @@
+//! Names in the graph of beads as the contract bounds them: nodes, their types, and the relations between them. They are judged before
+//! anything is looked for, so that a name that cannot be is told from one that is not there.
+
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+const MAX_NODE: usize = 256;
+const MAX_TYPE: usize = 128;
+const MAX_RELATION: usize = 128;
+
+/// What divides the parts of an edge where edges are written as text.
+const DIVIDER: char = '|';
+
+/// The id of a node, without what surrounds it.
+pub fn node(id: &str) -> Result<&str, Failure> {
+    bounded(id, "a node id", MAX_NODE, true)
+}
+
+fn bounded<'a>(text: &'a str, what: &str, most: usize, divided: bool) -> Result<&'a str, Failure> {
+    let text = text.trim_matches(' ');
+    let fits = !text.is_empty() && text.chars().count() <= most;
+    if fits && !text.chars().any(char::is_control) && !(divided && text.contains(DIVIDER)) {
+        return Ok(text);
+    }
+    let divider = if divided { format!("no {DIVIDER} and ") } else { String::new() };
+    Err(Failure::invalid(format!("{what} has 1 to {most} characters, {divider}no control characters")))
+}
+
+/// The type of a bead and the relation of an edge in the arguments of a call, in their canonical form.
+pub fn canonical(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
+    for (field, what, most, divided) in
+        [("type", "a type", MAX_TYPE, false), ("kind", "a relation", MAX_RELATION, true)]
+    {
+        if let Some(Value::String(text)) = arguments.get_mut(field) {
+            *text = bounded(text, what, most, divided)?.to_ascii_lowercase();
+        }
+    }
+    if let Some(Value::String(kind)) = arguments.get_mut("kind") {
+        // Every spelling of a relation that the other doors understand; what is none is refused by the tool, which lists them.
+        if let Ok(known) = kind.parse::<beads_core::EdgeKind>() {
+            known.as_str().clone_into(kind);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nodes_types_and_relations_are_bounded() {
+        assert_eq!(node(" bd-a1 "), Ok("bd-a1"));
+        assert_eq!(node(&"é".repeat(256)), Ok("é".repeat(256).as_str()));
+        for bad in ["", "  ", "a|b", "a\nb", "\u{7f}", &"x".repeat(257)] {
+            assert_eq!(node(bad).unwrap_err().code, "invalid_value", "{bad:?}");
+        }
+        let judged = |field: &str, text: &str| {
+            let mut arguments = Map::from_iter([(field.to_owned(), json!(text))]);
+            canonical(&mut arguments).map(|()| arguments[field].clone())
+        };
+        assert_eq!(judged("kind", "Parent-Child").unwrap(), "parent");
+        assert_eq!(judged("kind", "relates-to").unwrap(), "related");
+        assert_eq!(judged("type", " Bug").unwrap(), "bug");
+        assert_eq!(judged("type", "a|b").unwrap(), "a|b", "only relations and nodes are divided");
+        for (field, bad) in [("kind", "a|b"), ("kind", ""), ("type", "a\tb"), ("type", &"x".repeat(129))] {
+            assert_eq!(judged(field, bad).unwrap_err().code, "invalid_value", "{field} {bad:?}");
+        }
+    }
+}
