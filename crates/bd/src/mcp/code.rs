@@ -54,7 +54,7 @@ pub fn recovery(failure: &Failure) -> &'static str {
         }
         "busy" => "try again",
         "corrupt_store" => "run bd validate, then bd repair --dry-run",
-        _ => failure.hint().unwrap_or("try again"),
+        _ => failure.hint().unwrap_or("the message says what is wrong"),
     }
 }
 

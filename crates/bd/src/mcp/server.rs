@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
@@ -15,6 +16,7 @@ use super::renew;
 use super::rpc::{self, Incoming, RpcError};
 use super::session::Session;
 use super::toolset::Toolset;
+use crate::failure::Failure;
 
 /// A longer line is not a request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
@@ -70,7 +72,7 @@ impl<W: Write + Send> Server<W> {
             self.read_all(input, scope, &queue);
             self.waiting().closing = true;
             drop(queue);
-            // A worker that panicked has said so on standard error.
+            // It does not panic: a call that does is answered.
             let _ = worker.join();
             self.session.set_renewer(None);
         });
@@ -206,7 +208,13 @@ impl<W: Write + Send> Server<W> {
 
     /// A call that the client gave up on is not begun, or ends early, and has no answer.
     fn call(&self, call: &ToolCall) {
-        let answer = (!self.given_up(&call.id)).then(|| self.answer(call));
+        let answer = (!self.given_up(&call.id)).then(|| {
+            // A fault of ours is an answer too, and the next call has its worker.
+            catch_unwind(AssertUnwindSafe(|| self.answer(call))).unwrap_or_else(|_| {
+                let failure = Failure::new("internal_error", "the tool failed for a reason of its own");
+                Self::result(&super::failed(&call.name, &failure, &self.session), true)
+            })
+        });
         let given_up = self.waiting().calls.remove(&call.id.to_string()).unwrap_or_default();
         if let (Some(result), false) = (answer, given_up) {
             self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))));
@@ -233,6 +241,10 @@ impl<W: Write + Send> Server<W> {
             }
             Err(failure) => (super::failed(&call.name, &failure, &self.session), true),
         };
+        Self::result(&text, failed)
+    }
+
+    fn result(text: &str, failed: bool) -> Value {
         let mut result = json!({"content": [{"type": "text", "text": text}]});
         if failed {
             result["isError"] = json!(true);

@@ -1,8 +1,16 @@
 //! `bd mcp`, spoken to over its standard input and output as a client does.
 
+mod budgets;
 mod client;
+mod codes;
+mod conflicts;
+mod evidence;
 mod full;
 mod portals;
 mod protocol;
+mod secrets;
 mod sessions;
+mod targets;
 mod tokens;
+mod tour;
+mod walk;

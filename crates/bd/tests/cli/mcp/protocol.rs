@@ -157,3 +157,40 @@ fn a_long_wait_shows_progress_and_holds_nobody_up() {
     let claimed = answers[1]["result"]["content"][0]["text"].as_str().unwrap();
     assert!(claimed.contains("At last ACTIVE"), "{claimed}");
 }
+
+#[test]
+fn a_call_that_is_given_up_claims_nothing_and_is_not_answered() {
+    let sandbox = Sandbox::new(Mode::Daemon);
+    let mut client = Client::start(&sandbox);
+    let params = json!({"name": "next", "arguments": {"wait_s": 600}, "_meta": {"progressToken": 1}});
+    client.send(&json!({"jsonrpc": "2.0", "id": "wait", "method": "tools/call", "params": params}));
+    assert_eq!(client.receive().unwrap()["method"], "notifications/progress");
+    client.notify("notifications/cancelled", json!({"requestId": "wait"}));
+    // Whoever still waits hears of it within a slice; one more sign of life may have been on its way.
+    let rest = client.finish();
+    assert!(rest.iter().all(|message| message.get("id").is_none()), "{rest:?}");
+    let bead = sandbox.create(&["Nobody's"]);
+    assert_eq!(sandbox.show(&bead)["status"], "open");
+}
+
+#[test]
+fn whoever_waits_when_the_input_ends_is_answered_soon() {
+    let sandbox = Sandbox::new(Mode::Daemon);
+    sandbox.create(&["Blocked by nothing", "--defer", "2090-01-01"]);
+    let mut client = Client::start(&sandbox);
+    for (id, name, arguments) in [
+        ("next", "next", json!({"wait_s": 600})),
+        (
+            "watch",
+            "beads_watch",
+            json!({"since": sandbox.json(&["status"])["cursor"], "timeout_ms": 600_000}),
+        ),
+    ] {
+        let params = json!({"name": name, "arguments": arguments});
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    }
+    let mut answered: Vec<String> =
+        client.finish().iter().filter_map(|message| message["id"].as_str().map(str::to_owned)).collect();
+    answered.sort();
+    assert_eq!(answered, ["next", "watch"]);
+}
