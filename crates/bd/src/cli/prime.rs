@@ -1,5 +1,7 @@
+use serde_json::json;
+
 use super::globals::Globals;
-use super::text_reply;
+use super::{answered, text_reply};
 use crate::failure::Failure;
 use crate::request::Reply;
 
@@ -25,12 +27,21 @@ Types: bug, feature, task, epic, chore. Priorities: 0 (urgent) to 4 (some day). 
 ///
 /// Says nothing, successfully, where there is no store: it can stand in the start hook of any session.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd prime")]
-pub struct Args {}
+#[command(after_help = "Examples:\n  bd prime\n  bd prime --hook")]
+pub struct Args {
+    /// In the JSON that session hooks of Claude Code, Gemini CLI and Codex give to their model
+    #[arg(long)]
+    hook: bool,
+}
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let here = globals.place().is_ok_and(|place| place.exists());
+        if self.hook && here {
+            // Gemini CLI shows plain text to the user alone.
+            let told = json!({"hookEventName": "SessionStart", "additionalContext": TEXT});
+            return Ok(answered(format!("{}\n", json!({"hookSpecificOutput": told}))));
+        }
         Ok(text_reply(if here { TEXT } else { "" }, globals))
     }
 }

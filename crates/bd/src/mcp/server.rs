@@ -161,7 +161,7 @@ impl<W: Write + Send> Server<W> {
 
     fn at_once(&self, method: &str, params: &Map<String, Value>, era: &Era) -> Result<Value, RpcError> {
         match method {
-            "initialize" => {
+            "initialize" if !era.stateless => {
                 let result = protocol::initialize(params)?;
                 self.session.greet(params.get("clientInfo").and_then(protocol::name));
                 // Whoever it is, what they hold is renewed from now on; an actor that cannot be is told at the first call.

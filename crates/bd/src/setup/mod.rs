@@ -61,17 +61,22 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
     let target = |path: &str, edit| Target { path: root.join(path), edit };
     let server =
         || Edit::Entry { path: &["mcpServers", "beads"], value: json!({"command": "bd", "args": ["mcp"]}) };
-    let hook = || Edit::Element {
+    let hook = |command: &str| Edit::Element {
         path: &["hooks", "SessionStart"],
-        value: json!({"hooks": [{"type": "command", "command": "bd prime"}]}),
+        value: json!({"hooks": [{"type": "command", "command": command}]}),
     };
+    // What Claude Code's hooks print is read by its model; the others want it wrapped.
+    let (plain, wrapped) = ("bd prime", "bd prime --hook");
     let mut targets = match client {
-        Client::Claude => vec![target(".mcp.json", server()), target(".claude/settings.json", hook())],
+        Client::Claude => vec![target(".mcp.json", server()), target(".claude/settings.json", hook(plain))],
         Client::Gemini => {
-            vec![target(".gemini/settings.json", server()), target(".gemini/settings.json", hook())]
+            vec![target(".gemini/settings.json", server()), target(".gemini/settings.json", hook(wrapped))]
         }
         Client::Cursor => vec![target(".cursor/mcp.json", server())],
-        Client::Codex => vec![target(".codex/config.toml", Edit::Section { marks: TOML, text: CODEX })],
+        Client::Codex => vec![
+            target(".codex/config.toml", Edit::Section { marks: TOML, text: CODEX }),
+            target(".codex/hooks.json", hook(wrapped)),
+        ],
         Client::Generic => Vec::new(),
     };
     targets.push(target("AGENTS.md", Edit::Section { marks: MARKDOWN, text: SECTION }));

@@ -34,6 +34,28 @@ fn twice_is_once_and_removed_is_gone() {
 }
 
 #[test]
+fn every_program_gets_the_hook_that_it_understands() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    for (client, file, command) in [
+        ("claude", ".claude/settings.json", "bd prime"),
+        ("gemini", ".gemini/settings.json", "bd prime --hook"),
+        ("codex", ".codex/hooks.json", "bd prime --hook"),
+    ] {
+        sandbox.text(&["setup", client]);
+        let text = std::fs::read_to_string(sandbox.dir().join(file)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let wanted = json!([{"hooks": [{"type": "command", "command": command}]}]);
+        assert_eq!(read["hooks"]["SessionStart"], wanted, "{client}");
+    }
+    sandbox.create(&["A store"]);
+    let hook: serde_json::Value = serde_json::from_str(&sandbox.text(&["prime", "--hook"])).unwrap();
+    assert_eq!(hook["hookSpecificOutput"]["hookEventName"], "SessionStart");
+    assert_eq!(hook["hookSpecificOutput"]["additionalContext"], sandbox.text(&["prime"]));
+    let outside = Sandbox::without_repository(Mode::Embedded);
+    assert_eq!(outside.text(&["prime", "--hook"]), "");
+}
+
+#[test]
 fn what_is_not_ours_stays() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let theirs = "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"zeta\": 1.50}\n";
