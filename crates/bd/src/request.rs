@@ -82,6 +82,10 @@ pub enum Call {
     Repair {
         apply: bool,
     },
+    /// Find edges whose beads are gone, and perhaps remove them.
+    RepairDeps {
+        fix: bool,
+    },
     ConfigGet {
         key: String,
     },
@@ -151,6 +155,7 @@ impl Call {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
             Self::Undo { dry_run } => !dry_run,
+            Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } => call.mutates(),
             _ => false,
         }

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::title_index::LazyTitles;
 use crate::{
     Bead, BeadId, BeadType, Delta, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Priority, Result, State,
-    Status, Touched,
+    Status, Timestamp, Touched,
 };
 
 /// Beads in the order in which work is handed out. Epics whose children are still open come last.
@@ -21,7 +22,11 @@ pub struct Catalog {
     places: BTreeMap<Lineage, Place>,
     live: BTreeSet<(Priority, Lineage)>,
     open_and_unblocked: BTreeSet<QueueKey>,
-    started_and_unblocked: BTreeSet<QueueKey>,
+    /// Beads in progress that wait for nothing, by the last millisecond of their lease.
+    leases: BTreeMap<u64, BTreeSet<QueueKey>>,
+    /// Open beads that wait for nothing but a time.
+    deferrals: BTreeMap<u64, BTreeSet<QueueKey>>,
+    pub(crate) titles: LazyTitles,
 }
 
 /// Where a live bead stands in the sets above, so that it can be found again when it moves.
@@ -31,6 +36,14 @@ struct Place {
     waits_for_children: bool,
     status: Status,
     blocked: bool,
+    /// The end of the lease for a bead in progress, of the deferral for an open one.
+    until_ms: Option<u64>,
+}
+
+impl Place {
+    fn key(&self, lineage: &Lineage) -> QueueKey {
+        (self.waits_for_children, self.priority, lineage.clone())
+    }
 }
 
 impl From<State> for Catalog {
@@ -110,9 +123,14 @@ impl Catalog {
         self.open_and_unblocked.iter()
     }
 
-    /// Beads in progress that wait for nothing, in queue order: ready once their lease has run out.
-    pub fn started_and_unblocked(&self) -> impl Iterator<Item = &QueueKey> {
-        self.started_and_unblocked.iter()
+    /// Beads in progress that wait for nothing, by the last millisecond of their lease: ready once that is over.
+    pub fn leases(&self) -> &BTreeMap<u64, BTreeSet<QueueKey>> {
+        &self.leases
+    }
+
+    /// Open beads that wait for nothing but the time at which their deferral ends.
+    pub fn deferrals(&self) -> &BTreeMap<u64, BTreeSet<QueueKey>> {
+        &self.deferrals
     }
 
     /// The far ends of present edges that start at a bead.
@@ -231,6 +249,12 @@ impl Catalog {
         for lineage in &moved {
             self.place(lineage);
         }
+        if let Some(titles) = self.titles.get_mut() {
+            for lineage in &touched.beads {
+                let live = self.state.bead(lineage).filter(|bead| bead.deletion.is_none());
+                titles.set(lineage, live.map(|bead| &bead.title.value));
+            }
+        }
     }
 
     fn refresh_edge(&mut self, key: &EdgeKey) {
@@ -253,30 +277,53 @@ impl Catalog {
                 && self.open_children(lineage).next().is_some(),
             status: bead.status.value.status,
             blocked: self.open_blockers(lineage).next().is_some(),
+            until_ms: match bead.status.value.status {
+                Status::Open => bead.defer_until.value.map(Timestamp::ms),
+                Status::InProgress => bead.claim.expires.map(Timestamp::ms),
+                Status::Closed => None,
+            },
         });
         if self.places.get(lineage) == place.as_ref() {
             return;
         }
         if let Some(old) = self.places.remove(lineage) {
             self.live.remove(&(old.priority, lineage.clone()));
-            if let Some(queue) = self.queue_for(&old) {
-                queue.remove(&(old.waits_for_children, old.priority, lineage.clone()));
-            }
+            self.leave_queues(&old, lineage);
         }
         if let Some(new) = place {
             self.live.insert((new.priority, lineage.clone()));
-            if let Some(queue) = self.queue_for(&new) {
-                queue.insert((new.waits_for_children, new.priority, lineage.clone()));
-            }
+            self.enter_queues(&new, lineage);
             self.places.insert(lineage.clone(), new);
         }
     }
 
-    fn queue_for(&mut self, place: &Place) -> Option<&mut BTreeSet<QueueKey>> {
-        match place.status {
-            _ if place.blocked => None,
-            Status::Open => Some(&mut self.open_and_unblocked),
-            Status::InProgress => Some(&mut self.started_and_unblocked),
+    fn enter_queues(&mut self, place: &Place, lineage: &Lineage) {
+        if place.blocked {
+            return;
+        }
+        if place.status == Status::Open {
+            self.open_and_unblocked.insert(place.key(lineage));
+        }
+        if let (Some(until_ms), Some(ends)) = (place.until_ms, self.ends_for(place.status)) {
+            ends.entry(until_ms).or_default().insert(place.key(lineage));
+        }
+    }
+
+    fn leave_queues(&mut self, place: &Place, lineage: &Lineage) {
+        self.open_and_unblocked.remove(&place.key(lineage));
+        let (Some(until_ms), Some(ends)) = (place.until_ms, self.ends_for(place.status)) else { return };
+        if let Some(same) = ends.get_mut(&until_ms) {
+            same.remove(&place.key(lineage));
+            if same.is_empty() {
+                ends.remove(&until_ms);
+            }
+        }
+    }
+
+    fn ends_for(&mut self, status: Status) -> Option<&mut BTreeMap<u64, BTreeSet<QueueKey>>> {
+        match status {
+            Status::Open => Some(&mut self.deferrals),
+            Status::InProgress => Some(&mut self.leases),
             Status::Closed => None,
         }
     }

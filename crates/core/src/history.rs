@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::line::{TombstoneLine, bead_from_body};
-use crate::{Bead, BeadId, Deletion, Field, Lineage, Mark, Patch, Text};
+use crate::line::{EdgeLine, TombstoneLine, bead_from_body};
+use crate::{Bead, BeadId, Deletion, Edge, EdgeKind, Field, Lineage, Mark, Patch, Text};
 
 /// All that is known of what was done to one bead.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct History {
     versions: BTreeMap<(Mark, Field), Value>,
     notes: BTreeMap<Mark, Text>,
     deletions: BTreeMap<Mark, Text>,
+    /// Whether the edge to a bead, under the id it had then, was there after the write.
+    edges: BTreeMap<(Mark, EdgeKind, BeadId), bool>,
 }
 
 /// One write: everything with the same mark.
@@ -30,6 +32,15 @@ pub struct Write {
     pub note: Option<Text>,
     /// The reason for a deletion.
     pub deleted: Option<Text>,
+    pub edges: Vec<EdgeChange>,
+}
+
+/// An edge from the bead that came or went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeChange {
+    pub kind: EdgeKind,
+    pub to: BeadId,
+    pub added: bool,
 }
 
 /// A register before and after, as plain JSON; null when it is empty.
@@ -47,6 +58,7 @@ impl History {
             versions: BTreeMap::new(),
             notes: BTreeMap::new(),
             deletions: BTreeMap::new(),
+            edges: BTreeMap::new(),
         }
     }
 
@@ -61,6 +73,12 @@ impl History {
         if let Some(Deletion { mark, reason }) = &bead.deletion {
             self.deletions.insert(mark.clone(), reason.clone());
         }
+    }
+
+    /// Takes an edge from the bead as it was at some time: when it came first, and what was done to it last.
+    pub fn take_edge(&mut self, kind: EdgeKind, to: &BeadId, edge: &Edge) {
+        self.edges.insert((edge.created.clone(), kind, to.clone()), true);
+        self.edges.insert((edge.changed.clone(), kind, to.clone()), !edge.deleted);
     }
 
     /// Takes one write, and returns the bead after it; before its birth there is none.
@@ -89,6 +107,7 @@ impl History {
             changes: Vec::new(),
             note: None,
             deleted: None,
+            edges: Vec::new(),
         };
         for ((mark, field), value) in &self.versions {
             let from = current.insert(*field, value).cloned().unwrap_or(Value::Null);
@@ -103,6 +122,10 @@ impl History {
         }
         for (mark, reason) in &self.deletions {
             writes.entry(mark).or_insert_with(|| empty(mark)).deleted = Some(reason.clone());
+        }
+        for ((mark, kind, to), added) in &self.edges {
+            let change = EdgeChange { kind: *kind, to: to.clone(), added: *added };
+            writes.entry(mark).or_insert_with(|| empty(mark)).edges.push(change);
         }
         writes.into_values().collect()
     }
@@ -135,4 +158,18 @@ pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(
             Some((id, bead))
         })
     })
+}
+
+/// The edges from a bead in a snapshot's file, present and removed. Only their own lines are decoded.
+pub fn find_edges(deps: &[u8], from: &BeadId) -> Vec<(EdgeKind, BeadId, Edge)> {
+    // Ids need no escaping, so canonical lines have them in exactly these bytes.
+    let start = format!("\"from\":\"{from}\"").into_bytes();
+    let lines = deps.split(|byte| *byte == b'\n');
+    let own = lines.filter(|line| line.windows(start.len()).any(|part| part == start));
+    own.filter_map(|line| {
+        let line: EdgeLine = serde_json::from_slice(line).ok()?;
+        let edge = line.edge().ok()?;
+        (line.from == *from).then_some((line.kind, line.to, edge))
+    })
+    .collect()
 }

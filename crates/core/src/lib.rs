@@ -47,6 +47,7 @@ mod size;
 mod stamp;
 mod state;
 mod timestamp;
+mod title_index;
 mod view;
 
 pub use actor::Actor;
@@ -67,7 +68,7 @@ pub use export::export_jsonl;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
 };
-pub use history::{FieldChange, History, Write, find_bead};
+pub use history::{EdgeChange, FieldChange, History, Write, find_bead, find_edges};
 pub use id::BeadId;
 pub use join::Touched;
 pub use lineage::Lineage;

@@ -87,7 +87,6 @@ pub struct BeadFacts {
     pub open_children: Option<usize>,
     /// Where the beads are now that were born with this id, too, and lost it to this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(skip)]
     pub remapped: Vec<BeadId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletionView>,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use beads_core::snapshot::{STATE, TOMBSTONES};
-use beads_core::{Bead, History, Lineage, State, find_bead};
+use beads_core::snapshot::{DEPS, STATE, TOMBSTONES};
+use beads_core::{Bead, Edge, History, Lineage, State, find_bead, find_edges};
 use git2::Oid;
 
 use crate::git::GitRepository;
@@ -69,13 +69,16 @@ impl GitRepository {
             }
             let tree = self.tree(&commit)?;
             let name = |file: &str| tree.get_name(file).map(|entry| entry.id());
-            if files_seen.insert((name(STATE), name(TOMBSTONES))) {
+            if files_seen.insert((name(STATE), name(TOMBSTONES), name(DEPS))) {
                 let (state, tombstones) =
                     (self.file(&commit, &tree, STATE)?, self.file(&commit, &tree, TOMBSTONES)?);
-                bytes += state.len() + tombstones.len();
-                let Some((_, bead)) = find_bead(&state, &tombstones, lineage) else { continue };
+                let deps = self.file(&commit, &tree, DEPS)?;
+                bytes += state.len() + tombstones.len() + deps.len();
+                let Some((id, bead)) = find_bead(&state, &tombstones, lineage) else { continue };
                 history.take(&bead);
-                if is_untouched(lineage, &bead) {
+                let edges = find_edges(&deps, &id);
+                edges.iter().for_each(|(kind, to, edge)| history.take_edge(*kind, to, edge));
+                if is_untouched(lineage, &bead, edges.iter().map(|(_, _, edge)| edge)) {
                     continue;
                 }
             }
@@ -97,6 +100,11 @@ impl GitRepository {
     }
 }
 
-fn is_untouched(lineage: &Lineage, bead: &Bead) -> bool {
-    bead.notes.is_empty() && bead.deletion.is_none() && *bead.top_mark() == lineage.mark()
+/// As it was born, with the edges it was born with.
+fn is_untouched<'a>(lineage: &Lineage, bead: &Bead, mut edges: impl Iterator<Item = &'a Edge>) -> bool {
+    let birth = lineage.mark();
+    bead.notes.is_empty()
+        && bead.deletion.is_none()
+        && *bead.top_mark() == birth
+        && edges.all(|edge| edge.changed == birth)
 }

@@ -81,7 +81,7 @@ impl Args {
 
     pub fn confirmed(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
-        let claimed: Value = globals.value(&place, self.call()?)?;
+        let claimed: Value = globals.value_to_show(&place, self.call()?)?;
         let (id, fence) = (&claimed["id"], &claimed["fence"]);
         let unconfirmed = |failure: Failure| {
             let message = format!("claimed here, but not confirmed: {}", failure.message);

@@ -60,7 +60,7 @@ pub struct FilterArgs {
     closed_after: Option<Timestamp>,
     #[arg(long, value_name = "TIME", value_parser = time)]
     closed_before: Option<Timestamp>,
-    /// priority, created, updated, closed, id, title, status, type, assignee or impact
+    /// priority, created (or oldest), updated, closed, id, title, status, type, assignee or impact
     #[arg(long, value_name = "KEY", default_value = "priority")]
     sort: SortKey,
     /// The other way round

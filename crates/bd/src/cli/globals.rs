@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use beads_core::{Actor, Line};
 use clap::Args;
+use serde_json::Value;
 
 use super::json_flag::JsonFlag;
 use crate::client::{self, Access};
@@ -96,6 +97,10 @@ fn is_set(name: &str) -> bool {
 }
 
 impl Globals {
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn is_verbose(&self) -> bool {
         self.verbose
     }
@@ -227,8 +232,31 @@ impl Globals {
 
     /// Asks for an answer that the command itself makes something of.
     pub fn value<T: serde::de::DeserializeOwned>(&self, place: &Place, call: Call) -> Result<T, Failure> {
-        let mut request = self.request(place, call)?;
-        request.output = Output { format: Format::Value, ..Output::default() };
+        let request = self.request(place, call)?;
+        self.value_of(
+            place,
+            Request { output: Output { format: Format::Value, ..Output::default() }, ..request },
+        )
+    }
+
+    /// The same in the dialect in which the caller wants to see it.
+    pub fn value_to_show<T: serde::de::DeserializeOwned>(
+        &self,
+        place: &Place,
+        call: Call,
+    ) -> Result<T, Failure> {
+        let request = self.request(place, call)?;
+        let set = self.value::<Value>(place, Call::ConfigGet { key: "json.dialect".into() })?;
+        let dialect = request.output.dialect.or_else(|| set["value"].as_str()?.parse().ok());
+        let output = Output { format: Format::Value, dialect, ..request.output.clone() };
+        self.value_of(place, Request { output, ..request })
+    }
+
+    fn value_of<T: serde::de::DeserializeOwned>(
+        &self,
+        place: &Place,
+        request: Request,
+    ) -> Result<T, Failure> {
         let reply = client::ask(place, request, &self.access());
         let no_sense = |reason: String| {
             Failure::new("protocol_error", format!("an answer that makes no sense: {reason}"))

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
+use super::progress::Progress;
 use crate::failure::Failure;
 use crate::request::{Call, ImportSource, Reply};
 
@@ -45,7 +46,18 @@ impl Args {
             From::Jsonl => self.jsonl(globals)?,
             From::LegacyStore => self.legacy(globals)?,
         };
+        let _progress = Progress::show(format!("importing {}", self.named()), globals.is_quiet());
         super::ask(globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
+    }
+
+    /// What is imported, and how large it is if that is known, for somebody who waits.
+    fn named(&self) -> String {
+        let name = self.input.display().to_string();
+        let name = crate::escape::escape(&name);
+        match std::fs::metadata(&self.input).ok().filter(std::fs::Metadata::is_file) {
+            Some(file) => format!("{name} ({} kB)", file.len().div_ceil(1000)),
+            None => name.into_owned(),
+        }
     }
 
     /// Whoever holds the store reads the file itself. What only this process can read is put aside first.

@@ -1,4 +1,6 @@
-use beads_core::query::Filter;
+use beads_core::query::{Filter, Sort, SortKey};
+use beads_core::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
+use beads_core::{BeadType, EdgeKind, Field, Status};
 use serde_json::Value;
 
 use super::answered;
@@ -7,13 +9,20 @@ use crate::client;
 use crate::daemon::{SocketPath, VERSION};
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::render::{self, InfoAnswer};
+use crate::render::{self, InfoAnswer, StoreSchema};
 use crate::request::{Call, Format, Output, Query, Reply};
+
+/// How many ids are told as a sample.
+const SAMPLE: usize = 5;
 
 /// Tell about this store and who answers for it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd info --json")]
-pub struct Args {}
+pub struct Args {
+    /// Also tell what a bead consists of
+    #[arg(long)]
+    schema: bool,
+}
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
@@ -22,6 +31,7 @@ impl Args {
         let config = ask(globals, &place, Call::ConfigList)?;
         let status = globals.request(&place, Call::DaemonStatus)?;
         let daemon_connected = client::ask_running(&place, &status).is_some();
+        let schema = self.schema.then(|| store_schema(globals, &place)).transpose()?;
         let info = InfoAnswer {
             database_path: place.store_dir(),
             git_dir: place.git_dir.clone(),
@@ -31,12 +41,29 @@ impl Args {
             version: VERSION,
             issue_count: count["count"].as_u64().unwrap_or_default(),
             config: serde_json::from_value(config).unwrap_or_default(),
+            schema,
         };
         Ok(answered(match globals.format() {
             Format::Json => render::json(&info),
             _ => text(&info),
         }))
     }
+}
+
+fn store_schema(globals: &Globals, place: &Place) -> Result<StoreSchema, Failure> {
+    let sort = Sort { by: SortKey::Created, reverse: false };
+    let oldest = Filter { sort, limit: Some(SAMPLE), ..Filter::default() };
+    let beads = ask(globals, place, Call::query(Query::List(oldest)))?;
+    let ids = beads.as_array().into_iter().flatten().filter_map(|bead| bead["id"].as_str());
+    Ok(StoreSchema {
+        format_version: FORMAT_VERSION,
+        files: vec![CONFLICTS, DEPS, META, STATE, TOMBSTONES],
+        fields: Field::ALL.iter().map(|field| field.name()).collect(),
+        statuses: Status::ALL.map(Status::as_str).to_vec(),
+        types: BeadType::ALL.map(BeadType::as_str).to_vec(),
+        dependency_kinds: EdgeKind::ALL.map(EdgeKind::as_str).to_vec(),
+        sample_ids: ids.map(str::to_owned).collect(),
+    })
 }
 
 /// The answer as a value, or why there is none.
@@ -60,5 +87,16 @@ fn text(info: &InfoAnswer) -> String {
         info.mode,
         info.socket_path.display(),
         info.version,
+    ) + &info.schema.as_ref().map(schema_text).unwrap_or_default()
+}
+
+fn schema_text(schema: &StoreSchema) -> String {
+    format!(
+        "format   {}\nfields   {}\nstatuses {}\ntypes    {}\nkinds    {}\n",
+        schema.format_version,
+        schema.fields.join(" "),
+        schema.statuses.join(" "),
+        schema.types.join(" "),
+        schema.dependency_kinds.join(" "),
     )
 }

@@ -19,6 +19,7 @@ mod deleted;
 mod demo;
 mod dep;
 mod diff;
+mod doctor;
 mod epic;
 mod export;
 mod filter;
@@ -35,18 +36,21 @@ mod list;
 mod log;
 mod markdown;
 mod mcp;
+mod migrate;
 mod moment;
 mod note;
 mod onboard;
 mod place;
 mod plan;
 mod prime;
+mod progress;
 mod quickstart;
 mod ready;
 mod reclaim;
 mod renew;
 mod reopen;
 mod repair;
+mod repair_deps;
 mod restore;
 mod revision;
 mod search;
@@ -145,6 +149,9 @@ enum Verb {
     Verify(verify::Args),
     Validate(validate::Args),
     Repair(repair::Args),
+    RepairDeps(repair_deps::Args),
+    Doctor(doctor::Args),
+    Migrate(migrate::Args),
     Daemon(daemon::Args),
     Mcp(mcp::Args),
     Setup(setup::Args),
@@ -173,7 +180,7 @@ impl Verb {
             Self::Show(args) => args.call(),
             Self::List(args) => args.call()?,
             Self::Search(args) => args.call()?,
-            Self::Ready(args) => args.call()?,
+            Self::Ready(args) => args.call(),
             Self::Blocked(args) => args.call()?,
             Self::Claim(args) if args.confirm() => return args.confirmed(globals).map(Action::Done),
             Self::Claim(args) => args.call()?,
@@ -205,6 +212,9 @@ impl Verb {
             Self::Verify(args) => args.call(),
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
+            Self::RepairDeps(args) => args.call(),
+            Self::Doctor(args) => return args.run(globals).map(Action::Done),
+            Self::Migrate(args) => return args.run(globals).map(Action::Done),
             Self::Export(args) => args.call(globals)?,
             Self::Import(args) => return args.run(globals).map(Action::Done),
             Self::Watch(args) => return args.run(globals).map(Action::Done),

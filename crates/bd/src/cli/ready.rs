@@ -1,15 +1,16 @@
 use std::time::Duration;
 
-use beads_core::query::{ReadyFilter, Sort, SortKey};
+use beads_core::query::ReadyFilter;
 
 use super::filter::FilterArgs;
-use crate::failure::Failure;
 use crate::request::{Call, Query};
 
 /// List what can be worked on now
 ///
 /// Open and unblocked beads, and those whose holder let the lease run out; by priority, then oldest first. With --sort
 /// impact: by priority, then the longest chain of unfinished beads behind it, then how many it unblocks, then oldest.
+/// With --sort oldest: oldest first. With --sort hybrid: what was made in the last two days by priority, then the rest,
+/// oldest first.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd ready --limit 5 --json\n  bd ready --wait 60s\n  bd ready --sort impact --explain"
@@ -29,15 +30,11 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let filter = self.filter.filter();
-        if !matches!(filter.sort, Sort { by: SortKey::Priority | SortKey::Impact, reverse: false }) {
-            return Err(Failure::usage("ready has two orders: priority, then oldest first, or impact"));
-        }
-        let asked = ReadyFilter { filter, under: self.parent };
+    pub fn call(self) -> Call {
+        let asked = ReadyFilter { filter: self.filter.filter(), under: self.parent };
         if self.explain {
-            return Ok(Call::query(Query::Explain(asked)));
+            return Call::query(Query::Explain(asked));
         }
-        Ok(Call::query(Query::Ready(asked)).waiting(self.wait))
+        Call::query(Query::Ready(asked)).waiting(self.wait)
     }
 }

@@ -16,6 +16,7 @@ use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::upkeep::{OrphansAnswer, StoreSchema};
 use crate::daemon::DaemonStatus;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
@@ -53,6 +54,7 @@ pub enum Answer {
     Events(EventsAnswer),
     Findings(Vec<Finding>),
     Repair(RepairAnswer),
+    Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
     Exported(ExportAnswer),
@@ -99,6 +101,8 @@ pub struct Done {
     pub brief: Option<Brief>,
     /// With a closing: what waited for this bead alone.
     pub unblocked: Vec<Unblocked>,
+    /// With a creation: beads with nearly the same title.
+    pub similar: Vec<Similar>,
     pub dry_run: bool,
 }
 
@@ -110,7 +114,7 @@ pub struct ClosedAndClaimed {
     pub claimed: Option<Box<Done>>,
 }
 
-/// `claim --confirm`: the claim as it was answered, and where it was pushed to.
+/// `claim --confirm`: the claim as it was answered, in the dialect in which it was asked for, and where it was pushed to.
 #[derive(Debug, Serialize)]
 pub struct ConfirmedAnswer {
     #[serde(flatten)]
@@ -128,6 +132,14 @@ pub struct Unblocked {
     pub priority: Priority,
 }
 
+/// A bead whose title is nearly that of a new one: perhaps they are the same work.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Similar {
+    pub id: BeadId,
+    pub title: Title,
+    pub status: Status,
+}
+
 /// What is printed for a mutation, with beads in either dialect.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -136,6 +148,7 @@ pub enum DoneOf<'a, B> {
     Note(NoteAnswer),
     Claimed(ClaimedOf<'a, B>),
     Closed(ClosedOf<'a, B>),
+    Created(CreatedOf<'a, B>),
     Bead(B),
     Nothing,
 }
@@ -159,6 +172,15 @@ pub struct ClosedOf<'a, B> {
     unblocked: &'a [Unblocked],
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CreatedOf<'a, B> {
+    #[serde(flatten)]
+    bead: B,
+    /// Other beads with nearly the same title, a few at most.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    similar: &'a [Similar],
+}
+
 impl Done {
     pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
         let Some(bead) = &self.bead else {
@@ -173,6 +195,7 @@ impl Done {
                 brief: self.brief.as_ref(),
             }),
             (None, "closed") => DoneOf::Closed(ClosedOf { bead: show(bead), unblocked: &self.unblocked }),
+            (None, "created") => DoneOf::Created(CreatedOf { bead: show(bead), similar: &self.similar }),
             (None, "noted") => match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
                 Some(note) => DoneOf::Note(NoteAnswer::new(&bead.id, note)),
                 None => DoneOf::Bead(show(bead)),
@@ -492,6 +515,9 @@ pub struct InfoAnswer {
     pub issue_count: u64,
     /// Every setting and its value.
     pub config: BTreeMap<String, String>,
+    /// With `--schema`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<StoreSchema>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::{Answer, Detail, Done, DoneOf, EpicAnswer, LinkedBead, NoteAnswer};
+use super::planning::ExplainAnswer;
 
 /// An answer in this dialect. What holds no bead looks the same in both.
 #[derive(Debug, Serialize)]
@@ -20,6 +21,7 @@ pub enum CompatAnswer<'a> {
     Beads(Vec<CompatBead<'a>>),
     Linked(Vec<CompatLinked<'a>>),
     Epics(Vec<CompatEpic<'a>>),
+    Explained(ExplainAnswer<CompatBead<'a>>),
     Same(&'a Answer),
 }
 
@@ -39,6 +41,7 @@ impl<'a> From<&'a Answer> for CompatAnswer<'a> {
             Answer::Beads(beads) => Self::Beads(beads.iter().map(CompatBead::of).collect()),
             Answer::Linked(linked) => Self::Linked(linked.iter().map(CompatLinked::of).collect()),
             Answer::Epics(epics) => Self::Epics(epics.iter().map(CompatEpic::of).collect()),
+            Answer::Explained(explained) => Self::Explained(explained.shown(CompatBead::of)),
             other => Self::Same(other),
         }
     }

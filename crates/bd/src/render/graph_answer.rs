@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use beads_core::{BeadId, BeadType, EdgeKind, Priority, Status, Title};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::graph::{Arrow, Graph, Node};
@@ -12,7 +13,7 @@ use super::{dot, mermaid, svg};
 use crate::escape::escape;
 use crate::request::GraphFormat;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GraphAnswer {
     pub nodes: Vec<NodeAnswer>,
     pub edges: Vec<ArrowAnswer>,
@@ -22,7 +23,7 @@ pub struct GraphAnswer {
     pub format: GraphFormat,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct NodeAnswer {
     pub id: BeadId,
     pub title: Title,
@@ -34,7 +35,7 @@ pub struct NodeAnswer {
     pub critical: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ArrowAnswer {
     pub from: BeadId,
     pub to: BeadId,

@@ -19,13 +19,14 @@ pub mod schema;
 mod style;
 mod svg;
 mod text;
+mod upkeep;
 
 pub use answer::{
     Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, ConflictAnswer, CountAnswer,
-    CountByAnswer, CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer,
-    InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked, UnreadableAnswer, VerifyAnswer,
-    VersionAnswer,
+    CountByAnswer, CreatedOf, CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer,
+    Similar, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked,
+    UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use events::{EventAnswer, EventsAnswer, events};
@@ -35,6 +36,9 @@ pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
 pub use style::Style;
+pub use upkeep::{
+    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, status_word,
+};
 
 use beads_core::query::Severity;
 use serde::Serialize;
@@ -57,7 +61,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     match result {
         Ok(answer) => {
             reply.exit = exit_of(&answer);
-            reply.stderr = complaint(&answer, output.format);
+            reply.stderr = complaint(&answer, output);
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
                 Format::Json => reply.stdout = json(&shown(&answer, output.dialect)),
@@ -113,15 +117,29 @@ fn exit_of(answer: &Answer) -> u8 {
     }
 }
 
-/// An import that refused lines has done the rest, and says both.
-fn complaint(answer: &Answer, format: Format) -> String {
+/// What people should know beside the answer. An import that refused lines has done the rest, and says both. A new bead may
+/// be one that there is already; programs find that in the answer.
+fn complaint(answer: &Answer, output: &Output) -> String {
     match answer {
-        Answer::Imported(summary) if !summary.skipped.is_empty() && format != Format::Value => {
+        Answer::Imported(summary) if !summary.skipped.is_empty() && output.format != Format::Value => {
             let (refused, lines) = (summary.skipped.len(), summary.lines);
             format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
         }
+        _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
+        Answer::One(one) => similar_titles([one.as_ref()]),
+        Answer::Many(many) => similar_titles(many),
+        Answer::Batch(batch) => similar_titles(&batch.results),
         _ => String::new(),
     }
+}
+
+fn similar_titles<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
+    let similar = done.into_iter().flat_map(|one| &one.similar);
+    let lines = similar.map(|one| {
+        let line = format!("warning: {} has nearly the same title: {} ({})", one.id, one.title, one.status);
+        escape_line(&line)
+    });
+    lines.collect()
 }
 
 /// An answer in one dialect.

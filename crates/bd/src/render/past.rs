@@ -33,6 +33,8 @@ pub struct WriteAnswer {
     pub changes: Vec<FieldChange>,
     pub note: Option<Text>,
     pub deleted: Option<Text>,
+    /// Dependencies of the bead that came or went.
+    pub dependencies: Vec<EdgeAnswer>,
 }
 
 /// Who set a field, and when.
@@ -96,6 +98,10 @@ pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
             let _ = write!(out, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, 50));
         } else {
             changes(out, &write.changes, style);
+        }
+        for edge in &write.dependencies {
+            let sign = if edge.status == "added" { '+' } else { '-' };
+            let _ = write!(out, "  {sign}{} {}", edge.kind, style.id(edge.depends_on_id.as_str()));
         }
         if let Some(note) = &write.note {
             let first = note.as_str().lines().next().unwrap_or_default();

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use beads_core::query::{Impact, LeftOut, Reason};
 use beads_core::{BeadId, BeadView, Priority, Status, Timestamp, Title};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::CycleAnswer;
@@ -11,20 +12,20 @@ use super::style::Style;
 use crate::escape::escape;
 
 /// Why these, and why not those.
-#[derive(Debug, Serialize)]
-pub struct ExplainAnswer {
-    pub ready: Vec<ExplainedBead>,
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExplainAnswer<B = BeadView> {
+    pub ready: Vec<ExplainedBead<B>>,
     pub not_ready: Vec<HeldBack>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct ExplainedBead {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExplainedBead<B = BeadView> {
     #[serde(flatten)]
-    pub bead: BeadView,
+    pub bead: B,
     pub impact: Impact,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HeldBack {
     pub id: BeadId,
     pub title: Title,
@@ -33,7 +34,15 @@ pub struct HeldBack {
     pub reasons: Vec<Reason>,
 }
 
-#[derive(Debug, Serialize)]
+impl ExplainAnswer {
+    /// With the beads in another form.
+    pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> ExplainAnswer<B> {
+        let ready = self.ready.iter().map(|one| ExplainedBead { bead: show(&one.bead), impact: one.impact });
+        ExplainAnswer { ready: ready.collect(), not_ready: self.not_ready.clone() }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PlanAnswer {
     pub workers: usize,
     /// Minutes from now until the last bead is finished.
@@ -45,14 +54,14 @@ pub struct PlanAnswer {
     pub cycles: Vec<CycleAnswer>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TrackAnswer {
     pub worker: usize,
     pub minutes: u64,
     pub beads: Vec<SlotAnswer>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SlotAnswer {
     pub id: BeadId,
     pub title: Title,
@@ -65,7 +74,7 @@ pub struct SlotAnswer {
     pub critical: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LeftOutAnswer {
     pub id: BeadId,
     pub title: Title,

@@ -10,12 +10,16 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::answer::{
-    ClaimedOf, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DoneOf, EdgeAnswer,
-    EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer,
-    SettingAnswer, StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    ClaimedOf, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer, CreatedOf, CycleAnswer, DoneOf,
+    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer,
+    RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
+use super::events::EventAnswer;
+use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
+use super::planning::{ExplainAnswer, PlanAnswer};
+use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
 use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
@@ -57,10 +61,14 @@ fn of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-const BEAD: Shape = two::<BeadView, CompatBead<'_>>("bead");
 const CLAIMED: Shape = two::<ClaimedOf<'_, BeadView>, ClaimedOf<'_, CompatBead<'_>>>("claimed");
 const RENEWED: Shape = two::<Vec<ClaimedOf<'_, BeadView>>, Vec<ClaimedOf<'_, CompatBead<'_>>>>("renewed");
 const CLOSED: Shape = two::<Vec<ClosedOf<'_, BeadView>>, Vec<ClosedOf<'_, CompatBead<'_>>>>("closed");
+const CREATED: Shape = two::<CreatedOf<'_, BeadView>, CreatedOf<'_, CompatBead<'_>>>("created");
+const CREATED_MANY: Shape =
+    two::<Vec<CreatedOf<'_, BeadView>>, Vec<CreatedOf<'_, CompatBead<'_>>>>("created-many");
+const CONFIRMED: Shape = two::<Confirmed<'_, BeadView>, Confirmed<'_, CompatBead<'_>>>("confirmed");
+const EXPLAINED: Shape = two::<ExplainAnswer, ExplainAnswer<CompatBead<'_>>>("explained");
 const CLOSED_AND_CLAIMED: Shape = two::<Next<'_, BeadView>, Next<'_, CompatBead<'_>>>("closed-and-claimed");
 const BATCH: Shape = two::<Batch<'_, BeadView>, Batch<'_, CompatBead<'_>>>("batch");
 const BEADS: Shape = two::<Vec<BeadView>, Vec<CompatBead<'_>>>("beads");
@@ -84,6 +92,16 @@ struct Next<'a, B> {
     claimed: Option<ClaimedOf<'a, B>>,
 }
 
+/// What `claim --confirm` prints.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Confirmed<'a, B> {
+    #[serde(flatten)]
+    claimed: ClaimedOf<'a, B>,
+    /// The remote that has the claim, or null when there is none.
+    confirmed_by: Option<String>,
+}
+
 /// What an all-or-nothing batch prints.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
@@ -100,6 +118,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("children", BEADS),
     ("children --detailed", DETAILS),
     ("claim", CLAIMED),
+    ("claim --confirm", CONFIRMED),
     ("close", CLOSED),
     ("close --claim-next", CLOSED_AND_CLAIMED),
     ("config get", SETTING),
@@ -112,8 +131,8 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("conflicts show", CONFLICT),
     ("count", one::<CountAnswer>("count")),
     ("count --by-*", one::<CountByAnswer>("count-by")),
-    ("create", BEAD),
-    ("create --file", BEADS),
+    ("create", CREATED),
+    ("create --file", CREATED_MANY),
     ("create --graph", BATCH),
     ("daemon status", DAEMON),
     ("daemon stop", DAEMON),
@@ -125,9 +144,11 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("dep remove", EDGE),
     ("dep tree", one::<Vec<TreeNode>>("tree")),
     ("diff", one::<Vec<DifferenceAnswer>>("diff")),
+    ("doctor", one::<DoctorAnswer>("doctor")),
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
+    ("graph", one::<GraphAnswer>("graph")),
     ("import", one::<Summary>("import")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
@@ -137,16 +158,20 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("label remove", BEADS),
     ("list", BEADS),
     ("log", one::<LogAnswer>("log")),
+    ("migrate", one::<MigrationAnswer>("migrate")),
     ("note add", NOTE),
     ("note list", NOTES),
     ("onboard", TEXT),
+    ("plan", one::<PlanAnswer>("plan")),
     ("prime", TEXT),
     ("quickstart", TEXT),
     ("ready", BEADS),
+    ("ready --explain", EXPLAINED),
     ("reclaim", BEADS),
     ("renew", RENEWED),
     ("reopen", BEADS),
     ("repair", one::<RepairAnswer>("repair")),
+    ("repair-deps", one::<OrphansAnswer>("repair-deps")),
     ("restore", BEADS),
     ("search", BEADS),
     ("show", DETAILS),
@@ -159,6 +184,8 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("validate", one::<Vec<Finding>>("findings")),
     ("verify", one::<VerifyAnswer>("verify")),
     ("version", one::<VersionAnswer>("version")),
+    // One event a line.
+    ("watch", one::<EventAnswer>("event")),
     ("where", one::<PlaceAnswer>("where")),
 ];
 

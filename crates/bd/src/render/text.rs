@@ -9,7 +9,7 @@ use super::answer::{
     RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
 };
 use super::style::Style;
-use super::{detail, graph_answer, import, past, planning, rows};
+use super::{detail, graph_answer, import, past, planning, rows, upkeep};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -97,6 +97,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Status(status) => self::status(&mut out, status),
         Answer::Findings(findings) => self::findings(&mut out, findings, style),
         Answer::Repair(repair) => self::repair(&mut out, repair),
+        Answer::Orphans(orphans) => upkeep::orphans(&mut out, orphans),
         Answer::Daemon(daemon) => match daemon.pid {
             Some(pid) => {
                 let _ = writeln!(out, "running as process {pid}, listening on {}", daemon.socket);

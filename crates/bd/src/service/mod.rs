@@ -11,6 +11,7 @@ mod past;
 mod planning;
 mod query;
 mod repair;
+mod repair_deps;
 mod status;
 mod sync;
 mod undo;
@@ -165,6 +166,7 @@ impl Service {
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
+            Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::Import { source, dry_run } => self.import(request, source, *dry_run),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Unblocked, shown};
+use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, shown};
 use crate::request::{Each, Mutate, Request};
 
 impl Service {
@@ -109,6 +109,14 @@ pub(super) fn done(
         let row = catalog.row(lineage)?.facts;
         Some(Unblocked { id: row.id, title: row.title, priority: row.priority })
     });
+    let similar = match op {
+        Op::Create(create) => catalog.similar(&create.title, applied.bead.as_ref()),
+        _ => Vec::new(),
+    };
+    let similar = similar.iter().filter_map(|lineage| {
+        let row = catalog.row(lineage)?.facts;
+        Some(Similar { id: row.id, title: row.title, status: row.status })
+    });
     Ok(Done {
         verb: verb(op),
         next: matches!(op, Op::ClaimNext(_)),
@@ -118,6 +126,7 @@ pub(super) fn done(
         fence: applied.fence,
         brief,
         unblocked: unblocked.collect(),
+        similar: similar.collect(),
         bead,
         dry_run,
     })

@@ -1,9 +1,13 @@
+use std::collections::BTreeMap;
+
 use beads_core::query::Difference;
-use beads_core::{Catalog, Field, History, Mark, State, Timestamp};
+use beads_core::{
+    BeadId, Catalog, Edge, EdgeChange, EdgeKey, Endpoint, Field, History, Lineage, Mark, State, Timestamp,
+};
 
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, BlameAnswer, Detail, DifferenceAnswer, LogAnswer, WriteAnswer};
+use crate::render::{Answer, BlameAnswer, Detail, DifferenceAnswer, EdgeAnswer, LogAnswer, WriteAnswer};
 use crate::request::Moment;
 
 impl Service {
@@ -22,10 +26,13 @@ impl Service {
             if let Some(patch) = record.delta.beads.get(lineage) {
                 bead = history.take_patch(bead, patch);
             }
+            take_edges(&mut history, catalog, lineage, &record.delta.edges);
         }
+        take_edges(&mut history, catalog, lineage, catalog.state().edges());
         if let Some(bead) = catalog.bead(lineage) {
             history.take(bead);
         }
+        let id = catalog.id_of(lineage);
         let writes = history.writes().into_iter().map(|write| WriteAnswer {
             time: time(&write.mark),
             at: write.mark.at(),
@@ -34,8 +41,9 @@ impl Service {
             changes: write.changes,
             note: write.note,
             deleted: write.deleted,
+            dependencies: write.edges.into_iter().map(|edge| edge_answer(id, edge)).collect(),
         });
-        Ok(Answer::Log(LogAnswer { id: catalog.id_of(lineage).clone(), writes: writes.collect(), complete }))
+        Ok(Answer::Log(LogAnswer { id: id.clone(), writes: writes.collect(), complete }))
     }
 
     /// Who set each field that is not empty, and when.
@@ -109,6 +117,27 @@ impl Service {
             }
         }
         Ok(state)
+    }
+}
+
+/// Edges that start at a bead, under the id that the other end has now.
+fn take_edges(history: &mut History, catalog: &Catalog, from: &Lineage, edges: &BTreeMap<EdgeKey, Edge>) {
+    for (key, edge) in edges.iter().filter(|(key, _)| key.from.lineage() == Some(from)) {
+        let to = match &key.to {
+            Endpoint::Bead(to) => catalog.id_of(to),
+            Endpoint::Bare(id) => id,
+        };
+        history.take_edge(key.kind, to, edge);
+    }
+}
+
+fn edge_answer(from: &BeadId, edge: EdgeChange) -> EdgeAnswer {
+    EdgeAnswer {
+        status: if edge.added { "added" } else { "removed" },
+        issue_id: from.clone(),
+        depends_on_id: edge.to,
+        dependency_type: edge.kind.client_name(),
+        kind: edge.kind,
     }
 }
 

@@ -157,6 +157,19 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["blame", "bd-3", "--json"], "blame"),
     (&["diff", "1w", "--json"], "diff"),
     (&["undo", "--json"], "undo"),
+    (&["ready", "--limit", "10", "--sort", "hybrid", "--json"], "ready"),
+    (&["ready", "--limit", "10", "--sort", "oldest", "--json"], "ready"),
+    (&["ready", "--limit", "10", "--sort", "priority", "--json"], "ready"),
+    (&["ready", "--explain", "--json"], "ready --explain"),
+    (&["plan", "--workers", "2", "--json"], "plan"),
+    (&["graph", "--json"], "graph"),
+    (&["claim", "bd-e.2", "--confirm", "--json"], "claim --confirm"),
+    (&["watch", "--since", "0", "--timeout", "0", "--json"], "watch"),
+    (&["info", "--schema", "--json"], "info"),
+    (&["migrate", "--inspect", "--json"], "migrate"),
+    (&["repair-deps", "--json"], "repair-deps"),
+    (&["doctor", "--check=validate", "--json"], "doctor"),
+    (&["create", "Second", "--json"], "create"),
 ];
 
 /// Calls that fail: one line on standard error, an error object on standard output.
@@ -256,7 +269,16 @@ fn run_all(mode: Mode, dialect: &str) -> BTreeMap<String, Value> {
     let mut schemas = Schemas::new();
     let mut outputs = BTreeMap::new();
     for (args, command) in CALLS {
-        let output = bd.run(&arguments(&bd, dialect, args)).succeeded(args).value();
+        let run = bd.run(&arguments(&bd, dialect, args)).succeeded(args);
+        if *command == "watch" {
+            // A stream: one value a line.
+            let lines: Vec<Value> =
+                run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert!(lines.len() > 10, "{lines:?}");
+            lines.iter().for_each(|line| schemas.check(command, dialect, line));
+            continue;
+        }
+        let output = run.value();
         schemas.check(command, dialect, &output);
         if *command != "validate" {
             check_nulls(&output, dialect);
@@ -341,6 +363,11 @@ fn every_call_in_the_compat_dialect() {
     let ready = of("ready --parent bd-e --limit 0 --json");
     assert_eq!(ready[0]["id"], "bd-e.1");
     assert_eq!(of("create -f $PAGE --json")[0]["labels"], json!(["a", "b"]));
+    let explained = of("ready --explain --json");
+    assert!(explained["ready"][0]["comment_count"].is_u64(), "whole issues of this dialect: {explained}");
+    let confirmed = of("claim bd-e.2 --confirm --json");
+    assert!(confirmed["comment_count"].is_u64() && confirmed["confirmed_by"].is_null(), "{confirmed}");
+    assert_eq!(of("create Second --json")["similar"][0]["id"], "bd-e.2");
 }
 
 /// `--json=…`, then `BD_JSON`, then the setting, then what only those clients pass.

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use crate::sandbox::{ACTOR, both};
 use crate::schema::check_bead;
 
@@ -140,5 +142,36 @@ fn a_request_id_makes_a_repetition_harmless() {
         let second = bd.json(&["--request-id", "r1", "create", "once"]);
         assert_eq!(first, second);
         assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn beads_with_nearly_the_same_title_are_told_and_nothing_is_refused() {
+    both(|bd| {
+        let first = bd.json(&["create", "Fix the login loop", "--id", "bd-1"]);
+        assert!(first.get("similar").is_none(), "{first}");
+        let second = bd.json(&["create", "fix login loop", "--id", "bd-2"]);
+        let known = json!([{"id": "bd-1", "title": "Fix the login loop", "status": "open"}]);
+        assert_eq!(second["similar"], known, "{second}");
+        assert!(bd.show("bd-2").get("similar").is_none());
+        let run = bd.run(&["create", "Fix: the login loop", "--id", "bd-3"]);
+        assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "created bd-3: Fix: the login loop\n"));
+        let told = "warning: bd-1 has nearly the same title: Fix the login loop (open)\nwarning: bd-2 has nearly the same title: fix login loop (open)\n";
+        assert_eq!(run.stderr, told);
+        let compat = bd.run(&["create", "Login loop: fix", "--dry-run", "--json=compat"]).value();
+        assert_eq!(compat["similar"].as_array().map(Vec::len), Some(3), "{compat}");
+        // Whoever wants nothing but the id, or nothing at all, gets nothing else.
+        bd.run(&["create", "Fix the login loop", "--silent"]).succeeded("silent");
+        bd.run(&["create", "Fix the login loop", "--quiet"]).succeeded("quiet");
+        bd.json(&["delete", "bd-1", "bd-2", "bd-3"]);
+        bd.create(&["Fix the login loop again"]);
+        // The same through a batch and through the tool.
+        let line = json!({"op": "create", "title": "Write step 2"}).to_string();
+        bd.run_with_input(&["batch"], line.as_bytes()).succeeded("batch");
+        let run = bd.run_with_input(&["batch"], line.as_bytes()).succeeded("batch");
+        assert_eq!(run.value()["result"]["similar"][0]["title"], "Write step 2", "{run:?}");
+        let run = bd.run_with_input(&["tool", "beads.create", "--apply"], br#"{"title":"write Step 2!"}"#);
+        assert_eq!(run.value()["result"]["similar"].as_array().map(Vec::len), Some(2), "{run:?}");
+        assert!(bd.json(&["create", "Write step 3"]).get("similar").is_none(), "a number tells them apart");
     });
 }

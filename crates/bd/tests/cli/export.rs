@@ -109,3 +109,23 @@ fn a_file_that_cannot_be_written_never_fails_a_mutation() {
         bd.error(&["config", "set", "export.path", "file.txt/issues.jsonl"], "io_error");
     });
 }
+
+/// Who asks not to flush leaves the file as it is, an import included; the next one who does not catches up.
+#[test]
+fn without_flushing_the_file_waits_for_the_next_change() {
+    let bd = Sandbox::new(Mode::Embedded);
+    bd.json(&["config", "set", "export.path", "issues.jsonl"]);
+    let path = bd.dir().join("issues.jsonl");
+    let content = || std::fs::read_to_string(&path).unwrap();
+    let line = r#"{"id":"bd-9","title":"imported","created_at":"2020-01-01T00:00:00Z"}"#;
+    for flag in ["--no-auto-flush", "--sandbox"] {
+        bd.json(&["create", "unseen", flag]);
+        bd.run_with_input(&["import", "-", flag], line.as_bytes()).succeeded(flag);
+        assert_eq!(content(), "", "{flag}");
+    }
+    let run = crate::sandbox::Run::of(bd.command(&["create", "unseen too"]).env("BEADS_NO_AUTO_FLUSH", "1"));
+    assert_eq!((run.exit, content().as_str()), (Some(0), ""));
+    bd.create(&["seen"]);
+    assert_eq!(content(), bd.text(&["export"]));
+    assert!(content().contains("imported") && content().contains("unseen too"));
+}

@@ -106,3 +106,55 @@ fn the_past_by_revision_and_by_time() {
         bd.error(&["diff", "soon"], "invalid_value");
     });
 }
+
+#[test]
+fn dependencies_that_came_and_went_are_in_the_log() {
+    both(|bd| {
+        bd.create(&["blocker", "--id", "bd-1"]);
+        bd.create(&["epic", "--id", "bd-2", "-t", "epic"]);
+        bd.create(&["waits", "--id", "bd-3", "--deps", "bd-1"]);
+        saved(bd);
+        bd.json_as("bob", &["dep", "remove", "bd-3", "bd-1"]);
+        saved(bd);
+        bd.json(&["dep", "add", "bd-3", "bd-1"]);
+        saved(bd);
+        bd.json_as("bob", &["update", "bd-3", "--parent", "bd-2"]);
+        bd.json(&["dep", "remove", "bd-3", "bd-1"]);
+        let log = bd.json(&["log", "bd-3"]);
+        let edges: Vec<_> = log["writes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|write| {
+                let one = &write["dependencies"][0];
+                (
+                    write["by"].clone(),
+                    one["status"].clone(),
+                    one["depends_on_id"].clone(),
+                    one["type"].clone(),
+                )
+            })
+            .collect();
+        let edge =
+            |by: &str, status: &str, to: &str, kind: &str| (json!(by), json!(status), json!(to), json!(kind));
+        assert_eq!(
+            edges,
+            [
+                edge(ACTOR, "added", "bd-1", "blocks"),
+                edge("bob", "removed", "bd-1", "blocks"),
+                edge(ACTOR, "added", "bd-1", "blocks"),
+                edge("bob", "added", "bd-2", "parent-child"),
+                edge(ACTOR, "removed", "bd-1", "blocks"),
+            ],
+            "{log}"
+        );
+        assert_eq!(log["writes"][0]["created"], true, "what it was born with");
+        let text = bd.text(&["log", "bd-3"]);
+        assert!(text.contains("bob  -blocks bd-1") && text.contains("bob  +parent bd-2"), "{text}");
+        assert_eq!(
+            bd.json(&["log", "bd-1"])["writes"].as_array().map(Vec::len),
+            Some(1),
+            "not its own doing"
+        );
+    });
+}

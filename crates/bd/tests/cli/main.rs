@@ -20,6 +20,7 @@ mod create_graph;
 mod daemon;
 mod delete;
 mod dep;
+mod doctor;
 mod epic;
 mod export;
 mod graph;

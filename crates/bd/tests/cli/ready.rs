@@ -29,7 +29,7 @@ fn open_and_unblocked_by_priority_then_age() {
         assert_eq!(bd.ids(&["ready", "--limit", "2"]), ["bd-2", "bd-3"]);
         assert_eq!(bd.ids(&["ready", "-p", "1"]), ["bd-3", "bd-4"]);
         bd.json(&["ready"]).as_array().unwrap().iter().for_each(check_bead);
-        bd.error(&["ready", "--sort", "title"], "usage");
+        bd.error(&["ready", "--sort", "title"], "invalid_value");
         // The blocker is closed, reopened, deleted, restored.
         bd.json(&["close", "bd-1"]);
         assert_eq!(bd.ids(&["ready"]), ["bd-2", "bd-7", "bd-3", "bd-4", "bd-8"]);
@@ -139,7 +139,7 @@ fn impact_puts_first_what_most_hangs_on() {
         assert_eq!(bd.ids(&["ready", "--sort", "impact"]), ["bd-4", "bd-2", "bd-1"]);
         assert_eq!(bd.ids(&["ready", "--sort", "impact", "-n", "2"]), ["bd-4", "bd-2"]);
         assert_eq!(bd.ids(&["list", "--sort", "impact"]), ["bd-4", "bd-2", "bd-1", "bd-3"]);
-        bd.error(&["ready", "--sort", "impact", "--reverse"], "usage");
+        bd.error(&["ready", "--sort", "impact", "--reverse"], "invalid_value");
     });
 }
 
@@ -176,5 +176,33 @@ fn explain_tells_why_these_and_why_not_those() {
         let children = json!({"reason": "open_children", "children": ["bd-1"]});
         assert_eq!(epic["reasons"], json!([{"reason": "blocked", "by": ["bd-2"]}, children]));
         bd.error(&["ready", "--explain", "--wait", "1s"], "usage");
+    });
+}
+
+/// The orders of the Go `bd`: `hybrid` has what is new by priority, and behind it what is old by age.
+#[test]
+fn oldest_and_hybrid() {
+    both(|bd| {
+        let line = |id: &str, day: u32, priority: u8| {
+            format!(
+                r#"{{"id":"{id}","title":"{id}","priority":{priority},"created_at":"2020-01-{day:02}T00:00:00Z"}}"#
+            )
+        };
+        let old = [line("bd-1", 2, 0), line("bd-2", 1, 4)].join("\n");
+        bd.run_with_input(&["import", "-"], old.as_bytes()).succeeded("import");
+        bd.create(&["new and idle", "--id", "bd-3", "-p", "4"]);
+        bd.create(&["new and urgent", "--id", "bd-4", "-p", "1"]);
+        bd.create(&["an epic", "--id", "bd-5", "-p", "0", "-t", "epic"]);
+        bd.create(&["its child", "--id", "bd-6", "-p", "3", "--parent", "bd-5"]);
+        assert_eq!(
+            bd.ids(&["ready", "--sort", "priority"]),
+            ["bd-1", "bd-4", "bd-6", "bd-2", "bd-3", "bd-5"]
+        );
+        assert_eq!(bd.ids(&["ready", "--sort", "oldest"]), ["bd-2", "bd-1", "bd-3", "bd-4", "bd-6", "bd-5"]);
+        assert_eq!(bd.ids(&["ready", "--sort", "hybrid"]), ["bd-4", "bd-6", "bd-3", "bd-2", "bd-1", "bd-5"]);
+        assert_eq!(bd.ids(&["ready", "--sort", "hybrid", "-n", "2"]), ["bd-4", "bd-6"]);
+        bd.error(&["ready", "--sort", "title"], "invalid_value");
+        bd.error(&["list", "--sort", "hybrid"], "invalid_value");
+        bd.error(&["ready", "--sort", "luck"], "invalid_value");
     });
 }

@@ -1,6 +1,8 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Impact, Ready, ReadyFilter};
+use crate::timestamp::rfc3339::Rfc3339;
 use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp};
 
 /// Why beads are handed out, and why others are not.
@@ -19,7 +21,7 @@ pub struct NotReady {
     pub reasons: Vec<Reason>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// It waits for these unfinished beads.
@@ -28,10 +30,12 @@ pub enum Reason {
     Held {
         by: Option<Actor>,
         #[serde(serialize_with = "time")]
+        #[schemars(with = "Option<Rfc3339>")]
         until: Option<Timestamp>,
     },
     Deferred {
         #[serde(serialize_with = "time")]
+        #[schemars(with = "Option<Rfc3339>")]
         until: Option<Timestamp>,
     },
     /// An epic is done by doing its children.

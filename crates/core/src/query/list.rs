@@ -30,9 +30,12 @@ pub enum SortKey {
     Assignee,
     /// Priority, then the longest chain of unfinished beads behind it, then how many it unblocks.
     Impact,
+    /// Of `ready` alone: what was made in the last two days by priority, then everything older, oldest first.
+    Hybrid,
 }
 
 impl SortKey {
+    /// The orders of a list.
     pub const ALL: [Self; 10] = [
         Self::Priority,
         Self::Created,
@@ -58,6 +61,7 @@ impl SortKey {
             Self::Type => "type",
             Self::Assignee => "assignee",
             Self::Impact => "impact",
+            Self::Hybrid => "hybrid",
         }
     }
 }
@@ -66,16 +70,23 @@ impl std::str::FromStr for SortKey {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|key| key.as_str() == text).ok_or_else(|| {
-            let known = Self::ALL.map(Self::as_str).join(", ");
-            Error::invalid("sort", format!("{text:?} is not one of {known}"))
-        })
+        match text {
+            "oldest" => Ok(Self::Created),
+            "hybrid" => Ok(Self::Hybrid),
+            _ => Self::ALL.into_iter().find(|key| key.as_str() == text).ok_or_else(|| {
+                let known = Self::ALL.map(Self::as_str).join(", ");
+                Error::invalid("sort", format!("{text:?} is not one of {known}"))
+            }),
+        }
     }
 }
 
 impl Catalog {
     /// Live beads that match, in the order asked for.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Lineage>> {
+        if filter.sort.by == SortKey::Hybrid {
+            return Err(Error::invalid("sort", "hybrid is an order of ready"));
+        }
         let prepared = filter.prepare(self)?;
         let limit = filter.limit.unwrap_or(usize::MAX);
         if let Some(among) = prepared.among() {
@@ -104,7 +115,7 @@ impl Catalog {
         let impact = |lineage: &Lineage| impacts.get(lineage).copied().unwrap_or_default().order();
         let by = |a: &(&Lineage, &Arc<Bead>), b: &(&Lineage, &Arc<Bead>)| {
             let order = match sort.by {
-                SortKey::Priority => a.1.priority.value.cmp(&b.1.priority.value),
+                SortKey::Priority | SortKey::Hybrid => a.1.priority.value.cmp(&b.1.priority.value),
                 SortKey::Created => a.0.cmp(b.0),
                 // Newest first is what people ask for when they sort by a time that moves.
                 SortKey::Updated => b.1.updated().cmp(&a.1.updated()),

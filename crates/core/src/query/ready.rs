@@ -3,7 +3,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Filter, SortKey};
-use crate::{Catalog, EdgeKind, Lineage, QueueKey, Result};
+use crate::{Catalog, EdgeKind, Error, Lineage, Priority, QueueKey, Result};
+
+/// What the order `hybrid` takes for recent: two days, as the Go `bd` does.
+const RECENT_MS: u64 = 48 * 60 * 60 * 1000;
+
+/// The orders in which work can be asked for.
+const ORDERS: [SortKey; 4] = [SortKey::Priority, SortKey::Created, SortKey::Hybrid, SortKey::Impact];
 
 /// What `ready` is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +31,7 @@ pub struct Ready {
 
 impl Catalog {
     /// §6.3: open and unblocked, plus in progress with an expired lease, minus those deferred into the future. By
-    /// priority, then oldest first, or by impact; epics with open children last.
+    /// priority, then oldest first, or one of the other [`ORDERS`]; epics with open children last.
     pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
         Ok(self.ready_in_order(asked, now_ms)?.collect())
     }
@@ -36,14 +42,18 @@ impl Catalog {
         asked: &'a ReadyFilter,
         now_ms: u64,
     ) -> Result<Box<dyn Iterator<Item = Ready> + 'a>> {
+        let sort = asked.filter.sort;
+        if sort.reverse || !ORDERS.contains(&sort.by) {
+            return Err(Error::invalid("sort", "ready has the orders priority, oldest, hybrid and impact"));
+        }
         let prepared = asked.filter.prepare(self)?;
         let below =
             asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
-        let expired = move |key: &&QueueKey| self.bead(&key.2).is_some_and(|bead| bead.claim.expired(now_ms));
-        let queue = Merge {
-            left: self.open_and_unblocked().peekable(),
-            right: self.started_and_unblocked().filter(expired).peekable(),
-        };
+        // Few leases have run out at any time, however many there are.
+        let mut expired: Vec<_> = self.leases().range(..now_ms).flat_map(|(_, keys)| keys).collect();
+        expired.sort_unstable();
+        let queue =
+            Merge { left: self.open_and_unblocked().peekable(), right: expired.into_iter().peekable() };
         let found = queue
             .filter(move |(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
             .filter(move |(_, _, lineage)| {
@@ -57,26 +67,43 @@ impl Catalog {
                 (*priority, Ready { lineage: lineage.clone(), open_children })
             });
         let limit = asked.filter.limit.unwrap_or(usize::MAX);
-        if asked.filter.sort.by != SortKey::Impact {
+        if sort.by == SortKey::Priority {
+            // The queues have this order already, so the first few need not look at the rest.
             return Ok(Box::new(found.map(|(_, ready)| ready).take(limit)));
         }
-        let impacts = self.impacts();
-        let mut found: Vec<_> = found.collect();
-        found.sort_by_key(|(priority, ready)| {
-            let impact = impacts.get(&ready.lineage).copied().unwrap_or_default();
-            (ready.open_children.is_some(), *priority, impact.order(), ready.lineage.clone())
-        });
+        let found = self.reordered(found.collect(), sort.by, now_ms);
         Ok(Box::new(found.into_iter().map(|(_, ready)| ready).take(limit)))
+    }
+
+    fn reordered(
+        &self,
+        mut found: Vec<(Priority, Ready)>,
+        by: SortKey,
+        now_ms: u64,
+    ) -> Vec<(Priority, Ready)> {
+        match by {
+            SortKey::Impact => {
+                let impacts = self.impacts();
+                found.sort_by_key(|(priority, ready)| {
+                    let impact = impacts.get(&ready.lineage).copied().unwrap_or_default();
+                    (ready.open_children.is_some(), *priority, impact.order(), ready.lineage.clone())
+                });
+            }
+            SortKey::Hybrid => found.sort_by_key(|(priority, ready)| {
+                let recent = ready.lineage.at().ms() >= now_ms.saturating_sub(RECENT_MS);
+                let priority = recent.then_some(*priority);
+                (ready.open_children.is_some(), !recent, priority, ready.lineage.clone())
+            }),
+            _ => found.sort_by_key(|(_, ready)| (ready.open_children.is_some(), ready.lineage.clone())),
+        }
+        found
     }
 
     /// The next time at which a lease or a deferral ends, so that something may become ready by itself.
     pub fn next_ready_by_time(&self, now_ms: u64) -> Option<u64> {
-        let bead = |key: &'_ QueueKey| self.bead(&key.2);
-        let leases = self
-            .started_and_unblocked()
-            .filter_map(|key| Some(bead(key)?.claim.expires?.ms().saturating_add(1)));
-        let deferrals = self.open_and_unblocked().filter_map(|key| Some(bead(key)?.defer_until.value?.ms()));
-        leases.chain(deferrals).filter(|at_ms| *at_ms > now_ms).min()
+        let lease = self.leases().range(now_ms..).next().map(|(end, _)| end.saturating_add(1));
+        let deferral = self.deferrals().range(now_ms.saturating_add(1)..).next().map(|(end, _)| *end);
+        lease.into_iter().chain(deferral).min()
     }
 
     /// Everything below a bead, through any number of generations.

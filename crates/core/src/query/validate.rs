@@ -16,6 +16,16 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
 /// Something worth knowing about a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
@@ -69,7 +79,7 @@ impl Catalog {
         keys.into_iter().zip(1..).collect()
     }
 
-    fn name_of(&self, end: &Endpoint) -> BeadId {
+    pub(super) fn name_of(&self, end: &Endpoint) -> BeadId {
         match end {
             Endpoint::Bead(lineage) => self.id_of(lineage).clone(),
             Endpoint::Bare(id) => id.clone(),

@@ -88,7 +88,7 @@ pub struct Create {
 impl Definition for Create {
     const NAME: &'static str = "beads.create";
     const EXAMPLE: &'static str = r#"{"title":"Fix the login loop","type":"bug","priority":1}"#;
-    type Output = output::Bead;
+    type Output = output::CreatedBead;
 }
 
 impl Mutation for Create {

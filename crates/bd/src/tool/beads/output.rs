@@ -6,12 +6,13 @@ use serde::Serialize;
 pub use crate::render::EdgeAnswer as Edge;
 pub use crate::render::NoteAnswer as Note;
 pub use crate::render::TreeNode as TreeRow;
-use crate::render::{ClaimedOf, ClosedOf, ConflictAnswer, SyncAnswer};
+use crate::render::{ClaimedOf, ClosedOf, ConflictAnswer, CreatedOf, SyncAnswer};
 pub use beads_core::BeadView as Bead;
 pub use beads_core::query::Finding;
 
 pub type ClaimedBead = ClaimedOf<'static, Bead>;
 pub type ClosedBead = ClosedOf<'static, Bead>;
+pub type CreatedBead = CreatedOf<'static, Bead>;
 
 /// What a sync did, or what is waiting for one.
 #[derive(Debug, Serialize, JsonSchema)]

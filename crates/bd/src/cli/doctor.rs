@@ -1,0 +1,85 @@
+use beads_core::query::Severity;
+use serde_json::Value;
+
+use super::answered;
+use super::globals::Globals;
+use crate::failure::{Failure, exit};
+use crate::render::{self, CheckAnswer, DoctorAnswer, status_word};
+use crate::request::{Call, Format, Reply};
+
+/// Check the store, for programs that call it so
+///
+/// The findings of bd validate, gathered in one object. With --fix, dependencies on deleted beads are removed first; what is damaged
+/// is mended by bd repair alone, which shows its plan first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd doctor --check=validate --json")]
+pub struct Args {
+    /// What to check
+    #[arg(long, value_name = "CHECK", default_value = "validate")]
+    check: String,
+    /// Remove dependencies on deleted beads
+    #[arg(long)]
+    fix: bool,
+    /// Goes with --fix and --clean; nothing is ever asked, with it or without
+    #[arg(long)]
+    yes: bool,
+    /// Goes with --check=pollution, which there is not
+    #[arg(long, hide = true)]
+    clean: bool,
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        if self.check == "pollution" || self.clean {
+            return Err(Failure::invalid(
+                "which beads are only tests cannot be told from their titles, and nothing is deleted on a guess; \
+                 bd search finds candidates, bd delete removes those you name",
+            ));
+        }
+        if self.check != "validate" {
+            return Err(Failure::invalid(format!("there is no check {:?}; there is validate", self.check)));
+        }
+        if self.yes && !self.fix {
+            return Err(Failure::usage("--yes goes with --fix"));
+        }
+        let place = globals.place()?;
+        let mut fixed = 0;
+        if self.fix {
+            let orphans: Value = globals.value(&place, Call::RepairDeps { fix: true })?;
+            fixed = orphans["fixed"].as_u64().unwrap_or_default();
+        }
+        let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
+        let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
+        let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
+        let checks = vec![check("store", store), check("dependencies", edges)];
+        let overall_ok = checks.iter().all(|check| check.status != "error");
+        let answer = DoctorAnswer { overall_ok, checks, fixed };
+        let stdout = match globals.format() {
+            Format::Json => render::json(&answer),
+            _ => text(&answer),
+        };
+        Ok(Reply { exit: if overall_ok { exit::OK } else { exit::DOMAIN }, ..answered(stdout) })
+    }
+}
+
+fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {
+    let has = |severity: Severity| findings.iter().any(|finding| finding["severity"] == severity.as_str());
+    let worst = [Severity::Error, Severity::Warning, Severity::Info].into_iter().find(|one| has(*one));
+    let message = match findings.len() {
+        0 => "nothing found".to_owned(),
+        count => format!("{count} found"),
+    };
+    CheckAnswer { name, status: status_word(worst), message, findings }
+}
+
+fn text(answer: &DoctorAnswer) -> String {
+    let mut out = String::new();
+    for check in &answer.checks {
+        out.push_str(&format!("{:<13} {:<8} {}\n", check.name, check.status, check.message));
+        for finding in &check.findings {
+            let message = finding["message"].as_str().unwrap_or_default();
+            out.push_str(&format!("  {}\n", crate::escape::escape(message)));
+        }
+    }
+    out
+}

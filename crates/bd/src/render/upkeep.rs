@@ -1,0 +1,89 @@
+//! Answers about the health of a store, in the shapes that programs written for the Go `bd` ask for.
+
+use std::fmt::Write;
+
+use beads_core::query::{Finding, Severity};
+use beads_core::{BeadId, EdgeKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `repair-deps` found, and how many of them it removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OrphansAnswer {
+    pub orphans_found: usize,
+    pub orphans: Vec<OrphanAnswer>,
+    pub fixed: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OrphanAnswer {
+    pub issue_id: BeadId,
+    pub depends_on_id: BeadId,
+    #[serde(rename = "type")]
+    pub dependency_type: &'static str,
+    pub kind: EdgeKind,
+    /// `deleted`, or `unknown` for an id that no bead ever held here.
+    pub reason: &'static str,
+}
+
+/// What `doctor` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoctorAnswer {
+    pub overall_ok: bool,
+    pub checks: Vec<CheckAnswer>,
+    /// Dependencies that were removed because an end is gone.
+    pub fixed: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckAnswer {
+    /// What is looked at.
+    pub name: &'static str,
+    /// `ok`, `warning` or `error`.
+    pub status: &'static str,
+    pub message: String,
+    /// As `bd validate` tells them.
+    #[schemars(with = "Vec<Finding>")]
+    pub findings: Vec<serde_json::Value>,
+}
+
+/// What `migrate --inspect` prints. Stores have had one format so far.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MigrationAnswer {
+    pub current_version: u64,
+    pub latest_version: u64,
+    pub needs_migration: bool,
+    pub registered_migrations: Vec<String>,
+    pub warnings: Vec<String>,
+    pub issue_count: u64,
+}
+
+/// What `info --schema` adds: what a bead consists of.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StoreSchema {
+    pub format_version: u64,
+    pub files: Vec<&'static str>,
+    pub fields: Vec<&'static str>,
+    pub statuses: Vec<&'static str>,
+    pub types: Vec<&'static str>,
+    pub dependency_kinds: Vec<&'static str>,
+    /// A few ids, oldest first.
+    pub sample_ids: Vec<String>,
+}
+
+/// The word for the worst of some findings, told by their severities.
+pub fn status_word(worst: Option<Severity>) -> &'static str {
+    match worst {
+        None | Some(Severity::Info) => "ok",
+        Some(Severity::Warning) => "warning",
+        Some(Severity::Error) => "error",
+    }
+}
+
+pub fn orphans(out: &mut String, answer: &OrphansAnswer) {
+    for orphan in &answer.orphans {
+        let OrphanAnswer { issue_id, depends_on_id, kind, reason, .. } = orphan;
+        let _ = writeln!(out, "{issue_id} -> {depends_on_id} ({kind}): {reason}");
+    }
+    let _ = writeln!(out, "{} found, {} removed", answer.orphans_found, answer.fixed);
+}
