@@ -212,17 +212,26 @@ fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Op
 
 /// Both spellings of status and priority are understood.
 fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
-    if let Some(Value::String(status)) = arguments.get_mut("status")
-        && matches!(status.as_str(), "TODO" | "ACTIVE" | "DONE")
-    {
-        *status = enums::status(status)?.to_string();
+    let statuses = match arguments.get_mut("status") {
+        Some(Value::Array(all)) => all.as_mut_slice(),
+        Some(one) => std::slice::from_mut(one),
+        None => &mut [],
+    };
+    for status in statuses {
+        if let Some(word @ ("TODO" | "ACTIVE" | "DONE")) = status.as_str() {
+            *status = enums::status(word)?.to_string().into();
+        }
     }
     for field in ["priority", "priority_min", "priority_max"] {
         if let Some(value) = arguments.get_mut(field).filter(|value| value.is_string()) {
             *value = json!(enums::priority(value)?);
         }
     }
-    Ok(())
+    // The filter of a claim.
+    match arguments.get_mut("next") {
+        Some(Value::Object(next)) => respell(next),
+        _ => Ok(()),
+    }
 }
 
 fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {

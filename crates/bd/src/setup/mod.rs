@@ -40,6 +40,8 @@ args = [\"mcp\"]
 #[derive(Debug)]
 pub struct Target {
     pub path: PathBuf,
+    /// The program's own directory in the project, if the file is in one.
+    directory: Option<PathBuf>,
     edit: Edit,
 }
 
@@ -58,7 +60,11 @@ const TOML: (&str, &str) = ("# BEGIN BEADS", "# END BEADS");
 
 /// The files of a project that matter to a client.
 pub fn targets(client: Client, root: &Path) -> Vec<Target> {
-    let target = |path: &str, edit| Target { path: root.join(path), edit };
+    let target = |path: &str, edit| Target {
+        path: root.join(path),
+        directory: path.split_once('/').map(|(directory, _)| root.join(directory)),
+        edit,
+    };
     let server =
         || Edit::Entry { path: &["mcpServers", "beads"], value: json!({"command": "bd", "args": ["mcp"]}) };
     let hook = |command: &str| Edit::Element {
@@ -136,7 +142,11 @@ impl Target {
         }
         let failed = |error: std::io::Error| Failure::io("write", &self.path, &error);
         match after {
-            None => std::fs::remove_file(&self.path).map_err(failed)?,
+            None => {
+                std::fs::remove_file(&self.path).map_err(failed)?;
+                // A directory of the program goes too when nothing else is in it; if something is, it stays.
+                let _ = self.directory.as_ref().map(std::fs::remove_dir);
+            }
             Some(text) => {
                 if let Some(parent) = self.path.parent() {
                     std::fs::create_dir_all(parent).map_err(failed)?;

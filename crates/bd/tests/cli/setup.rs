@@ -5,6 +5,13 @@ use crate::sandbox::{Mode, Sandbox};
 #[test]
 fn twice_is_once_and_removed_is_gone() {
     let sandbox = Sandbox::new(Mode::Embedded);
+    let files = || -> Vec<_> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(sandbox.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = files();
     for client in ["claude", "codex", "gemini", "cursor", "generic"] {
         let error = sandbox.error(&["setup", client, "--check"], "not_set_up");
         assert!(error["details"]["files"].as_array().unwrap().contains(&json!("AGENTS.md")));
@@ -30,7 +37,7 @@ fn twice_is_once_and_removed_is_gone() {
             states(&sandbox.json(&["setup", client, "--remove"])).iter().all(|state| state == "unchanged")
         );
     }
-    assert!(!sandbox.dir().join(".mcp.json").exists());
+    assert_eq!(files(), before, "nothing of ours is left");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::expected::Expected;
 use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
-use super::{artifact, budget, code, schema};
+use super::{artifact, budget, code, redact, schema};
 use crate::failure::Failure;
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
@@ -143,10 +143,11 @@ fn row(bead: &Value) -> String {
 
 /// A title that fits on a line with others.
 fn title(bead: &Value) -> String {
-    let whole = text(bead, "title").trim_end();
+    // Secrets go first: half of one is one.
+    let whole = redact::text(text(bead, "title").trim_end());
     match whole.char_indices().nth(TITLE_CHARS) {
         Some((end, _)) => format!("{}…", whole[..end].trim_end()),
-        None => whole.to_owned(),
+        None => whole,
     }
 }
 
@@ -166,7 +167,7 @@ fn briefed(claimed: &Value) -> Lines {
     let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
     let finish = super::lines::command("done", &json!({"id": claimed["id"], "reason": "…"}));
     let mut lines = Lines::state(state).then(finish);
-    if title(claimed) != text(claimed, "title").trim_end() {
+    if title(claimed).ends_with('…') {
         lines.read("title", text(claimed, "title"));
     }
     let brief = &claimed["brief"];

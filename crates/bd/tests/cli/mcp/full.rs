@@ -77,6 +77,28 @@ fn revisions_guard_writes() {
 }
 
 #[test]
+fn both_spellings_of_status_and_priority_are_understood() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let (urgent, later) = (sandbox.create(&["Urgent", "-p", "1"]), sandbox.create(&["Later", "-p", "3"]));
+    sandbox.json(&["close", &later]);
+    let mut client = Client::start(&sandbox);
+    let mut ids = |tool: &str, arguments: Value| -> Vec<String> {
+        let items = view(&mut client, tool, arguments)["result"]["items"].take();
+        items.as_array().unwrap().iter().map(|bead| bead["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("beads_list", json!({"status": ["DONE"]})), [later.as_str()]);
+    assert_eq!(
+        ids("beads_list", json!({"status": ["TODO", "closed"], "priority_max": "MEDIUM"})),
+        [urgent.as_str()]
+    );
+    let made = json!({"title": "New", "priority": "HIGH"});
+    assert_eq!(view(&mut client, "beads_create", made)["result"]["priority"], 1);
+    let claimed =
+        view(&mut client, "beads_claim", json!({"next": {"priority_max": "HIGH"}}))["result"].take();
+    assert_eq!((&claimed["task_status"], &claimed["task_priority"]), (&json!("ACTIVE"), &json!("HIGH")));
+}
+
+#[test]
 fn patches_change_single_fields_all_or_none() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let id = sandbox.create(&["Patched", "-d", "One", "-l", "a"]);

@@ -162,6 +162,35 @@ fn a_long_wait_shows_progress_and_holds_nobody_up() {
 }
 
 #[test]
+fn a_sync_shows_progress_if_it_was_asked_for() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    sandbox.create(&["Something"]);
+    let mut client = Client::start(&sandbox);
+    let call = |token: Option<u64>| {
+        let mut params = json!({"name": "beads_sync", "arguments": {}});
+        if let Some(token) = token {
+            params["_meta"] = json!({"progressToken": token});
+        }
+        params
+    };
+    client.send(&json!({"jsonrpc": "2.0", "id": "sync", "method": "tools/call", "params": call(Some(7))}));
+    let mut told = Vec::new();
+    loop {
+        let message = client.receive().unwrap();
+        if message.get("id").is_some() {
+            break;
+        }
+        assert_eq!(message["params"]["progressToken"], 7, "{message}");
+        told.push(message["params"]["progress"].as_u64().unwrap());
+    }
+    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    assert!(
+        client.ask("tools/call", call(None))["result"].get("isError").is_none(),
+        "and nothing in between"
+    );
+}
+
+#[test]
 fn a_call_that_is_given_up_claims_nothing_and_is_not_answered() {
     let sandbox = Sandbox::new(Mode::Daemon);
     let mut client = Client::start(&sandbox);

@@ -3,21 +3,29 @@ use serde_json::{Value, json};
 
 use super::tour::{Tour, words};
 
-/// A secret in one of the forms of the contract, and the part of it that nobody may see.
-fn planted() -> impl Strategy<Value = (String, String)> {
-    let secret = "[A-Za-z0-9]{16,24}";
-    prop_oneof![
-        secret.prop_map(|s| (format!("ghp_{s}"), s)),
-        secret.prop_map(|s| (format!("github_pat_{s}"), s)),
-        secret.prop_map(|s| (format!("sk-{s}"), s)),
-        secret.prop_map(|s| (format!("Authorization: Bearer {s}"), s)),
-        secret.prop_map(|s| (format!("https://x.example/?token={s}&a=1"), s)),
-        secret.prop_map(|s| (format!("?api_key={s}"), s)),
-        secret.prop_map(|s| (format!("password: {s}"), s)),
-        secret.prop_map(|s| (format!("CLIENT_SECRET={s}"), s)),
-        secret.prop_map(|s| (format!("{{\"access_token\": \"{s}\"}}"), s)),
-        secret.prop_map(|s| (format!("{{\"tokens\": [\"{s}\", 1]}}"), s)),
+/// Every form of the contract around a secret.
+fn forms(secret: &str) -> [String; 10] {
+    [
+        format!("ghp_{secret}"),
+        format!("github_pat_{secret}"),
+        format!("sk-{secret}"),
+        format!("Authorization: Bearer {secret}"),
+        format!("https://x.example/?token={secret}&a=1"),
+        format!("?api_key={secret}"),
+        format!("password: {secret}"),
+        format!("CLIENT_SECRET={secret}"),
+        format!("{{\"access_token\": \"{secret}\"}}"),
+        format!("{{\"tokens\": [\"{secret}\", 1]}}"),
     ]
+}
+
+/// A text with a secret in every form, each its own, and a key.
+fn planted(secrets: &[String], words: &str) -> String {
+    let mut text = String::new();
+    for (index, secret) in secrets.iter().enumerate() {
+        text += &format!("{words} {} and\n", forms(secret)[index % 10]);
+    }
+    text
 }
 
 /// The whole of what the server writes in answer.
@@ -30,11 +38,14 @@ proptest! {
 
     #[test]
     fn no_secret_leaves_through_any_tool(
-        mut words in words(), (in_title, first) in planted(), (in_text, second) in planted(), pem in "[A-Za-z0-9+/]{48}",
-        max_chars in prop_oneof![Just(1_000_000_u64), 0_u64..2_000],
+        mut words in words(), secrets in proptest::collection::vec("[A-Za-z0-9]{16,24}", 11), form in 0_usize..10,
+        pem in "[A-Za-z0-9+/]{48}", max_chars in prop_oneof![Just(1_000_000_u64), 0_u64..4_000],
     ) {
+        let in_title = forms(&secrets[10])[form].clone();
+        let in_text = forms(&secrets[form])[form].clone();
         words.title = format!("Rotate {in_title}");
-        words.text = format!("{} {in_text} {}\n-----BEGIN PRIVATE KEY-----\n{pem}\n-----END PRIVATE KEY-----\n", words.text, "word ".repeat(30));
+        words.text = planted(&secrets[..10], words.text.get(..40).unwrap_or_default())
+            + &format!("-----BEGIN PRIVATE KEY-----\n{pem}\n-----END PRIVATE KEY-----\n");
         let mut tour = Tour::new(&words);
         let mut calls = [tour.full_views(&words), tour.portals(&words)].concat();
         // Refusals tell back what was wrong.
@@ -48,12 +59,12 @@ proptest! {
         for (tool, mut arguments) in calls {
             arguments["max_chars"] = json!(max_chars);
             let answer = wire(&mut tour, tool, &arguments);
-            for secret in [&first, &second, &pem] {
+            for secret in secrets.iter().chain([&pem]) {
                 prop_assert!(!answer.contains(secret.as_str()), "{} lets {} out: {}", tool, secret, answer);
             }
         }
         // What is stored is untouched.
         let kept = tour.sandbox.json(&["list"]).to_string();
-        prop_assert!(kept.contains(&first) && kept.contains(&second));
+        prop_assert!(secrets.iter().all(|secret| kept.contains(secret)));
     }
 }

@@ -81,8 +81,10 @@ fn workspaces_and_ids_of_others() {
     assert!(
         client.fail("next", json!({"id": format!("other:{bead}")})).starts_with("ERROR: UNKNOWN_WORKSPACE ")
     );
-    let named = sandbox.command(&["mcp", "--workspace", "mine"]);
+    let mut named = sandbox.command(&["mcp", "--workspace", "mine"]);
+    named.env("BRANCHMIND_WORKSPACE", "theirs");
     Client::start_with(named).call("status", json!({"workspace": "mine"}));
+    Client::start(&sandbox).call("status", json!({"workspace": "repo"}));
     let run = sandbox.run(&["mcp", "--workspace", "no good"]);
     assert_eq!(run.exit, Some(2), "{run:?}");
     run.says_one_error();
