@@ -1,5 +1,5 @@
-//! A result cut to the size its reader can afford. First long texts are trimmed, then lists shortened, then fields dropped, and in the
-//! end only the signal is left that there was something. A budget never makes a call fail.
+//! A result cut to the size its reader can afford. First long texts are trimmed, then empty fields dropped, then lists shortened, then other fields
+//! dropped, and in the end only the signal is left that there was something. A budget never makes a call fail.
 
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,23 @@ fn is_name(key: &str) -> bool {
     matches!(key, "id" | "ids" | "content_hash" | "fence" | "parent" | "cursor")
         || key.ends_with("_id")
         || key.ends_with("_at")
+}
+
+/// What is dropped, in this order: what a reader can do without, what tells one thing from another, what names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    Detail,
+    Gist,
+    Name,
+}
+
+fn worth(key: &str) -> Worth {
+    match key {
+        // A list is worth what is in it.
+        "id" | "ids" | "message_id" | "agent_id" | "issue_id" | "cursor" | "items" => Worth::Name,
+        "title" | "subject" | "status" | "priority" | "revision" | "count" | "next_offset" => Worth::Gist,
+        _ => Worth::Detail,
+    }
 }
 
 /// The knobs, as a caller gives them.
@@ -100,6 +117,10 @@ fn shrink(value: &mut Value, max: usize) -> bool {
         return true;
     }
     *value = shortest;
+    drop_empty(value);
+    if size(value) <= max {
+        return true;
+    }
     let with_lists = |limit: usize| {
         let mut tried = value.clone();
         cut_lists(&mut tried, limit);
@@ -173,12 +194,31 @@ fn cut_lists(value: &mut Value, limit: usize) {
     }
 }
 
-/// Takes out the largest field anywhere that is not a name; then names too. False when there is none left.
-fn drop_largest_field(value: &mut Value) -> bool {
-    let Some(path) = largest_field(value, true).or_else(|| largest_field(value, false)).map(|(_, path)| path)
-    else {
-        return false;
+/// Takes out what says nothing.
+fn drop_empty(value: &mut Value) {
+    let says_nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
     };
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        Value::Object(map) => {
+            map.values_mut().for_each(drop_empty);
+            // An empty list at the top is the answer.
+            map.retain(|key, value| key == "items" || !says_nothing(value));
+        }
+        _ => {}
+    }
+}
+
+/// Takes out the largest field anywhere of those that are worth least. False when there is none left.
+fn drop_largest_field(value: &mut Value) -> bool {
+    let found =
+        [Worth::Detail, Worth::Gist, Worth::Name].into_iter().find_map(|most| largest_field(value, most));
+    let Some((_, path)) = found else { return false };
     let (last, parents) = path.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
     let mut at = value;
     for step in parents {
@@ -191,19 +231,18 @@ fn drop_largest_field(value: &mut Value) -> bool {
 }
 
 /// Where the largest field is. Lists have at most one item here.
-fn largest_field(value: &Value, spare_names: bool) -> Option<(usize, Vec<String>)> {
+fn largest_field(value: &Value, most: Worth) -> Option<(usize, Vec<String>)> {
     match value {
         Value::Array(items) => {
-            let (size, mut path) = items.first().and_then(|item| largest_field(item, spare_names))?;
+            let (size, mut path) = items.first().and_then(|item| largest_field(item, most))?;
             path.insert(0, "0".to_owned());
             Some((size, path))
         }
         Value::Object(map) => {
             let fields = map.iter().filter_map(|(key, inner)| {
-                let own =
-                    (!(spare_names && is_name(key))).then(|| (size(inner) + key.len(), vec![key.clone()]));
+                let own = (worth(key) <= most).then(|| (size(inner) + key.len(), vec![key.clone()]));
                 let below = matches!(inner, Value::Object(_) | Value::Array(_))
-                    .then(|| largest_field(inner, spare_names))
+                    .then(|| largest_field(inner, most))
                     .flatten()
                     .map(|(size, mut path)| {
                         path.insert(0, key.clone());
@@ -248,6 +287,22 @@ mod tests {
         let least = fit(object(whole), limited(64));
         assert_eq!(least.result["items"][0]["id"], "bd-a1", "{least:?}");
         assert_eq!(least.result["items"][0].get("description"), None);
+    }
+
+    #[test]
+    fn what_says_nothing_goes_before_what_is_listed_and_a_title_before_a_name() {
+        let bead = |id: &str| {
+            json!({"id": id, "title": "A title", "status": "open", "closed_at": null, "labels": [], "design": "",
+                "created_at": "2026-01-01T00:00:00Z", "dependencies": [{"id": "bd-z9", "title": "Another"}]})
+        };
+        let whole = json!({"count": 3, "items": [bead("bd-a1"), bead("bd-b2"), bead("bd-c3")]});
+        let of = |max| fit(object(whole.clone()), limited(max)).result;
+        let all = of(450);
+        assert_eq!(all["items"].as_array().unwrap().len(), 3, "{all}");
+        assert_eq!((all["items"][2].get("closed_at"), &all["items"][2]["title"]), (None, &json!("A title")));
+        let gist = of(80);
+        assert_eq!(gist["items"], json!([{"id": "bd-a1", "title": "A title", "status": "open"}]));
+        assert_eq!(of(64)["items"][0]["id"], "bd-a1");
     }
 
     #[test]

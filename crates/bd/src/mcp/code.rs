@@ -12,7 +12,23 @@ use crate::failure::Failure;
 const MAX_MESSAGE_BYTES: usize = 400;
 
 /// What is invalid about these is a name.
-const NAMES: [&str; 5] = ["actor", "label", "prefix", "id", "name"];
+const NAMES: [&str; 10] = [
+    "actor",
+    "assignee",
+    "label",
+    "labels",
+    "set_labels",
+    "add_labels",
+    "remove_labels",
+    "prefix",
+    "id",
+    "name",
+];
+
+/// `labels` of `labels[0]`, as a check of a whole list says it.
+fn field(details: &serde_json::Value) -> Option<&str> {
+    details["field"].as_str()?.split(['[', '.', '/']).next()
+}
 
 /// A failure as clients of this door know it.
 pub fn code(failure: &Failure) -> String {
@@ -21,7 +37,7 @@ pub fn code(failure: &Failure) -> String {
         "unknown_workspace" => "UNKNOWN_WORKSPACE",
         "not_found" | "deleted" | "ambiguous_id" | "dependency_not_found" | "no_focus" => "UNKNOWN_ID",
         "invalid_name" => "INVALID_NAME",
-        "invalid_value" if failure.details["field"].as_str().is_some_and(|field| NAMES.contains(&field)) => {
+        "invalid_value" if field(&failure.details).is_some_and(|field| NAMES.contains(&field)) => {
             "INVALID_NAME"
         }
         "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_json" | "too_large"
@@ -100,6 +116,8 @@ mod tests {
         assert_eq!(code(&Failure::new("network_error", "")), "NETWORK_ERROR");
         let label = Failure::invalid("").with(json!({"field": "label"}));
         assert_eq!(code(&label), "INVALID_NAME");
+        let labels = Failure::invalid("").with(json!({"field": "add_labels[3]"}));
+        assert_eq!(code(&labels), "INVALID_NAME");
         assert_eq!(code(&Failure::invalid("")), "INVALID_INPUT");
     }
 }

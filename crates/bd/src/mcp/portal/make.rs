@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::Op;
 use beads_core::op::{Create, Dep};
@@ -45,21 +45,7 @@ impl Open for Make {
         if !self.title.is_empty() {
             return Err(Failure::usage("give title for one bead, or many, not both"));
         }
-        let mut names = BTreeMap::new();
-        let mut beads = Vec::new();
-        for (index, mut one) in self.many.into_iter().enumerate() {
-            let name = one.remove("name").map(super::read::<String>).transpose()?;
-            if let Some(name) = name
-                && names.insert(name.clone(), index).is_some()
-            {
-                return Err(Failure::invalid(format!("two beads have the name {name:?}")));
-            }
-            let bead: Self = super::read(Value::Object(one))?;
-            if !bead.many.is_empty() {
-                return Err(Failure::usage("many does not nest"));
-            }
-            beads.push(bead);
-        }
+        let (names, beads) = in_order(named(self.many)?)?;
         let create = |bead: Self| Ok(Op::Create(Box::new(bead.create(caller, &names)?)));
         let ops = beads.into_iter().map(create).collect::<Result<_, Failure>>()?;
         let atomic = Atomic { ops, names, dry_run: false };
@@ -98,6 +84,45 @@ impl Make {
         }
         Ok(create)
     }
+}
+
+/// A bead to make, under the name by which the others know it.
+type Named = (Option<String>, Make);
+
+fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
+    let mut beads: Vec<Named> = Vec::new();
+    for mut one in many {
+        let name = one.remove("name").map(super::read::<String>).transpose()?;
+        if name.is_some() && beads.iter().any(|(other, _)| *other == name) {
+            return Err(Failure::invalid(format!("two beads have the name {:?}", name.unwrap_or_default())));
+        }
+        let bead: Make = super::read(Value::Object(one))?;
+        if !bead.many.is_empty() {
+            return Err(Failure::usage("many does not nest"));
+        }
+        beads.push((name, bead));
+    }
+    Ok(beads)
+}
+
+/// Whoever is named by another is made before it; otherwise the order stays as it was given.
+fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>), Failure> {
+    let all: BTreeSet<String> = beads.iter().filter_map(|(name, _)| name.clone()).collect();
+    let (mut names, mut ordered) = (BTreeMap::new(), Vec::new());
+    while !beads.is_empty() {
+        let waits = |bead: &Make| {
+            let behind_kind = |dep: &str| dep.split_once(':').map_or(dep, |(_, id)| id).to_owned();
+            let mut mentioned = bead.deps.iter().map(|dep| behind_kind(dep)).chain(bead.parent.clone());
+            mentioned.any(|name| all.contains(&name) && !names.contains_key(&name))
+        };
+        let Some(next) = beads.iter().position(|(_, bead)| !waits(bead)) else {
+            return Err(Failure::new("cycle", "these beads wait for each other; nothing was made"));
+        };
+        let (name, bead) = beads.remove(next);
+        names.extend(name.map(|name| (name, ordered.len())));
+        ordered.push(bead);
+    }
+    Ok((names, ordered))
 }
 
 fn listed(made: &Value) -> Lines {

@@ -76,6 +76,7 @@ fn every_other_code_is_given_by_portals_and_full_views() {
         ("UNKNOWN_ID", "beads_conflicts", json!({"id": format!("CONFLICT-{}", "0".repeat(32))})),
         ("INVALID_NAME", "next", json!({"label": ""})),
         ("INVALID_NAME", "beads_list", json!({"workspace": "no good"})),
+        ("INVALID_NAME", "beads_create", json!({"title": "x", "labels": ["a", "b,c"]})),
         ("INVALID_INPUT", "make", json!({"title": ""})),
         ("INVALID_INPUT", "beads_create", json!({"title": "x", "priority": 9})),
         ("INVALID_NAME", "beads_conflicts", json!({"id": "CONFLICT-1"})),

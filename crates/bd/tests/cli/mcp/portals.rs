@@ -89,7 +89,14 @@ fn many_beads_with_parents_and_dependencies_in_one_call() {
         let brief = client.run("next");
         assert!(brief.contains("P1 task Changelog ACTIVE"), "{brief}");
         assert!(brief.contains("part of: bd-"), "{brief}");
+        let later = json!([{"title": "Roof", "deps": ["walls"]}, {"name": "walls", "title": "Walls"}]);
+        let made = client.call("make", json!({"many": later}));
+        assert!(made.starts_with("made 2: walls=bd-"), "a name may come before its bead: {made}");
+        let circle =
+            json!([{"name": "a", "title": "A", "deps": ["b"]}, {"name": "b", "title": "B", "parent": "a"}]);
         let before = sandbox.ids(&["list"]).len();
+        let error = client.fail("make", json!({"many": circle}));
+        assert!(error.starts_with("ERROR: CONFLICT "), "{error}");
         let error =
             client.fail("make", json!({"many": [{"title": "Fine"}, {"title": "Not", "deps": ["bd-none"]}]}));
         assert!(error.starts_with("ERROR: UNKNOWN_ID "), "{error}");
