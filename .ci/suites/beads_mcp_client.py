@@ -65,6 +65,9 @@ async def main(session):
     ready = await call("ready", limit=10)
     check("ready", [issue["id"] for issue in ready][0] == first["id"], ready)
     check("ready: blocked ones are not", second["id"] not in [issue["id"] for issue in ready], ready)
+    for policy in ["hybrid", "priority", "oldest"]:
+        again = await call("ready", limit=10, sort_policy=policy)
+        check(f"ready: {policy}", {issue["id"] for issue in again} == {issue["id"] for issue in ready}, again)
     blocked = await call("blocked")
     by = {issue["id"]: issue["blocked_by"] for issue in blocked}
     check("blocked", by == {second["id"]: [first["id"]], third["id"]: [second["id"]]}, blocked)
@@ -91,6 +94,17 @@ async def main(session):
 
     stats = await call("stats")
     check("stats", stats["summary"]["total_issues"] == 4, stats)
+
+    # What an agent may ask about the store itself.
+    validated = await call("admin", action="validate", fix_all=True)
+    check("admin: validate", validated["overall_ok"] is True, validated)
+    repaired = await call("admin", action="repair", fix=True)
+    check("admin: repair", repaired["orphans_found"] == 0 and repaired["fixed"] == 0, repaired)
+    schema = await call("admin", action="schema")
+    check("admin: schema", "title" in schema["schema"]["fields"] and len(schema["schema"]["sample_ids"]) == 4, schema)
+    migration = await call("admin", action="migration")
+    check("admin: migration", migration["needs_migration"] is False, migration)
+    check("admin: pollution is refused", await refused("admin", action="pollution"), "no error")
     check("an unknown issue is an error", await refused("show", issue_id="bd-nowhere"), "no error")
 
 

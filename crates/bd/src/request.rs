@@ -28,8 +28,8 @@ pub struct Request {
     pub actor: Actor,
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub branch: Line,
-    /// Makes a mutation safe to repeat.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Makes a mutation safe to repeat. The tools call it `idempotency_key`, and so may whoever speaks the protocol.
+    #[serde(default, alias = "idempotency_key", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Leave the file at `export.path` alone on account of this request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
