@@ -1,11 +1,12 @@
 //! Which titles are nearly the same: an index of the words in titles.
 //!
 //! A title is compared only with those that share a word with it, rarest words first, and with at most so many of them: so a
-//! create costs the same among ten thousand beads as among ten. Few commands ever ask, so the index is made when somebody
-//! first does, and kept up from then on.
+//! create costs the same among ten thousand beads as among ten. Most processes ask once or never, and looking at every title
+//! once costs a fraction of making an index: so the index is made when somebody asks again, and kept up from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Lineage, Title};
 
@@ -83,18 +84,45 @@ impl TitleIndex {
     }
 }
 
-/// An index that is made when it is first needed. It follows from the rest of a catalog, so it makes no difference
-/// between two of them, and a copy makes its own.
+/// The same without an index, by a look at every title.
+pub(crate) fn look_through<'a>(
+    title: &Title,
+    titles: impl Iterator<Item = (&'a Lineage, &'a Title)>,
+) -> BTreeSet<&'a Lineage> {
+    let gist = gist(title);
+    let likely = titles.filter(|(_, other)| may_be_alike(&gist, other.as_str()));
+    likely.filter(|(_, other)| alike(&gist, &self::gist(other))).map(|(lineage, _)| lineage).collect()
+}
+
+/// Shares a word and all numbers, told without taking the title apart.
+fn may_be_alike(gist: &Gist, title: &str) -> bool {
+    let words = || title.split(|c: char| !c.is_alphanumeric());
+    let same = |own: &String, word: &str| {
+        own.eq_ignore_ascii_case(word) || !word.is_ascii() && word.to_lowercase() == *own
+    };
+    let has = |own: &String| words().any(|word| same(own, word));
+    match numbers(gist).next() {
+        None => !title.contains(char::is_numeric) && gist.iter().any(has),
+        Some(_) => numbers(gist).all(has),
+    }
+}
+
+/// An index that is made when it is needed for the second time. It follows from the rest of a catalog, so it makes no
+/// difference between two of them, and a copy makes its own.
 #[derive(Debug, Default)]
-pub(crate) struct LazyTitles(OnceLock<TitleIndex>);
+pub(crate) struct LazyTitles {
+    asked: AtomicBool,
+    index: OnceLock<TitleIndex>,
+}
 
 impl LazyTitles {
-    pub(crate) fn get_or_make(&self, make: impl FnOnce() -> TitleIndex) -> &TitleIndex {
-        self.0.get_or_init(make)
+    /// Nothing when it was never asked for before.
+    pub(crate) fn get_or_make(&self, make: impl FnOnce() -> TitleIndex) -> Option<&TitleIndex> {
+        self.asked.swap(true, Ordering::Relaxed).then(|| self.index.get_or_init(make))
     }
 
     pub(crate) fn get_mut(&mut self) -> Option<&mut TitleIndex> {
-        self.0.get_mut()
+        self.index.get_mut()
     }
 }
 

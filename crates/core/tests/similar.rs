@@ -41,6 +41,8 @@ impl Side {
     fn similar(&self, title: &str) -> Vec<String> {
         let title: Title = title.parse().unwrap();
         let found = self.catalog.similar(&title, None);
+        // The first look goes through all titles, the second has an index.
+        assert_eq!(self.catalog.similar(&title, None), found);
         found.iter().map(|lineage| self.catalog.id_of(lineage).to_string()).collect()
     }
 }

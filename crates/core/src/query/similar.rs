@@ -1,4 +1,4 @@
-use crate::title_index::TitleIndex;
+use crate::title_index::{TitleIndex, look_through};
 use crate::{Catalog, Lineage, Status, Title};
 
 /// More than this is no hint any more.
@@ -7,7 +7,10 @@ const MAX_SIMILAR: usize = 3;
 impl Catalog {
     /// Live beads with nearly this title, a few at most: unfinished ones first, then the oldest.
     pub fn similar(&self, title: &Title, except: Option<&Lineage>) -> Vec<Lineage> {
-        let found = self.titles().similar(title);
+        let found = match self.titles() {
+            Some(index) => index.similar(title),
+            None => look_through(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value))),
+        };
         let mut found: Vec<_> = found.into_iter().filter(|lineage| Some(*lineage) != except).collect();
         let closed = |lineage: &Lineage| {
             self.bead(lineage).is_some_and(|bead| bead.status.value.status == Status::Closed)
@@ -16,7 +19,7 @@ impl Catalog {
         found.into_iter().take(MAX_SIMILAR).cloned().collect()
     }
 
-    fn titles(&self) -> &TitleIndex {
+    fn titles(&self) -> Option<&TitleIndex> {
         self.titles.get_or_make(|| {
             let mut index = TitleIndex::default();
             for (lineage, bead) in self.live() {
