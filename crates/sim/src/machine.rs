@@ -198,6 +198,8 @@ impl Machine {
         if !self.unacknowledged.is_empty() {
             self.kill();
         }
+        // It may have failed after a merge came into memory: whoever writes from now on knows what that brought.
+        self.look()?;
         self.excuse(error, "checkpoint")
     }
 
