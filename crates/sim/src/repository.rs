@@ -244,6 +244,7 @@ impl Repository for SimRepository {
         self.strike(Needs::Access)?;
         let mut objects = self.objects();
         objects.durable_tip = objects.tip.clone();
+        objects.durable_tracked = objects.tracked.clone();
         Ok(())
     }
 

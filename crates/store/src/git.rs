@@ -1,5 +1,6 @@
 //! The repository through libgit2. No `git` program is needed, and nothing but the sync ref is touched.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -13,6 +14,9 @@ use crate::{Error, Result, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
+
+/// Where the sync refs of remotes were last seen.
+const TRACKED: &str = "refs/remotes/*/beads/store";
 
 /// A repository on disk.
 pub struct GitRepository {
@@ -196,11 +200,23 @@ impl Repository for GitRepository {
     /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
     fn settle(&self) -> Result<()> {
         let root = self.git.commondir();
-        let heads = root.join("refs/heads");
-        let loose = heads.join("beads/store");
-        let file = if loose.exists() { loose } else { root.join("packed-refs") };
-        let places = [file, heads.join("beads"), heads, root.join("refs"), root.to_owned()];
-        sync_all(&places.into_iter().filter(|place| place.exists()).collect::<Vec<_>>())
+        let mut names = vec![REF.to_owned()];
+        if !root.join(REF).exists() {
+            // Without a ref of our own, those of the remotes are what we build on.
+            for reference in self.git.references_glob(TRACKED)? {
+                names.extend(reference?.name().map(str::to_owned));
+            }
+        }
+        let mut places = BTreeSet::new();
+        for name in names {
+            let loose = root.join(name);
+            if !loose.exists() {
+                places.insert(root.join("packed-refs"));
+            }
+            places.extend(loose.ancestors().take_while(|place| place.starts_with(root)).map(Path::to_owned));
+        }
+        // The deepest first: a name is worth nothing before what it names.
+        sync_all(&places.into_iter().rev().filter(|place| place.exists()).collect::<Vec<_>>())
     }
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
@@ -216,7 +232,7 @@ impl Repository for GitRepository {
 
     fn tracked(&self) -> Result<Vec<CommitId>> {
         let mut tips = Vec::new();
-        for reference in self.git.references_glob("refs/remotes/*/beads/store")? {
+        for reference in self.git.references_glob(TRACKED)? {
             tips.extend(reference?.target().map(|oid| oid.to_string()));
         }
         tips.sort_unstable();

@@ -67,8 +67,8 @@ pub(crate) fn replay(
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
         None => (state, None),
         Some(covered) => match state_at(repository, covered.commit.as_ref()) {
-            Ok(start) => (start, Some(state)),
-            Err(_) => {
+            Ok(start) if takes_all(start.clone(), recovered) => (start, Some(state)),
+            _ => {
                 // Nobody can tell any more what the ref brought since.
                 events.abandon();
                 (state, None)
@@ -98,6 +98,25 @@ pub(crate) fn replay(
     }
     events.settle();
     Ok(catalog)
+}
+
+/// Whether the records can be told from here: a tracking ref may have moved since they were made.
+fn takes_all(mut start: State, recovered: &Recovered) -> bool {
+    recovered.records.iter().all(|record| start.take(&record.delta).is_ok())
+}
+
+/// Takes in the commit that the records were made upon, when there is no ref and the tracking ref that showed it is gone
+/// or elsewhere: records speak of beads that only this commit brings along. Says whether it was needed.
+pub(crate) fn join_lost_ground(
+    repository: &impl Repository,
+    state: &mut State,
+    recovered: &Recovered,
+    ground: Option<&CommitId>,
+) -> bool {
+    let lost = recovered.ground.as_ref().filter(|_| !recovered.records.is_empty());
+    let Some(lost) = lost.filter(|lost| Some(*lost) != ground) else { return false };
+    let found = state_of(repository, lost);
+    found.is_ok_and(|seen| !state.join(&seen).beads.is_empty())
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.

@@ -12,7 +12,7 @@ use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
-use crate::recovery::{recovered_clock, replay, state_at, unseen_writes};
+use crate::recovery::{join_lost_ground, recovered_clock, replay, state_at, unseen_writes};
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
 use crate::{Asked, Header, Receipt, Record, Result};
@@ -80,15 +80,19 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn open(disk: D, repository: &impl Repository, mut world: W) -> Result<Self> {
         let base = repository.tip()?;
         let mut ground = base.clone();
-        if base.is_some() {
-            // What is written from now on builds on this commit.
+        let tracked = if base.is_none() { repository.tracked()? } else { Vec::new() };
+        if base.is_some() || !tracked.is_empty() {
+            // What is written from now on builds on these commits.
             repository.settle()?;
-        } else {
-            let tracked = repository.tracked()?;
+        }
+        if base.is_none() {
             ground = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
-        let state = state_at(repository, base.as_ref())?;
+        let mut state = state_at(repository, base.as_ref())?;
         let (journal, recovered) = Journal::recover(disk)?;
+        if base.is_none() && join_lost_ground(repository, &mut state, &recovered, ground.as_ref()) {
+            ground.clone_from(&recovered.ground);
+        }
         let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
         let mut events = EventLog::open(journal.disk())?;
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());

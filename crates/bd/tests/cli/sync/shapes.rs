@@ -49,6 +49,26 @@ fn a_fresh_clone_finds_the_beads_without_init_or_sync() {
     });
 }
 
+/// What was written in a clone before its first sync builds on what the clone brought along. Git may take that away.
+#[test]
+fn a_clone_survives_the_loss_of_its_tracking_ref() {
+    let remote = Remote::new();
+    let ann = remote.replica(Mode::Embedded);
+    let id = ann.create(&["one"]);
+    ann.json(&["sync"]);
+    let ben = Sandbox::new(Mode::Embedded);
+    let clone = ben.root().join("clone");
+    let git = git2::Repository::clone(remote.path().to_str().unwrap(), &clone).unwrap();
+    let clone = clone.to_str().unwrap();
+    ben.json(&["-C", clone, "update", &id, "--title", "two"]);
+    git.find_reference("refs/remotes/origin/beads/store").unwrap().delete().unwrap();
+    assert_eq!(ben.json(&["-C", clone, "show", &id])[0]["title"], "two");
+    ben.json(&["-C", clone, "sync"]);
+    assert_eq!(ben.json(&["-C", clone, "show", &id])[0]["title"], "two");
+    ann.json(&["sync"]);
+    assert_eq!(ann.show(&id)["title"], "two");
+}
+
 #[test]
 fn worktrees_and_bare_repositories_sync() {
     both(|bd| {
