@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod ordinary;
 pub mod scenario;
 
+mod activities;
 mod causality;
 mod dice;
 mod disk;

@@ -1,4 +1,4 @@
-//! Every single IO of opening, writing and checkpointing fails once: nothing acknowledged is lost, and the store opens
+//! Every single IO of opening, writing, checkpointing, syncing and importing fails once: nothing acknowledged is lost, and the store opens
 //! again.
 
 use beads_sim::{Dice, Fault, FaultKind, Machine};
@@ -60,6 +60,34 @@ fn checkpoint_again(machine: &mut Machine) {
     sound(machine.checkpoint());
     machine.lose_power();
     sound(machine.open());
+}
+
+/// Both sides have something that the other does not.
+fn sync(machine: &mut Machine) {
+    let mut other = seasoned(77);
+    sound(other.import(b"{\"id\":\"ext-1\",\"title\":\"theirs\",\"created_at\":\"2024-01-01T00:00:00Z\"}"));
+    sound(other.checkpoint());
+    sound(machine.open());
+    sound(machine.mutate(5, &mut Dice::new(7)));
+    sound(machine.sync_with(&other.repository));
+    machine.faults.heal();
+    // Whatever became of it, the other side is sound, and a second try gets everything across.
+    if !machine.faults.is_dark() {
+        sound(machine.open());
+        sound(machine.sync_with(&other.repository));
+    }
+    other.kill();
+    sound(other.open());
+}
+
+fn import(machine: &mut Machine) {
+    let line = |n: u32| {
+        let (id, time) = (format!("ext-{n}"), "2024-01-01T00:00:00Z");
+        format!("{{\"id\":\"{id}\",\"title\":\"from elsewhere\",\"created_at\":\"{time}\"}}\n")
+    };
+    let lines: String = (0..20).map(line).collect();
+    sound(machine.open());
+    sound(machine.import(lines.as_bytes()));
 }
 
 /// After the fault the store opens, has all that was acknowledged (`open` checks it), and takes more; and so again
@@ -130,6 +158,22 @@ fn every_failing_operation_of_a_checkpoint_is_survived() {
     for kind in [FaultKind::Io, FaultKind::NoSpace, FaultKind::PowerLoss] {
         fail_every_operation(checkpoint, kind, false);
         fail_every_operation(checkpoint, kind, true);
+    }
+}
+
+#[test]
+fn every_failing_operation_of_a_sync_is_survived() {
+    for kind in [FaultKind::Io, FaultKind::NoSpace, FaultKind::PowerLoss] {
+        fail_every_operation(sync, kind, false);
+        fail_every_operation(sync, kind, true);
+    }
+}
+
+#[test]
+fn every_failing_operation_of_an_import_is_survived() {
+    for kind in [FaultKind::Io, FaultKind::NoSpace, FaultKind::PowerLoss] {
+        fail_every_operation(import, kind, false);
+        fail_every_operation(import, kind, true);
     }
 }
 

@@ -6,6 +6,7 @@ use beads_store::REF;
 
 use super::{Remote, settle, titles};
 use crate::sandbox::{Mode, Sandbox, both};
+use crate::small_disk::SmallDisk;
 
 #[test]
 fn a_repository_that_was_never_initialised_syncs_with_its_remote() {
@@ -147,43 +148,15 @@ fn a_shallow_clone_merges_without_its_past() {
     }
 }
 
-/// A file system of its own, as small as it takes.
-struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    fn mount(at: std::path::PathBuf) -> Option<Self> {
-        std::fs::create_dir(&at).unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(&at).stderr(Stdio::null());
-        mount.status().is_ok_and(|status| status.success()).then_some(Self(at))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_there_leaves_everything_safe_here_and_heals() {
     let bd = Sandbox::new(Mode::Embedded);
-    let Some(disk) = SmallDisk::mount(bd.root().join("small")) else {
-        eprintln!("skipped: a file system of a given size cannot be mounted here");
-        return;
-    };
-    let path = disk.0.join("remote.git");
+    let Some(disk) = SmallDisk::mount(bd.root().join("small"), "256k") else { return };
+    let path = disk.path().join("remote.git");
     git2::Repository::init_bare(&path).unwrap();
     bd.repository().remote("origin", path.to_str().unwrap()).unwrap();
     bd.create(&["kept"]);
-    let filler = disk.0.join("filler");
-    let mut size = 256 * 1024;
-    while size > 0 {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
-        if std::io::Write::write_all(&mut file, &vec![0; size]).is_err() {
-            size /= 2;
-        }
-    }
+    let filler = disk.fill();
     let run = bd.run(&["sync", "--json"]);
     assert!(matches!(run.exit, Some(1 | 22)), "{run:?}");
     let error = bd.json(&["status"])["sync"]["last_error"].clone();

@@ -1,0 +1,51 @@
+//! What a machine does in one piece when nothing goes wrong on the way: an exchange, an import.
+
+use std::cell::RefCell;
+
+use beads_core::Applied;
+use beads_core::import::Import;
+use beads_store::Caller;
+use serde_json::Value;
+
+use crate::ledger::facts;
+use crate::machine::{Broken, Machine};
+use crate::remote::{Network, SimRemote};
+use crate::repository::SimRepository;
+
+impl Machine {
+    /// The real sync loop against a repository that is always there.
+    pub fn sync_with(&mut self, other: &SimRepository) -> Result<String, Broken> {
+        let Some(checkpoint) = self.begin_sync()? else { return Ok("not open".into()) };
+        let mut nobody = || ();
+        let remote = SimRemote {
+            own: self.repository.clone(),
+            network: Network::new(other.clone()),
+            partitioned: false,
+            trouble: None,
+            rival: RefCell::new(&mut nobody),
+        };
+        let outcome = checkpoint.sync(&self.repository, &remote, |_| ());
+        self.finish_sync(outcome)
+    }
+
+    /// Takes in a file of another tracker, in one commit of the journal.
+    pub fn import(&mut self, lines: &[u8]) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok("not open".into()) };
+        let mut import = Import::default();
+        for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {
+            import.line("file", number + 1, line);
+        }
+        let delta = import.plan(replica.catalog()).delta;
+        let actor = "importer".parse().expect("a name");
+        let caller = Caller { actor, branch: Default::default(), lease_ms: 0, request: None };
+        replica.absorb(delta.clone(), &caller, &Value::Null).map_err(|error| error.to_string())?;
+        let facts = facts(&Applied { delta, ..Applied::default() });
+        self.writes.write(&facts);
+        let told = self.commit()?;
+        // Stamps of an import were minted elsewhere, so they are not held against the clock of this machine.
+        if self.replica.is_some() {
+            self.facts.extend(facts);
+        }
+        Ok(told)
+    }
+}
