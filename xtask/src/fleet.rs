@@ -16,6 +16,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             pause_ms: (arguments.or("pause", 50)?, arguments.or("step", 50)?),
             quiet_ms: arguments.or("quiet", 500)?,
             max_delay_ms: arguments.or("max-delay", 5_000)?,
+            paced: arguments.or("paced", true)?,
             ..Policy::default()
         },
     };

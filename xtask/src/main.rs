@@ -2,14 +2,18 @@
 #![allow(clippy::print_stdout, reason = "a chore reports on standard output")]
 
 mod arguments;
+mod campaign;
+mod cargo;
 mod claims;
 mod fleet;
 mod generate;
 mod growth;
 mod judge;
+mod planted;
 mod ratios;
 mod schema;
 mod sim;
+mod soak;
 mod wire;
 
 use std::process::ExitCode;
@@ -20,10 +24,15 @@ use arguments::{Arguments, Result};
 type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 
 const CHORES: &[Chore] = &[
+    (
+        "campaign",
+        "run all proofs in full and report: [--seeds 20000] [--from 0] [--ops 150] [--cases 100000] [--only PART] [--minutes M] [--release true]",
+        campaign::run,
+    ),
     ("claims", "measure claim --next: [--workers 50] [--beads 1000] [--bd target/release/bd]", claims::run),
     (
         "fleet",
-        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--seed 1]",
+        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--seed 1]",
         fleet::run,
     ),
     (
@@ -37,6 +46,7 @@ const CHORES: &[Chore] = &[
         growth::run,
     ),
     ("judge", "say which inputs of JSON tools are valid: lines of {tool, input} on stdin", judge::run),
+    ("planted", "plant bugs and see that the suite catches them: [--release false]", planted::run),
     (
         "ratios",
         "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
@@ -47,6 +57,11 @@ const CHORES: &[Chore] = &[
         "wire",
         "count the bytes that one changed bead costs on the wire: --dir D [--beads 10000]; needs git",
         wire::run,
+    ),
+    (
+        "soak",
+        "clients, kills and syncs for long, on a real store: [--minutes 10] [--clients 4] [--bd target/release/bd]",
+        soak::run,
     ),
     ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
 ];

@@ -19,8 +19,12 @@ struct Campaign {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    play(arguments, 1_000)
+}
+
+pub fn play(arguments: &Arguments, seeds: u64) -> Result<()> {
     let campaign = Campaign {
-        seeds: arguments.or("seeds", 1_000_u64)?.max(1),
+        seeds: arguments.or("seeds", seeds)?.max(1),
         from: arguments.or("from", 0)?,
         steps: arguments.or("ops", 150)?,
     };

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use beads_core::op::Create;
 use beads_core::{Lineage, Op};
-use beads_store::{Caller, CommitId, Error, Pushed, Remote, Replica, Repository, Result};
+use beads_store::{Caller, CommitId, Error, MAX_ROUNDS, Pace, Pushed, Remote, Replica, Repository, Result};
 
 use crate::dice::Dice;
 use crate::disk::SimDisk;
@@ -37,6 +37,8 @@ pub struct Policy {
     pub interval_ms: u64,
     /// The longest pause after the first lost race in a row, and how much longer or shorter it gets with each further.
     pub pause_ms: (i64, i64),
+    /// Whether a machine leaves the remote to others for a while when it meets many.
+    pub paced: bool,
     /// The pause after a sync that lost all its races, doubled each time up to the second.
     pub retry_ms: (u64, u64),
 }
@@ -49,6 +51,7 @@ impl Default for Policy {
             max_delay_ms: 5_000,
             interval_ms: 60_000,
             pause_ms: (50, 50),
+            paced: true,
             retry_ms: (1_000, 60_000),
         }
     }
@@ -127,6 +130,9 @@ struct Ship<'a> {
     last_change_ms: u64,
     last_exchange_ms: u64,
     retry: Option<(u64, u64)>,
+    pace: Pace,
+    /// No exchange before this.
+    breather_ms: u64,
     /// Written here and not on the remote, with the moment of writing.
     unpushed: Vec<(Lineage, u64)>,
 }
@@ -154,6 +160,8 @@ impl<'a> Ship<'a> {
             last_change_ms: 0,
             last_exchange_ms,
             retry: None,
+            pace: Pace::default(),
+            breather_ms: 0,
             unpushed: Vec::new(),
         }
     }
@@ -194,7 +202,7 @@ impl<'a> Ship<'a> {
             .first_change_ms
             .map(|first| (self.last_change_ms + policy.quiet_ms).min(first + policy.max_delay_ms));
         let due = changed.unwrap_or(u64::MAX).min(self.last_exchange_ms + policy.interval_ms);
-        self.retry.map_or(due, |(not_before, _)| not_before)
+        self.retry.map_or(due.max(self.breather_ms), |(not_before, _)| not_before)
     }
 
     /// Everything that was to be written until now; a sync under way does not keep anybody from writing.
@@ -228,6 +236,7 @@ impl<'a> Ship<'a> {
         let checkpoint = self.replica.begin_checkpoint().expect("nothing goes wrong here");
         let taken = self.unpushed.len();
         self.first_change_ms = None;
+        let begun_ms = self.now_ms();
         let policy = &self.fleet.policy;
         let mut dice = Dice::new(self.dice.roll());
         let pause = |round: u32| {
@@ -241,6 +250,11 @@ impl<'a> Ship<'a> {
         let (saved, exchange) = synced.expect("nothing goes wrong here");
         self.replica.finish_checkpoint(saved, None).expect("nothing goes wrong here");
         self.last_exchange_ms = self.now_ms();
+        if policy.paced {
+            let rounds = exchange.as_ref().map_or(MAX_ROUNDS, |exchange| exchange.rounds);
+            self.pace.exchanged(rounds, self.now_ms() - begun_ms);
+            self.breather_ms = self.now_ms() + self.pace.pause_ms(self.dice.roll());
+        }
         match exchange {
             Ok(_) => {
                 self.retry = None;
@@ -248,7 +262,9 @@ impl<'a> Ship<'a> {
             }
             Err(Error::Contention(_)) => {
                 let (first, last) = policy.retry_ms;
-                let pause = self.retry.map_or(first, |(_, pause)| (pause * 2).min(last));
+                let longer = self.retry.map_or(first, |(_, pause)| (pause * 2).min(last));
+                // The remote is not failing: who was too slow so often is the next in turn.
+                let pause = if policy.paced { self.dice.below(first) } else { longer };
                 self.retry = Some((self.now_ms() + pause, pause));
                 self.notes(|notes| notes.report.gave_up += 1);
             }

@@ -10,16 +10,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job};
+use super::saver::Saver;
 use super::waiters::Waiters;
 use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
 use crate::render::{self, Answer};
-use crate::request::{Call, Format, Reply, Request};
+use crate::request::{Call, Format, Reply};
 use crate::service::{Service, SyncResult};
-
-/// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(300);
 
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 
@@ -50,44 +47,8 @@ pub enum Stopped {
     JournalFailed(Failure),
 }
 
-/// The sync under way and when the next one is due.
-struct Saver {
-    results: mpsc::UnboundedReceiver<Result<SyncResult, Failure>>,
-    send: mpsc::UnboundedSender<Result<SyncResult, Failure>>,
-    running: bool,
-    /// The first and the latest change that is not on the ref.
-    first_change: Option<Instant>,
-    last_change: Option<Instant>,
-    /// Not before this, because the last try failed; and how long that pause was.
-    retry: Option<(Instant, Duration)>,
-    /// The same for the remote alone: saving here goes on while it is away.
-    remote_retry: Option<(Instant, Duration)>,
-    last_exchange: Instant,
-    /// Where the journal stood when the sync under way began.
-    position: u64,
-    /// Who waits for the sync under way, and who for the one after it.
-    waiting: Vec<Waiter>,
-    next_waiting: Vec<Waiter>,
-}
-
-type Waiter = (oneshot::Sender<Reply>, Request);
-
 impl Engine {
     pub fn new(service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
-        let (send, results) = mpsc::unbounded_channel();
-        let saver = Saver {
-            results,
-            send,
-            running: false,
-            first_change: None,
-            last_change: None,
-            retry: None,
-            remote_retry: None,
-            last_exchange: Instant::now(),
-            position: 0,
-            waiting: Vec::new(),
-            next_waiting: Vec::new(),
-        };
         let now = Instant::now();
         let mut engine = Self {
             service,
@@ -96,7 +57,7 @@ impl Engine {
             connections: Connections::default(),
             started: now,
             last_request: now,
-            saver,
+            saver: Saver::default(),
             exporting: None,
             waiters: Waiters::default(),
         };
@@ -241,9 +202,7 @@ impl Engine {
     }
 
     fn changed(&mut self) {
-        let now = Instant::now();
-        self.saver.first_change.get_or_insert(now);
-        self.saver.last_change = Some(now);
+        self.saver.changed(Instant::now());
     }
 
     /// The next moment at which something is due without anybody asking.
@@ -261,26 +220,12 @@ impl Engine {
         self.last_request + self.service.config().duration("daemon.idle").max(SHORTEST_IDLE)
     }
 
-    /// After a little quiet, but never longer after the first change than the maximum.
     fn save_due(&self) -> Option<Instant> {
-        if self.saver.running {
-            return None;
-        }
-        let config = self.service.config();
-        let quiet = self.saver.last_change? + config.duration("sync.quiet");
-        let latest = self.saver.first_change? + config.duration("sync.max_delay");
-        let due = quiet.min(latest);
-        Some(self.saver.retry.map_or(due, |(not_before, _)| due.max(not_before)))
+        self.saver.save_due(self.service.config())
     }
 
-    /// When to look for changes of others, or to try a remote again that failed.
     fn exchange_due(&self) -> Option<Instant> {
-        let interval = self.service.config().duration("sync.interval");
-        if self.saver.running || !self.service.has_remote() {
-            return None;
-        }
-        let regular = (!interval.is_zero()).then(|| self.saver.last_exchange + interval);
-        self.saver.remote_retry.map(|(not_before, _)| not_before).or(regular)
+        self.saver.exchange_due(self.service.config()).filter(|_| self.service.has_remote())
     }
 
     fn woke(&mut self) -> Option<Stopped> {
@@ -320,14 +265,9 @@ impl Engine {
                 return;
             }
         };
-        (self.saver.first_change, self.saver.last_change) = (None, None);
         self.saver.position = self.service.replica().position();
-        let now = Instant::now();
         let mut plan = self.service.sync_plan();
-        plan.local_only = !asked && self.saver.remote_retry.is_some_and(|(not_before, _)| now < not_before);
-        if !plan.local_only {
-            self.saver.last_exchange = now;
-        }
+        plan.local_only = self.saver.begun(asked, Instant::now());
         let send = self.saver.send.clone();
         std::thread::spawn(move || {
             let _ = send.send(plan.run(checkpoint));
@@ -338,6 +278,7 @@ impl Engine {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
         let saved = result.is_ok();
+        self.saver.raced(result.as_ref().ok());
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
         for (reply, request) in std::mem::take(&mut self.saver.waiting) {
@@ -347,20 +288,16 @@ impl Engine {
             });
             let _ = reply.send(render::reply(told, &request.output, position));
         }
-        let longer = |retry: Option<(Instant, Duration)>| {
-            let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
-            Some((Instant::now() + pause, pause))
-        };
         match finished {
-            Ok(_) if exchanged => (self.saver.retry, self.saver.remote_retry) = (None, None),
-            Ok(_) => self.saver.retry = None,
+            Ok(_) if exchanged => self.saver.exchanged(),
+            Ok(_) => self.saver.saved(),
             Err(failure) if saved => {
-                self.saver.remote_retry = longer(self.saver.remote_retry);
+                self.saver.remote_failed(&failure);
                 eprintln!("sync failed: {}", failure.message);
             }
             Err(failure) => {
                 self.service.replica().abandon_checkpoint();
-                self.saver.retry = longer(self.saver.retry);
+                self.saver.failed();
                 eprintln!("saving failed: {}", failure.message);
                 self.changed();
             }

@@ -5,6 +5,7 @@ mod engine;
 #[cfg(feature = "planted")]
 mod planted;
 mod run;
+mod saver;
 mod socket;
 mod start;
 mod waiters;

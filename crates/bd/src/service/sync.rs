@@ -38,6 +38,8 @@ pub struct SyncResult {
     pub saved: Saved,
     pub remote: Option<String>,
     pub exchange: Result<Exchange, Failure>,
+    /// Nobody looked for a remote.
+    pub local_only: bool,
 }
 
 impl SyncPlan {
@@ -71,12 +73,14 @@ impl SyncPlan {
                     saved,
                     remote: Some(name),
                     exchange: exchange.map_err(Failure::from),
+                    local_only: false,
                 });
             }
             Ok(None) => Ok(Exchange::default()),
             Err(failure) => Err(failure),
         };
-        Ok(SyncResult { saved: checkpoint.save(repository)?, remote: None, exchange })
+        let saved = checkpoint.save(repository)?;
+        Ok(SyncResult { saved, remote: None, exchange, local_only: self.local_only })
     }
 
     fn remote_name(&self) -> Result<Option<String>, Failure> {
@@ -190,7 +194,7 @@ impl Service {
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
-        let SyncResult { saved, remote, exchange } = result;
+        let SyncResult { saved, remote, exchange, local_only } = result;
         let now_ms = self.replica.now_ms();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
         let synced = told.map(|exchange| Event {
@@ -201,7 +205,9 @@ impl Service {
         });
         self.replica.finish_checkpoint(saved, synced)?;
         let state = &mut self.sync_state;
-        state.remote.clone_from(&remote);
+        if !local_only {
+            state.remote.clone_from(&remote);
+        }
         match &exchange {
             Ok(_) if remote.is_some() => {
                 state.last_success_ms = Some(now_ms);

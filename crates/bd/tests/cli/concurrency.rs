@@ -1,6 +1,7 @@
 //! Fifty clients at once. Every reply must be what a single order of all operations explains: the journal's.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -42,6 +43,14 @@ struct Told {
     actor: String,
     ask: Ask,
     reply: Value,
+    /// When it was sent, and when the answer was here.
+    during: (Instant, Instant),
+}
+
+impl Told {
+    fn position(&self) -> u64 {
+        self.reply["position"].as_u64().unwrap()
+    }
 }
 
 /// Mostly about a few beads that everybody fights over.
@@ -63,6 +72,31 @@ fn next(dice: &mut Dice, who: usize, turn: usize, known: &Mutex<Vec<String>>) ->
 
 #[test]
 fn replies_over_the_socket_are_explained_by_the_order_of_the_journal() {
+    linearizable(ASKS);
+}
+
+#[test]
+#[ignore = "takes minutes: ten times as many"]
+fn replies_over_the_socket_are_explained_by_the_order_of_the_journal_at_length() {
+    linearizable(10 * ASKS);
+}
+
+/// Who asked after another had been answered is answered from the same place or a later one.
+fn respects_real_time(told: &[Told]) {
+    let mut by_start: Vec<_> = told.iter().collect();
+    by_start.sort_unstable_by_key(|told| told.during.0);
+    let mut by_end: Vec<_> = told.iter().collect();
+    by_end.sort_unstable_by_key(|told| told.during.1);
+    let (mut ended, mut reached) = (by_end.into_iter().peekable(), 0);
+    for later in by_start {
+        while let Some(earlier) = ended.next_if(|earlier| earlier.during.1 < later.during.0) {
+            reached = reached.max(earlier.position());
+        }
+        assert!(later.position() >= reached, "{later:?} was answered from before {reached}");
+    }
+}
+
+fn linearizable(asks: usize) {
     let bd = Sandbox::new(Mode::Daemon);
     let seeds: Vec<String> = (0..8).map(|_| bd.create(&["seed"])).collect();
     let start = bd.json(&["status"])["position"].as_u64().unwrap();
@@ -76,17 +110,21 @@ fn replies_over_the_socket_are_explained_by_the_order_of_the_journal() {
             scope.spawn(move || {
                 let mut client = Client::connect(socket).unwrap();
                 client.actor = format!("agent{who}");
-                for turn in 0..ASKS {
+                for turn in 0..asks {
                     let ask = next(&mut dice, who, turn, known);
+                    let sent = Instant::now();
                     let reply = client.ask(&ask.call()).unwrap();
+                    let during = (sent, Instant::now());
                     if let (Ask::Create { .. }, Some(id)) = (&ask, reply["result"]["id"].as_str()) {
                         known.lock().unwrap().push(id.to_owned());
                     }
-                    told.lock().unwrap().push(Told { actor: client.actor.clone(), ask, reply });
+                    told.lock().unwrap().push(Told { actor: client.actor.clone(), ask, reply, during });
                 }
             });
         }
     });
+    let told = told.into_inner().unwrap();
+    respects_real_time(&told);
     let mut model = Model::default();
     for id in &seeds {
         let seed = serde_json::json!({
@@ -94,7 +132,7 @@ fn replies_over_the_socket_are_explained_by_the_order_of_the_journal() {
         });
         model.replay("", &Ask::Create { title: "seed".into() }, &seed).unwrap();
     }
-    replay(&mut model, told.into_inner().unwrap(), start);
+    replay(&mut model, told, start);
     let after = bd.json(&["list"]);
     model.agrees(&after).unwrap();
     // And it is all on disk.
@@ -108,8 +146,7 @@ fn replies_over_the_socket_are_explained_by_the_order_of_the_journal() {
 fn replay(model: &mut Model, told: Vec<Told>, start: u64) {
     let mut by_position = std::collections::BTreeMap::<u64, Vec<Told>>::new();
     for told in told {
-        let position = told.reply["position"].as_u64().unwrap();
-        by_position.entry(position).or_default().push(told);
+        by_position.entry(told.position()).or_default().push(told);
     }
     let end = *by_position.keys().last().unwrap();
     for position in start..=end {

@@ -1,0 +1,213 @@
+//! The sync under way, and when the next one is due.
+
+use std::time::{Duration, Instant};
+
+use beads_store::{MAX_ROUNDS, Pace};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::request::{Reply, Request};
+use crate::service::SyncResult;
+
+/// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(300);
+
+/// Who asked for a sync.
+pub type Waiter = (oneshot::Sender<Reply>, Request);
+
+/// A moment before which nothing is tried, because the last try failed; and how long that pause was.
+type Retry = Option<(Instant, Duration)>;
+
+pub struct Saver {
+    pub results: mpsc::UnboundedReceiver<Result<SyncResult, Failure>>,
+    pub send: mpsc::UnboundedSender<Result<SyncResult, Failure>>,
+    pub running: bool,
+    /// The first and the latest change that is not on the ref.
+    first_change: Option<Instant>,
+    last_change: Option<Instant>,
+    retry: Retry,
+    /// The same for the remote alone: saving here goes on while it is away.
+    remote_retry: Retry,
+    last_exchange: Instant,
+    /// How contended the remote has been, and until when it is left to others on that account.
+    pace: Pace,
+    breather: Option<Instant>,
+    /// Something was saved here meanwhile that the remote does not have.
+    owed: bool,
+    /// Where the journal stood when the sync under way began.
+    pub position: u64,
+    /// Who waits for the sync under way, and who for the one after it.
+    pub waiting: Vec<Waiter>,
+    pub next_waiting: Vec<Waiter>,
+}
+
+impl Default for Saver {
+    fn default() -> Self {
+        let (send, results) = mpsc::unbounded_channel();
+        Self {
+            results,
+            send,
+            running: false,
+            first_change: None,
+            last_change: None,
+            retry: None,
+            remote_retry: None,
+            last_exchange: Instant::now(),
+            pace: Pace::default(),
+            breather: None,
+            owed: false,
+            position: 0,
+            waiting: Vec::new(),
+            next_waiting: Vec::new(),
+        }
+    }
+}
+
+impl Saver {
+    pub fn changed(&mut self, now: Instant) {
+        self.first_change.get_or_insert(now);
+        self.last_change = Some(now);
+    }
+
+    /// After a little quiet, but never longer after the first change than the maximum.
+    pub fn save_due(&self, config: &Config) -> Option<Instant> {
+        if self.running {
+            return None;
+        }
+        let quiet = self.last_change? + config.duration("sync.quiet");
+        let latest = self.first_change? + config.duration("sync.max_delay");
+        let due = quiet.min(latest);
+        Some(self.retry.map_or(due, |(not_before, _)| due.max(not_before)))
+    }
+
+    /// When to look for changes of others, to bring there what was kept back, or to try a remote again that failed.
+    pub fn exchange_due(&self, config: &Config) -> Option<Instant> {
+        if self.running {
+            return None;
+        }
+        if let Some((not_before, _)) = self.remote_retry {
+            return Some(not_before);
+        }
+        let interval = config.duration("sync.interval");
+        let regular = (!interval.is_zero()).then(|| self.last_exchange + interval);
+        let kept_back = self.breather.filter(|_| self.owed);
+        let due = [regular, kept_back].into_iter().flatten().min()?;
+        Some(self.breather.map_or(due, |breather| due.max(breather)))
+    }
+
+    /// A sync begins. Returns whether it saves here and leaves the remote alone: it is failing or left to others, and
+    /// nobody asked for it.
+    pub fn begun(&mut self, asked: bool, now: Instant) -> bool {
+        (self.first_change, self.last_change) = (None, None);
+        let failing = self.remote_retry.is_some_and(|(not_before, _)| now < not_before);
+        let resting = self.remote_retry.is_none() && self.breather.is_some_and(|until| now < until);
+        let local_only = !asked && (failing || resting);
+        self.owed = local_only;
+        if !local_only {
+            self.last_exchange = now;
+        }
+        local_only
+    }
+
+    /// Takes note of how many races an exchange took.
+    pub fn raced(&mut self, result: Option<&SyncResult>) {
+        let rounds =
+            result.filter(|result| result.remote.is_some()).and_then(|result| match &result.exchange {
+                Ok(exchange) => Some(exchange.rounds),
+                Err(failure) => is_contention(failure).then_some(MAX_ROUNDS),
+            });
+        let Some(rounds) = rounds else { return };
+        let elapsed = u64::try_from(self.last_exchange.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.pace.exchanged(rounds, elapsed);
+        let pause = Duration::from_millis(self.pace.pause_ms(getrandom::u64().unwrap_or_default()));
+        self.breather = (!pause.is_zero()).then(|| Instant::now() + pause);
+    }
+
+    pub fn saved(&mut self) {
+        self.retry = None;
+    }
+
+    pub fn exchanged(&mut self) {
+        (self.retry, self.remote_retry) = (None, None);
+    }
+
+    pub fn failed(&mut self) {
+        self.retry = longer(self.retry);
+    }
+
+    /// A remote that many want is not failing: who lost all its races is the next in turn.
+    pub fn remote_failed(&mut self, failure: &Failure) {
+        if !is_contention(failure) {
+            self.remote_retry = longer(self.remote_retry);
+            return;
+        }
+        let pause =
+            FIRST_RETRY.mul_f64(f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX));
+        self.remote_retry = Some((Instant::now() + pause, FIRST_RETRY));
+    }
+}
+
+fn longer(retry: Retry) -> Retry {
+    let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
+    Some((Instant::now() + pause, pause))
+}
+
+fn is_contention(failure: &Failure) -> bool {
+    failure.code == "sync_contention"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    fn contention() -> Failure {
+        Failure::new("sync_contention", "others were faster")
+    }
+
+    /// Else a daemon would wake for it again and again.
+    fn is_done_when_due(saver: &mut Saver) {
+        let due = saver.exchange_due(&Config::default()).expect("something is due");
+        assert!(!saver.begun(false, due), "what is due is not put off again");
+    }
+
+    #[test]
+    fn what_was_kept_back_for_others_is_due_when_their_time_is_over() {
+        let mut saver = Saver::default();
+        let now = Instant::now();
+        saver.breather = Some(now + Duration::from_secs(5));
+        assert!(saver.begun(false, now), "saved here only");
+        assert_eq!(saver.exchange_due(&Config::default()), saver.breather);
+        is_done_when_due(&mut saver);
+        assert!(saver.exchange_due(&Config::default()) > saver.breather, "nothing is owed any more");
+    }
+
+    #[test]
+    fn somebody_who_asks_does_not_wait_for_others() {
+        let mut saver = Saver::default();
+        let now = Instant::now();
+        saver.breather = Some(now + LONG);
+        assert!(!saver.begun(true, now));
+    }
+
+    #[test]
+    fn a_lost_contest_is_tried_again_soon_however_often_and_a_failing_remote_ever_later() {
+        let mut saver = Saver::default();
+        saver.breather = Some(Instant::now() + LONG);
+        for _ in 0..10 {
+            saver.remote_failed(&contention());
+            let due = saver.exchange_due(&Config::default()).expect("it is tried again");
+            assert!(due <= Instant::now() + FIRST_RETRY);
+            is_done_when_due(&mut saver);
+        }
+        for _ in 0..4 {
+            saver.remote_failed(&Failure::new("network_error", "away"));
+        }
+        let due = saver.exchange_due(&Config::default()).expect("it is tried again");
+        assert!(due > Instant::now() + 4 * FIRST_RETRY);
+        is_done_when_due(&mut saver);
+    }
+}
