@@ -195,8 +195,7 @@ mod tests {
 
     #[test]
     fn a_lost_contest_is_tried_again_soon_however_often_and_a_failing_remote_ever_later() {
-        let mut saver = Saver::default();
-        saver.breather = Some(Instant::now() + LONG);
+        let mut saver = Saver { breather: Some(Instant::now() + LONG), ..Saver::default() };
         for _ in 0..10 {
             saver.remote_failed(&contention());
             let due = saver.exchange_due(&Config::default()).expect("it is tried again");

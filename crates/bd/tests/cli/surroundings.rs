@@ -5,16 +5,12 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use beads::daemon::{MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_WAITERS};
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 use serde_json::json;
 
 use crate::sandbox::{Mode, Sandbox, set_mode};
 use crate::socket::Client;
-
-/// The daemon's own bounds, as `bd/src/daemon/mod.rs` has them.
-const MAX_CONNECTIONS: usize = 2_048;
-const MAX_WAITERS: usize = 1_024;
-const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 
 /// More than a crowd needs, on either side of the socket.
 const FILES: u64 = 4_096;
