@@ -201,12 +201,12 @@ fn a_running_daemon_answers_those_that_want_none() {
 #[test]
 fn no_daemon_is_started_where_none_is_wanted() {
     let bd = sandbox();
-    for name in ["BD_NO_DAEMON", "BEADS_NO_DAEMON"] {
-        Run::of(bd.command(&["create", "x"]).env(name, "1")).succeeded(name);
+    for (name, title) in [("BD_NO_DAEMON", "apples"), ("BEADS_NO_DAEMON", "pears")] {
+        Run::of(bd.command(&["create", title]).env(name, "1")).succeeded(name);
         assert_eq!(bd.daemon_pid(), None, "{name}");
     }
-    bd.text(&["--no-daemon", "create", "x"]);
+    bd.text(&["--no-daemon", "create", "plums"]);
     assert_eq!(bd.daemon_pid(), None);
-    Run::of(bd.command(&["create", "x"]).env("BD_NO_DAEMON", "0")).succeeded("0");
+    Run::of(bd.command(&["create", "cherries"]).env("BD_NO_DAEMON", "0")).succeeded("0");
     assert!(bd.daemon_pid().is_some());
 }
