@@ -14,6 +14,10 @@ pub const DEFAULT_CHARS: usize = 8_000;
 /// Texts are not trimmed below this: a shorter piece tells nothing.
 const SHORTEST_TEXT: usize = 24;
 
+/// Fields are taken out one by one so often, and of results so large.
+const MAX_FINE_ROUNDS: usize = 100;
+const MAX_FINE_CHARS: usize = 64 * 1024;
+
 /// Fields that name things: cut in half they would name something else.
 fn is_name(key: &str) -> bool {
     matches!(key, "id" | "ids" | "content_hash" | "fence" | "parent" | "cursor")
@@ -132,7 +136,14 @@ fn shrink(value: &mut Value, max: usize) -> bool {
         return true;
     }
     *value = with_lists(1);
-    while size(value) > max && drop_largest_field(value) {}
+    for round in 0.. {
+        let now = size(value);
+        // Every round reads the whole; what is large, or has very many parts, loses them together.
+        let deep = round < MAX_FINE_ROUNDS && now <= MAX_FINE_CHARS;
+        if now <= max || !drop_largest_field(value, deep) {
+            break;
+        }
+    }
     if size(value) <= max && value.as_object().is_some_and(|left| !left.is_empty()) {
         return true;
     }
@@ -214,10 +225,11 @@ fn drop_empty(value: &mut Value) {
     }
 }
 
-/// Takes out the largest field anywhere of those that are worth least. False when there is none left.
-fn drop_largest_field(value: &mut Value) -> bool {
-    let found =
-        [Worth::Detail, Worth::Gist, Worth::Name].into_iter().find_map(|most| largest_field(value, most));
+/// Takes out the largest field of those that are worth least: anywhere, or only whole ones of what is told of. False when there is none left.
+fn drop_largest_field(value: &mut Value, deep: bool) -> bool {
+    let found = [Worth::Detail, Worth::Gist, Worth::Name]
+        .into_iter()
+        .find_map(|most| largest_field(value, most, deep));
     let Some((_, path)) = found else { return false };
     let (last, parents) = path.split_last().map_or(("", &[][..]), |(last, parents)| (last.as_str(), parents));
     let mut at = value;
@@ -231,18 +243,18 @@ fn drop_largest_field(value: &mut Value) -> bool {
 }
 
 /// Where the largest field is. Lists have at most one item here.
-fn largest_field(value: &Value, most: Worth) -> Option<(usize, Vec<String>)> {
+fn largest_field(value: &Value, most: Worth, deep: bool) -> Option<(usize, Vec<String>)> {
     match value {
         Value::Array(items) => {
-            let (size, mut path) = items.first().and_then(|item| largest_field(item, most))?;
+            let (size, mut path) = items.first().and_then(|item| largest_field(item, most, deep))?;
             path.insert(0, "0".to_owned());
             Some((size, path))
         }
         Value::Object(map) => {
             let fields = map.iter().filter_map(|(key, inner)| {
                 let own = (worth(key) <= most).then(|| (size(inner) + key.len(), vec![key.clone()]));
-                let below = matches!(inner, Value::Object(_) | Value::Array(_))
-                    .then(|| largest_field(inner, most))
+                let below = (matches!(inner, Value::Object(_) | Value::Array(_)) && (deep || own.is_none()))
+                    .then(|| largest_field(inner, most, deep))
                     .flatten()
                     .map(|(size, mut path)| {
                         path.insert(0, key.clone());
@@ -303,6 +315,14 @@ mod tests {
         let gist = of(80);
         assert_eq!(gist["items"], json!([{"id": "bd-a1", "title": "A title", "status": "open"}]));
         assert_eq!(of(64)["items"][0]["id"], "bd-a1");
+    }
+
+    #[test]
+    fn very_many_fields_go_together() {
+        let metadata: Map<String, Value> = (0..20_000).map(|n| (format!("k{n}"), json!({"v": n}))).collect();
+        let whole = json!({"items": [{"id": "bd-a1", "title": "A title", "metadata": metadata}]});
+        let fitted = fit(object(whole), limited(200));
+        assert_eq!(fitted.result["items"], json!([{"id": "bd-a1", "title": "A title"}]));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Likely secrets, taken out of everything that leaves through this door. Stored data is never touched, and only the text of
 //! strings changes, never the shape of an answer. When in doubt it is a secret.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 const REDACTED: &str = "<redacted>";
@@ -20,9 +22,6 @@ const SHORT_PREFIX: &str = "sk-";
 const MIN_BEARER: usize = 6;
 
 const MAX_NAME_CHARS: usize = 64;
-
-/// Keys have fewer lines.
-const MAX_PEM_LINES: usize = 200;
 
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
@@ -60,10 +59,17 @@ fn hide(value: &mut Value) {
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    let ends_a_key = text.contains(PEM_END);
+    let mut headless = headless_keys(text).into_iter().peekable();
     while !rest.is_empty() {
+        let at = text.len() - rest.len();
+        while headless.next_if(|key| key.end <= at).is_some() {}
+        if let Some(key) = headless.next_if(|key| key.contains(&at)) {
+            out.push_str(REDACTED);
+            rest = &text[key.end..];
+            continue;
+        }
         let before = text[..text.len() - rest.len()].chars().next_back();
-        if let Some((kept, secret)) = secret_at(rest, before, ends_a_key) {
+        if let Some((kept, secret)) = secret_at(rest, before) {
             out.push_str(&rest[..kept]);
             out.push_str(REDACTED);
             rest = &rest[kept + secret..];
@@ -77,12 +83,9 @@ pub fn text(text: &str) -> String {
 }
 
 /// How much of what starts here is kept, and how much after it is secret.
-fn secret_at(text: &str, before: Option<char>, ends_a_key: bool) -> Option<(usize, usize)> {
+fn secret_at(text: &str, before: Option<char>) -> Option<(usize, usize)> {
     if text.starts_with(PEM_BEGIN) {
         return Some((0, pem(text)));
-    }
-    if ends_a_key && let Some(length) = headless_pem(text, before) {
-        return Some((0, length));
     }
     if let Some(prefix) = PREFIXES.iter().find(|prefix| starts_with(text, prefix)) {
         return Some((0, prefix.len() + token(&text[prefix.len()..])));
@@ -164,27 +167,26 @@ fn pem(text: &str) -> usize {
     text[after..].find("-----").map_or(text.len(), |close| after + close + 5)
 }
 
-/// The rest of a key whose beginning was cut off: lines of letters and digits through the line that ends it.
-fn headless_pem(text: &str, before: Option<char>) -> Option<usize> {
-    let body = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let starts = before.is_none_or(|c| !body(c)) && text.starts_with(body);
-    if !starts {
-        return None;
-    }
-    let mut at = 0;
-    for _ in 0..MAX_PEM_LINES {
-        let line = skip(&text[at..], body);
-        let end = at + line + skip(&text[at + line..], char::is_whitespace);
-        if text[end..].starts_with(PEM_END) {
-            return Some(end + pem(&text[end..]));
+/// The rests of keys whose beginnings were cut off: lines of letters and digits through the line that ends them.
+fn headless_keys(text: &str) -> Vec<Range<usize>> {
+    let is_body = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let mut keys = Vec::new();
+    for (end, _) in text.match_indices(PEM_END) {
+        let mut start = end;
+        loop {
+            let before = text[..start].trim_end();
+            let line = before.trim_end_matches(is_body);
+            // A word of a sentence is not followed by the end of a line.
+            if line.len() == before.len() || !text[before.len()..start].contains('\n') {
+                break;
+            }
+            start = line.len();
         }
-        // A word of a sentence is not followed by the end of a line.
-        if line == 0 || !text[at + line..end].contains('\n') {
-            return None;
+        if start < end {
+            keys.push(start..end + pem(&text[end..]));
         }
-        at = end;
     }
-    None
+    keys
 }
 
 #[cfg(test)]
@@ -214,6 +216,7 @@ mod tests {
             ("-----BEGIN KEY-----\nMIIE", "<redacted>"),
             ("…\nMIIEabc+/\nQQ==\n-----END KEY-----\nok", "…\n<redacted>\nok"),
             ("two\nwords\nhere", "two\nwords\nhere"),
+            ("password=MIIE\nQQ==\n-----END KEY-----\nok", "<redacted>\nok"),
             (r#"{"secret": {"a": ["x", {}]}, "b": 1}"#, r#"{"secret": <redacted>, "b": 1}"#),
             (r#"tokens: ["x", "y"] z"#, "tokens: <redacted> z"),
         ] {
