@@ -12,13 +12,28 @@ use crate::arguments::{Arguments, Result};
 /// How many mutations share a sync.
 const BATCH: usize = 1_000;
 
+/// How large a store is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Beads that are not deleted.
+    pub live: usize,
+    pub total: usize,
+    pub edges: usize,
+}
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let directory = Path::new(arguments.required("dir")?);
     let (live, total) = (arguments.or("live", 1_000_usize)?, arguments.or("total", 10_000_usize)?);
-    let (edges, seed) = (arguments.or("edges", 10_000_usize)?, arguments.or("seed", 1_u64)?);
+    let size = Size { live, total, edges: arguments.or("edges", 10_000_usize)? };
     if live > total || total < 2 {
         return Err("--live must not exceed --total, and --total must be at least 2".into());
     }
+    println!("{}: {}", directory.display(), make(directory, size, arguments.or("seed", 1_u64)?)?);
+    Ok(())
+}
+
+/// Makes the repository and tells what is in it.
+pub fn make(directory: &Path, size: Size, seed: u64) -> Result<String> {
     let git_dir = git2::Repository::init(directory)?.path().to_owned();
     let store_dir = git_dir.join("beads");
     let _lock = StoreLock::try_take(&store_dir.join("lock"))?.ok_or("the store is in use")?;
@@ -29,20 +44,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(format!("{} already has beads", directory.display()).into());
     }
     let mut generator = Generator { replica, dice: Dice(seed), ids: Vec::new(), pending: 0 };
-    generator.beads(total)?;
-    generator.edges(edges)?;
-    generator.delete(total - live)?;
+    generator.beads(size.total)?;
+    generator.edges(size.edges)?;
+    generator.delete(size.total - size.live)?;
     generator.replica.commit()?;
     generator.replica.checkpoint(&repository)?;
     let state = generator.replica.catalog();
-    println!(
-        "{}: {} live beads of {}, {} dependencies",
-        directory.display(),
-        state.live_count(),
-        state.state().beads().len(),
-        state.state().edges().len()
-    );
-    Ok(())
+    let (beads, edges) = (state.state().beads().len(), state.state().edges().len());
+    Ok(format!("{} live beads of {beads}, {edges} dependencies", state.live_count()))
 }
 
 struct Generator {

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "a chore reports on standard output")]
 
 mod arguments;
+mod bench;
 mod campaign;
 mod cargo;
 mod claims;
@@ -24,6 +25,11 @@ use arguments::{Arguments, Result};
 type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 
 const CHORES: &[Chore] = &[
+    (
+        "bench",
+        "measure every goal of speed and write bench/REPORT.md: [--runs 200] [--large 100000] [--bd target/release/bd] [--out bench] [--peer name=path --dialect go|file]",
+        bench::run,
+    ),
     (
         "campaign",
         "run all proofs in full and report: [--seeds 20000] [--from 0] [--ops 150] [--cases 100000] [--only PART] [--minutes M] [--release true]",

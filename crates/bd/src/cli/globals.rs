@@ -74,6 +74,13 @@ pub struct Globals {
     request_id: Option<String>,
 }
 
+impl Globals {
+    /// Whether the next word belongs to this option.
+    pub fn takes_value(option: &str) -> bool {
+        matches!(option, "--repo" | "-C" | "--db" | "--actor" | "--lock-timeout" | "--request-id")
+    }
+}
+
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|failure| failure.message)
 }

@@ -74,7 +74,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
 use crate::failure::{Failure, exit};
@@ -256,17 +256,43 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     print(&reply)
 }
 
-/// A verb's arguments are built when the verb is used, which makes every command start faster. Help and errors speak of
-/// all verbs, so they come from a second look with everything built.
+/// A command line is first read by a parser that knows nothing but its verb: the options of all verbs, and the global ones
+/// on each of them, take longer to set up than the rest of the command. Help and errors speak of all verbs, so they come
+/// from a second look with everything built.
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let parse_with = |command: clap::Command| {
         command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
     };
-    parse_with(Cli::command()).or_else(|_| {
-        let mut everything = Cli::command();
-        everything.build();
-        parse_with(everything)
-    })
+    if let Some(command) = verb_of(arguments).and_then(only)
+        && let Ok(cli) = parse_with(command)
+    {
+        return Ok(cli);
+    }
+    let mut everything = Cli::command();
+    everything.build();
+    parse_with(everything)
+}
+
+/// What is probably the verb: the first word that is neither an option nor the value of a global one. A wrong guess only
+/// costs the second look.
+fn verb_of(arguments: &[OsString]) -> Option<&str> {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') {
+            return Some(word);
+        }
+        if Globals::takes_value(word) {
+            words.next();
+        }
+    }
+    None
+}
+
+/// A parser for one verb.
+fn only(verb: &str) -> Option<clap::Command> {
+    let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
+    let verb = verbs.find_subcommand(verb)?.clone();
+    Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
 }
 
 fn execute(cli: Cli) -> Reply {

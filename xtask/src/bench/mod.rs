@@ -1,0 +1,279 @@
+//! `cargo xtask bench`: every goal of speed, measured in one run beside the floors of the machine.
+
+mod background;
+mod crowd;
+mod exchange;
+mod floor;
+mod import;
+mod peer;
+mod plot;
+mod report;
+mod samples;
+mod start;
+mod store;
+mod warm;
+
+use std::path::{Path, PathBuf};
+
+use report::Report;
+use store::Store;
+use warm::Warm;
+
+use crate::arguments::{Arguments, Result};
+use crate::generate::Size;
+
+const MIB: f64 = 1024.0 * 1024.0;
+const LARGEST_BINARY: f64 = 12.0 * MIB;
+/// Clients at once, wherever there are many.
+const CROWD: usize = 50;
+
+struct Bench {
+    bd: PathBuf,
+    root: PathBuf,
+    runs: usize,
+    large: usize,
+    report: Report,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let bd: PathBuf = arguments.or("bd", "target/release/bd".into())?;
+    let bd = bd.canonicalize().map_err(|error| format!("{}: {error}", bd.display()))?;
+    let out: PathBuf = arguments.or("out", "bench".into())?;
+    let root = std::env::temp_dir().join(format!("bd-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&root)?;
+    let (runs, large) = (arguments.or("runs", 200_usize)?, arguments.or("large", 100_000_usize)?);
+    let mut bench = Bench { bd, root: root.clone(), runs, large, report: Report::default() };
+    let measured = bench.everything().and_then(|()| {
+        let peer = arguments.or("peer", String::new())?;
+        if peer.is_empty() {
+            Ok(())
+        } else {
+            bench.peer(&peer, &arguments.or("dialect", String::from("go"))?)
+        }
+    });
+    std::fs::remove_dir_all(&root)?;
+    measured?;
+    bench.report.write(&out)
+}
+
+impl Bench {
+    fn everything(&mut self) -> Result<()> {
+        let size = |live: usize, total: usize| Size { live, total, edges: total };
+        let small = self.store(size(1_000, 10_000))?;
+        let near = self.warm(&small)?;
+        self.reads(&near);
+        self.writes(&near);
+        self.crowd(&small)?;
+        drop(small);
+        let middle = self.store(size(10_000, 10_000))?;
+        self.warm(&middle)?;
+        self.first_command(&middle)?;
+        self.import(&middle)?;
+        self.background(&middle)?;
+        self.exchange(&middle)?;
+        drop(middle);
+        let large = self.store(size(self.large, self.large))?;
+        let far = self.warm(&large)?;
+        self.growth(&near, &far);
+        self.resident(&large)?;
+        drop(large);
+        let embedded = self.store(size(1_000, 1_000))?;
+        self.embedded(&embedded)?;
+        self.binary()
+    }
+
+    fn store(&self, size: Size) -> Result<Store> {
+        Store::generate(&self.bd, &self.root, size)
+    }
+
+    fn warm(&mut self, store: &Store) -> Result<Warm> {
+        let warm = Warm::measure(store, &self.root, self.runs)?;
+        let process = warm.process.median();
+        for (name, samples) in warm.reads().into_iter().chain(warm.writes()) {
+            self.report.latency(name, store.size.live, samples.median() / process);
+        }
+        self.report.latency("version (asks nobody)", store.size.live, warm.version.median() / process);
+        Ok(warm)
+    }
+
+    fn reads(&mut self, warm: &Warm) {
+        let process = warm.process.median();
+        let floor = warm.version.median() / process;
+        for (name, samples) in warm.reads() {
+            let ratio = samples.median() / process;
+            let measured = format!("{ratio:.2} × (`bd version`, which asks nobody: {floor:.2} ×)");
+            self.report.row(
+                format!("warm `{name}`, 1,000 live of 10,000"),
+                "≤ 2.0 × `/bin/true`",
+                measured,
+                ratio / 2.0,
+            );
+        }
+    }
+
+    fn writes(&mut self, warm: &Warm) {
+        let (process, durable) = (warm.process.median(), warm.durable.median());
+        let allowed = 2.0 * process + durable;
+        for (name, samples) in warm.writes() {
+            let used = samples.median() / allowed;
+            let ratio = samples.median() / process;
+            let measured = format!(
+                "{used:.2} of that ({ratio:.2} × `/bin/true`; `fdatasync` {:.2} ×)",
+                durable / process
+            );
+            self.report.row(
+                format!("warm durable `{name}`"),
+                "≤ 2.0 × `/bin/true` + `fdatasync`",
+                measured,
+                used,
+            );
+        }
+    }
+
+    fn crowd(&mut self, store: &Store) -> Result<()> {
+        let (floor, creates) = crowd::processes(store, CROWD, 20)?;
+        let share = creates / floor;
+        let measured = format!("{:.0} % ({creates:.0} a second)", share * 100.0);
+        self.report.row(
+            "50 client processes creating",
+            "≥ 60 % of starting `/bin/true`",
+            measured,
+            0.6 / share,
+        );
+        for clients in [1, 5, 10, 25, CROWD] {
+            let many = crowd::connections(store, &self.root, clients, 200)?;
+            self.report.throughput("bd, connections that stay", clients, many.rate);
+            self.report.throughput("raw group commit", clients, many.floor);
+            if clients == CROWD {
+                let share = many.rate / many.floor;
+                let measured = format!("{:.0} % ({:.0} a second)", share * 100.0, many.rate);
+                self.report.row(
+                    "50 connections creating durably",
+                    "≥ 50 % of raw group commit",
+                    measured,
+                    0.5 / share,
+                );
+                let mut log = floor::Log::new(&self.root)?;
+                let syncs: Result<samples::Samples> = (0..self.runs).map(|_| log.append()).collect();
+                let p99 = many.times.at(99.0) / syncs?.median();
+                self.report.row("the same, p99", "≤ 20 × `fdatasync`", format!("{p99:.1} ×"), p99 / 20.0);
+            }
+        }
+        Ok(())
+    }
+
+    fn first_command(&mut self, store: &Store) -> Result<()> {
+        let took = start::first_command(store, 10)?.median() * 1000.0;
+        self.report.row("first command, 10,000 beads", "≤ 60 ms", format!("{took:.0} ms"), took / 60.0);
+        Ok(())
+    }
+
+    fn embedded(&mut self, store: &Store) -> Result<()> {
+        let (floor, times) = start::embedded(store, self.runs)?;
+        let ratio = times.median() / floor.median();
+        let what = "without a daemon: `show`, 1,000 beads";
+        self.report.row(what, "≤ 15 × `/bin/true`", format!("{ratio:.1} ×"), ratio / 15.0);
+        Ok(())
+    }
+
+    fn import(&mut self, from: &Store) -> Result<()> {
+        let into = self.store(Size { live: 2, total: 2, edges: 0 })?;
+        let (memory, whole) = import::measure(from, &into, &self.root)?;
+        let measured = format!("{memory:.0} lines a second; the whole command {whole:.0}");
+        self.report.row(
+            "`import` of 10,000 beads",
+            "≥ 50,000 lines a second into memory",
+            measured,
+            50_000.0 / memory,
+        );
+        Ok(())
+    }
+
+    fn background(&mut self, store: &Store) -> Result<()> {
+        let idle = background::idle(store, 20)?;
+        let share = idle.share * 100.0;
+        let measured = format!("{share:.2} %, {} wake-ups in 20 s", idle.wake_ups);
+        self.report.row("idle daemon", "< 0.1 % CPU", measured, share / 0.1);
+        self.memory(store.size.live, idle.resident_bytes);
+        let (without, with) = background::saving(store, 5)?;
+        let more = (with.at(99.9) - without.at(99.9)) * 1000.0;
+        let measured = format!(
+            "p99.9 {:.1} ms while saving, {:.1} ms without; longest {:.1} and {:.1} ms",
+            with.at(99.9) * 1000.0,
+            without.at(99.9) * 1000.0,
+            with.at(100.0) * 1000.0,
+            without.at(100.0) * 1000.0
+        );
+        self.report.row(
+            "a mutation while a commit is made, 10,000 beads",
+            "≤ 5 ms later",
+            measured,
+            more / 5.0,
+        );
+        Ok(())
+    }
+
+    fn resident(&mut self, store: &Store) -> Result<()> {
+        let idle = background::idle(store, 1)?;
+        self.memory(store.size.live, idle.resident_bytes);
+        Ok(())
+    }
+
+    fn memory(&mut self, beads: usize, resident: u64) {
+        let allowed = 10.0 * MIB + 4096.0 * beads as f64;
+        let measured = format!("{:.0} MiB of {:.0}", resident as f64 / MIB, allowed / MIB);
+        let what = format!("resident at {beads} beads");
+        self.report.row(what, "≤ 10 MiB + 4 KiB a bead", measured, resident as f64 / allowed);
+    }
+
+    fn exchange(&mut self, store: &Store) -> Result<()> {
+        let all = exchange::measure(store, &self.root, 20)?;
+        let ratio = all.sync.median() / (all.library.median() + all.process.median());
+        let measured = format!(
+            "{ratio:.2} × ({:.0} ms; the library {:.0} ms)",
+            all.sync.median() * 1000.0,
+            all.library.median() * 1000.0
+        );
+        let what = "`sync` of one change at 10,000 beads, local bare remote";
+        self.report.row(what, "≤ 1.5 × the git library", measured, ratio / 1.5);
+        Ok(())
+    }
+
+    /// How the figures at many beads compare with those at few.
+    fn growth(&mut self, near: &Warm, far: &Warm) {
+        let ratio = |near: &samples::Samples, far: &samples::Samples, warm: (&Warm, &Warm)| {
+            (far.median() / warm.1.process.median()) / (near.median() / warm.0.process.median())
+        };
+        let pairs =
+            near.reads().into_iter().chain(near.writes()).zip(far.reads().into_iter().chain(far.writes()));
+        for ((name, few), (_, many)) in pairs {
+            let scans = name.starts_with("ready") || name.starts_with("list");
+            let (goal, bound) =
+                if scans { ("≤ 2 × that at 1,000", 2.0) } else { ("≤ 1.3 × that at 1,000", 1.3) };
+            let grown = ratio(few, many, (near, far));
+            self.report.row(
+                format!("`{name}` at {} live", self.large),
+                goal,
+                format!("{grown:.2} ×"),
+                grown / bound,
+            );
+        }
+    }
+
+    fn binary(&mut self) -> Result<()> {
+        let bytes = std::fs::metadata(&self.bd)?.len() as f64;
+        let measured = format!("{:.1} MiB", bytes / MIB);
+        self.report.row("binary, stripped", "≤ 12 MiB", measured, bytes / LARGEST_BINARY);
+        Ok(())
+    }
+
+    /// Another program that speaks a dialect of `bd`, on a store of its own with the same beads.
+    fn peer(&mut self, peer: &str, dialect: &str) -> Result<()> {
+        let (name, path) = peer.split_once('=').ok_or("--peer takes name=path")?;
+        let store = self.store(Size { live: 1_000, total: 1_000, edges: 1_000 })?;
+        for line in peer::measure(name, Path::new(path), dialect, &store, &self.root, self.runs.min(50))? {
+            self.report.peer(line);
+        }
+        Ok(())
+    }
+}
