@@ -356,9 +356,8 @@ impl<F: DiskFile> Segment<F> {
     fn settle(&mut self) -> io::Result<bool> {
         let Some((offset, frame)) = &self.unsettled else { return Ok(false) };
         self.file.write_at(frame, *offset)?;
-        if self.torn {
-            self.write_zeros(self.end, self.filled)?;
-        }
+        // Even where nothing is torn to see: the zeros may be in the cache alone, left by a sync that failed.
+        self.write_zeros(self.end, self.filled)?;
         self.file.sync()?;
         self.torn = false;
         Ok(true)
