@@ -35,7 +35,9 @@ pub fn processes(store: &Store, clients: usize, each: usize) -> Result<(f64, f64
     for round in 0..ROUNDS {
         floors.push(rate(clients, each, |_, _| floor::start_a_process().map(drop))?);
         creates.push(rate(clients, each, |client, turn| {
-            store.time(&["create", &format!("Bead {turn} of client {client} in round {round}")]).map(drop)
+            // Quiet, because these titles are nearly the same and each create would say so.
+            let title = format!("Bead {turn} of client {client} in round {round}");
+            store.time(&["create", &title, "--quiet"]).map(drop)
         })?);
     }
     Ok((middle(floors), middle(creates)))
