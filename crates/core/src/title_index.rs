@@ -21,47 +21,77 @@ const MAX_WORDS: usize = 40;
 const FILLERS: [&str; 16] =
     ["a", "an", "and", "at", "by", "for", "from", "in", "into", "is", "of", "on", "or", "the", "to", "with"];
 
-/// The words of a title in lower case, without their order and without fillers.
-type Gist = BTreeSet<String>;
+/// The words of a title in lower case, sorted, without fillers, each after a blank: a title is taken apart once, and kept in
+/// no more room than it takes itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Gist(String);
+
+impl Gist {
+    fn of(title: &Title) -> Self {
+        let lower = title.as_str().to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let all: BTreeSet<&str> = words.take(MAX_WORDS).collect();
+        let telling = || all.iter().filter(|word| !FILLERS.contains(word));
+        let join = |all: String, word: &&str| all + " " + word;
+        let empty = telling().next().is_none();
+        Self(if empty { all.iter().fold(String::new(), join) } else { telling().fold(String::new(), join) })
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.split(' ').skip(1)
+    }
+
+    /// A number tells apart what is otherwise the same: step 1 and step 2, v3 and v4.
+    fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.words().filter(|word| word.contains(char::is_numeric))
+    }
+
+    /// Every word, and all of them together: titles that are the same to the word are found however frequent the words
+    /// are. All together begin with a blank, as no word does.
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.words().chain([self.0.as_str()])
+    }
+}
 
 /// The titles of all live beads by their words.
 #[derive(Debug, Default)]
 pub(crate) struct TitleIndex {
     holders: BTreeMap<String, BTreeSet<Lineage>>,
-    titles: BTreeMap<Lineage, Title>,
+    gists: BTreeMap<Lineage, Gist>,
 }
 
 impl TitleIndex {
     pub(crate) fn set(&mut self, lineage: &Lineage, title: Option<&Title>) {
-        if self.titles.get(lineage) == title {
+        let new = title.map(Gist::of);
+        if self.gists.get(lineage) == new.as_ref() {
             return;
         }
-        if let Some(old) = self.titles.remove(lineage) {
-            for key in keys(&gist(&old)) {
-                if let Some(holders) = self.holders.get_mut(&key) {
+        if let Some(old) = self.gists.remove(lineage) {
+            for key in old.keys() {
+                if let Some(holders) = self.holders.get_mut(key) {
                     holders.remove(lineage);
                     if holders.is_empty() {
-                        self.holders.remove(&key);
+                        self.holders.remove(key);
                     }
                 }
             }
         }
-        if let Some(new) = title {
-            for key in keys(&gist(new)) {
-                self.holders.entry(key).or_default().insert(lineage.clone());
+        if let Some(new) = new {
+            for key in new.keys() {
+                self.holders.entry(key.to_owned()).or_default().insert(lineage.clone());
             }
-            self.titles.insert(lineage.clone(), new.clone());
+            self.gists.insert(lineage.clone(), new);
         }
     }
 
     /// Beads with nearly this title.
     pub(crate) fn similar(&self, title: &Title) -> BTreeSet<&Lineage> {
-        let gist = gist(title);
+        let gist = Gist::of(title);
         let mut compared = BTreeSet::new();
         let mut found = BTreeSet::new();
         for lineage in self.candidates(&gist).take(MAX_COMPARED) {
             let known = compared.insert(lineage);
-            if known && self.titles.get(lineage).is_some_and(|other| alike(&gist, &self::gist(other))) {
+            if known && self.gists.get(lineage).is_some_and(|other| alike(&gist, other)) {
                 found.insert(lineage);
             }
         }
@@ -69,13 +99,13 @@ impl TitleIndex {
     }
 
     fn candidates<'a>(&'a self, gist: &Gist) -> impl Iterator<Item = &'a Lineage> {
-        let whole = self.holders.get(&whole(gist));
-        let by_word = |word: &String| self.holders.get(word);
-        let mut lists: Vec<_> = match numbers(gist).next() {
-            None => gist.iter().filter_map(by_word).collect(),
+        let whole = self.holders.get(&gist.0);
+        let by_word = |word: &str| self.holders.get(word);
+        let mut lists: Vec<_> = match gist.numbers().next() {
+            None => gist.words().filter_map(by_word).collect(),
             // Whoever has not all of the numbers is another title, so the holders of the rarest are enough.
             Some(_) => {
-                let lists: Option<Vec<_>> = numbers(gist).map(by_word).collect();
+                let lists: Option<Vec<_>> = gist.numbers().map(by_word).collect();
                 lists.into_iter().flatten().min_by_key(|list| list.len()).into_iter().collect()
             }
         };
@@ -89,21 +119,21 @@ pub(crate) fn look_through<'a>(
     title: &Title,
     titles: impl Iterator<Item = (&'a Lineage, &'a Title)>,
 ) -> BTreeSet<&'a Lineage> {
-    let gist = gist(title);
+    let gist = Gist::of(title);
     let likely = titles.filter(|(_, other)| may_be_alike(&gist, other.as_str()));
-    likely.filter(|(_, other)| alike(&gist, &self::gist(other))).map(|(lineage, _)| lineage).collect()
+    likely.filter(|(_, other)| alike(&gist, &Gist::of(other))).map(|(lineage, _)| lineage).collect()
 }
 
 /// Shares a word and all numbers, told without taking the title apart.
 fn may_be_alike(gist: &Gist, title: &str) -> bool {
     let words = || title.split(|c: char| !c.is_alphanumeric());
-    let same = |own: &String, word: &str| {
-        own.eq_ignore_ascii_case(word) || !word.is_ascii() && word.to_lowercase() == *own
+    let same = |own: &str, word: &str| {
+        own.eq_ignore_ascii_case(word) || !word.is_ascii() && word.to_lowercase() == own
     };
-    let has = |own: &String| words().any(|word| same(own, word));
-    match numbers(gist).next() {
-        None => !title.contains(char::is_numeric) && gist.iter().any(has),
-        Some(_) => numbers(gist).all(has),
+    let has = |own: &str| words().any(|word| same(own, word));
+    match gist.numbers().next() {
+        None => !title.contains(char::is_numeric) && gist.words().any(has),
+        Some(_) => gist.numbers().all(has),
     }
 }
 
@@ -138,33 +168,10 @@ impl PartialEq for LazyTitles {
     }
 }
 
-fn gist(title: &Title) -> Gist {
-    let lower = title.as_str().to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let all: Gist = words.take(MAX_WORDS).map(str::to_owned).collect();
-    let telling: Gist = all.iter().filter(|word| !FILLERS.contains(&word.as_str())).cloned().collect();
-    if telling.is_empty() { all } else { telling }
-}
-
-/// Every word, and all of them together: titles that are the same to the word are found however frequent the words are.
-fn keys(gist: &Gist) -> impl Iterator<Item = String> {
-    gist.iter().cloned().chain([whole(gist)])
-}
-
-/// Begins with a blank, as no word does.
-fn whole(gist: &Gist) -> String {
-    gist.iter().fold(String::new(), |all, word| all + " " + word)
-}
-
-/// A number tells apart what is otherwise the same: step 1 and step 2, v3 and v4.
-fn numbers(gist: &Gist) -> impl Iterator<Item = &String> {
-    gist.iter().filter(|word| word.contains(char::is_numeric))
-}
-
 /// The same numbers, and three quarters of all groups of three letters in common. Words are padded, so that their beginnings
 /// count more than their ends.
 fn alike(a: &Gist, b: &Gist) -> bool {
-    if !numbers(a).eq(numbers(b)) {
+    if !a.numbers().eq(b.numbers()) {
         return false;
     }
     let (a, b) = (trigrams(a), trigrams(b));
@@ -175,7 +182,7 @@ fn alike(a: &Gist, b: &Gist) -> bool {
 
 fn trigrams(gist: &Gist) -> BTreeSet<[char; 3]> {
     let mut found = BTreeSet::new();
-    for word in gist {
+    for word in gist.words() {
         let padded: Vec<char> = [' ', ' '].into_iter().chain(word.chars()).chain([' ']).collect();
         found.extend(padded.windows(3).map(|three| [three[0], three[1], three[2]]));
     }
