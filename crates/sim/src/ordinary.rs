@@ -10,8 +10,9 @@ pub const STEPS: usize = 150;
 /// - 635, 830: a first sync failed after its fetch; the next one made a commit that built on what was fetched and held
 ///   nothing of it.
 /// - 920: a lasting receipt was in the cache, but after a failed sync not on the disk; opened again, it was taken for
-///   written, and the journal that had it was trimmed.
+///   written, and the journal that had it was trimmed. 1291 finds the same since the mend of 15992 added a write to each
+///   opening, which moved the fault of 920 elsewhere.
 /// - 3804: a store without a ref of its own built on a tracking ref that a power loss took away, and did not open again.
 /// - 15992: zeros that should clear a torn tail were in the cache alone after a failed sync, and the tail came back.
-pub const ONCE_BROKEN: [(u64, usize); 6] =
-    [(223, 150), (635, 150), (830, 150), (920, 150), (3804, 150), (15_992, 150)];
+pub const ONCE_BROKEN: [(u64, usize); 7] =
+    [(223, 150), (635, 150), (830, 150), (920, 150), (1291, 150), (3804, 150), (15_992, 150)];
