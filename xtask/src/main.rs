@@ -11,7 +11,6 @@ mod generate;
 mod growth;
 mod judge;
 mod planted;
-mod ratios;
 mod schema;
 mod sim;
 mod soak;
@@ -53,11 +52,6 @@ const CHORES: &[Chore] = &[
     ),
     ("judge", "say which inputs of JSON tools are valid: lines of {tool, input} on stdin", judge::run),
     ("planted", "plant bugs and see that the suite catches them: [--release false]", planted::run),
-    (
-        "ratios",
-        "time commands answered by a warm daemon against /bin/true: --dir D [--runs 200] [--bd target/release/bd]",
-        ratios::run,
-    ),
     ("schema", "write the JSON Schemas of all outputs: [--dir docs/schema]", schema::run),
     (
         "wire",

@@ -378,6 +378,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_verb_is_found_behind_every_global_option() {
+        let command = Globals::augment_args(clap::Command::new("bd"));
+        for argument in command.get_arguments() {
+            let long = format!("--{}", argument.get_long().unwrap());
+            let takes = argument.get_action().takes_values() && !argument.is_require_equals_set();
+            assert_eq!(Globals::takes_value(&long), takes, "{long}");
+            let words = if takes { vec!["bd", &long, "show", "list"] } else { vec!["bd", &long, "list"] };
+            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            assert_eq!(verb_of(&words), Some("list"), "{long}");
+        }
+        assert!(only("new").is_some(), "a verb is known by its other names too");
+        assert!(only("nothing").is_none());
+    }
+
+    #[test]
     fn help_tells_about_every_verb() {
         let help = parse(&["bd".into(), "--help".into()]).unwrap_err().to_string();
         for line in ["create", "ready", "repair"] {

@@ -6,15 +6,21 @@ use serde_json::{Value, json};
 use super::{Remote, settle, titles};
 use crate::sandbox::{Mode, Sandbox};
 
-/// Everything two replicas can do to each other, while their daemons push whenever they like.
-fn quarrel(count: usize) {
-    let remote = Remote::new();
+/// Replicas with a daemon each that all have the same beads to quarrel about.
+fn replicas_of(remote: &Remote, count: usize) -> Vec<Sandbox> {
     let replicas: Vec<Sandbox> = (0..count).map(|_| remote.replica(Mode::Daemon)).collect();
     for (id, title) in [("bd-1", "shared"), ("bd-2", "doomed"), ("bd-3", "parent"), ("bd-4", "far")] {
         replicas[0].create(&[title, "--id", id]);
     }
+    settle(&replicas.iter().collect::<Vec<_>>());
+    replicas
+}
+
+/// Everything two replicas can do to each other, while their daemons push whenever they like.
+fn quarrel(count: usize) {
+    let remote = Remote::new();
+    let replicas = replicas_of(&remote, count);
     let all: Vec<&Sandbox> = replicas.iter().collect();
-    settle(&all);
     for bd in &replicas {
         bd.json(&["config", "set", "sync.quiet", "5ms"]);
     }
@@ -79,12 +85,8 @@ fn two_and_five_daemons_converge() {
 /// value stands, and all others must be among the conflicts. The seed decides in which order each replica writes.
 fn nothing_is_overwritten_silently(count: usize, seed: u64) {
     let remote = Remote::new();
-    let replicas: Vec<Sandbox> = (0..count).map(|_| remote.replica(Mode::Daemon)).collect();
-    for (id, title) in [("bd-1", "shared"), ("bd-2", "doomed"), ("bd-3", "parent"), ("bd-4", "far")] {
-        replicas[0].create(&[title, "--id", id]);
-    }
+    let replicas = replicas_of(&remote, count);
     let all: Vec<&Sandbox> = replicas.iter().collect();
-    settle(&all);
     for bd in &replicas {
         for (key, value) in [("sync.interval", "0"), ("sync.max_delay", "1h"), ("sync.quiet", "1h")] {
             bd.json(&["config", "set", key, value]);
