@@ -67,7 +67,9 @@ pub(crate) fn replay(
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
         None => (state, None),
         Some(covered) => match state_at(repository, covered.commit.as_ref()) {
-            Ok(start) if takes_all(start.clone(), recovered) => (start, Some(state)),
+            Ok(start) if is_within(&start, &state) && takes_all(start.clone(), recovered) => {
+                (start, Some(state))
+            }
             _ => {
                 // Nobody can tell any more what the ref brought since.
                 events.abandon();
@@ -98,6 +100,14 @@ pub(crate) fn replay(
     }
     events.settle();
     Ok(catalog)
+}
+
+/// Whether the ref still holds all of it. A tracking ref may have moved since, by a fetch whose merge never came; what it
+/// shows must not come into memory behind the back of the ref.
+fn is_within(start: &State, state: &State) -> bool {
+    let mut both = state.clone();
+    both.join(start);
+    both == *state
 }
 
 /// Whether the records can be told from here: a tracking ref may have moved since they were made.
