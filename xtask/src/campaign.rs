@@ -14,8 +14,10 @@ const PARTS: &[Part] = &[
     ("journal", "200 records cut and flipped at every byte", |_, release| {
         Tests { release, binaries: &["journal", "damage"], ..Tests::default() }.pass()
     }),
-    ("failing-io", "the n-th IO of every operation fails; a disk that fills up", |_, release| {
+    ("failing-io", "every IO and every system call of git fails; a disk that fills up", |_, release| {
         Tests { release, binaries: &["io_faults"], ..Tests::default() }.pass()?;
+        let filters = ["--ignored", "--nocapture"];
+        Tests { release, binaries: &["failing_calls"], filters: &filters, ..Tests::default() }.pass()?;
         Tests { release, binaries: &["cli"], filters: &["full_disk"], ..Tests::default() }.pass()
     }),
     ("kills", "500 kills of daemons under 20 clients, 1,500 of commands, and of syncs", |_, release| {

@@ -28,9 +28,13 @@ impl Clone {
     }
 
     pub fn open(git_dir: &Path, name: &str, transport: Transport) -> Self {
-        let repository = GitRepository::open(git_dir).unwrap();
-        let replica = Replica::open(RealDisk::new(git_dir.join("beads")), &repository, RealWorld).unwrap();
-        Self { git_dir: git_dir.to_owned(), replica, transport, actor: name.to_owned() }
+        Self::try_open(git_dir, name, transport).unwrap()
+    }
+
+    pub fn try_open(git_dir: &Path, name: &str, transport: Transport) -> Result<Self, Error> {
+        let repository = GitRepository::open(git_dir)?;
+        let replica = Replica::open(RealDisk::new(git_dir.join("beads")), &repository, RealWorld)?;
+        Ok(Self { git_dir: git_dir.to_owned(), replica, transport, actor: name.to_owned() })
     }
 
     pub fn reopen(self) -> Self {
@@ -49,15 +53,24 @@ impl Clone {
 
     /// Does it if it can be done: some operations meet beads that are gone.
     pub fn attempt(&mut self, op: &Op) -> Option<Applied> {
-        let caller = Caller {
+        let done = self.replica.apply(op, &self.caller()).ok();
+        self.replica.commit().unwrap();
+        done
+    }
+
+    pub fn try_run(&mut self, op: &Op) -> Result<Applied, Error> {
+        let done = self.replica.apply(op, &self.caller())?;
+        self.replica.commit()?;
+        Ok(done)
+    }
+
+    fn caller(&self) -> Caller {
+        Caller {
             actor: self.actor.parse().unwrap(),
             branch: Default::default(),
             lease_ms: 7_200_000,
             request: None,
-        };
-        let done = self.replica.apply(op, &caller).ok();
-        self.replica.commit().unwrap();
-        done
+        }
     }
 
     pub fn run(&mut self, op: &Op) {
@@ -69,8 +82,15 @@ impl Clone {
     }
 
     pub fn try_sync(&mut self, pause: impl FnMut(u32)) -> Result<Exchange, Error> {
+        let repository = GitRepository::open(&self.git_dir)?;
         let checkpoint = self.replica.begin_checkpoint()?;
-        let (saved, exchange) = checkpoint.sync(&self.repository(), &self.remote(), pause)?;
+        let (saved, exchange) = match checkpoint.sync(&repository, &self.remote(), pause) {
+            Ok(synced) => synced,
+            Err(error) => {
+                self.replica.abandon_checkpoint();
+                return Err(error);
+            }
+        };
         self.replica.finish_checkpoint(saved, None)?;
         exchange
     }

@@ -1,0 +1,45 @@
+//! What goes wrong in a child, and the library that makes it go wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// An error, a full disk, a write that takes half, and the end.
+pub const HOWS: [&str; 4] = ["io", "space", "half", "kill"];
+
+#[derive(Debug, Clone, Copy)]
+pub struct Fault {
+    pub how: &'static str,
+    /// The number of the call, from 1. Without one the calls are only counted.
+    pub at: u64,
+    pub lasting: bool,
+}
+
+impl Fault {
+    /// Puts the fault between a child and its files below a directory.
+    pub fn arm(self, child: &mut Command, below: &Path, report: &Path) {
+        child.env("LD_PRELOAD", library()).env("FAILING_BELOW", below).env("FAILING_REPORT", report);
+        child.env("FAILING_HOW", self.how).env("FAILING_AT", self.at.to_string());
+        if self.lasting {
+            child.env("FAILING_LASTING", "1");
+        }
+    }
+}
+
+/// Compiled once, by the compiler that also built the git library.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failing_calls/preload.c");
+        let library =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("failing-{}.so", std::process::id()));
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let built = Command::new(&compiler)
+            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o"])
+            .args([&library, &source])
+            .arg("-ldl")
+            .status();
+        assert!(built.as_ref().is_ok_and(std::process::ExitStatus::success), "{compiler}: {built:?}");
+        library
+    })
+}
