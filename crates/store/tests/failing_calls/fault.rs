@@ -4,8 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// An error, a full disk, a write that takes half, and the end.
-pub const HOWS: [&str; 4] = ["io", "space", "half", "kill"];
+/// A call that changes something fails, finds the disk full, writes half, or is never made, because the process is killed;
+/// and a call that reads fails.
+pub const HOWS: [&str; 5] = ["io", "space", "half", "kill", "look"];
+
+impl Fault {
+    /// Whether it makes a difference that the calls after it fail too.
+    pub fn may_last(how: &str) -> bool {
+        how == "io" || how == "space"
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {

@@ -47,7 +47,7 @@ fn fail(activity: Activity, samples: Option<u64>) {
         let first = if step == 1 { 1 } else { 1 + how.len() as u64 % step };
         for at in (first..=calls).step_by(usize::try_from(step).unwrap()) {
             for lasting in [false, true] {
-                if lasting && (how == "kill" || how == "half") {
+                if lasting && !Fault::may_last(how) {
                     continue;
                 }
                 place.case(Fault { how, at, lasting });

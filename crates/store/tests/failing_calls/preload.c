@@ -3,7 +3,7 @@
  *
  *   FAILING_BELOW   the directory; calls elsewhere are left alone
  *   FAILING_AT      the number of the call that goes wrong, from 1
- *   FAILING_HOW     "io", "space", "half" (a write that takes half) or "kill"
+ *   FAILING_HOW     "io", "space", "half" (a write that takes half), "kill", or "look" (a call that only reads)
  *   FAILING_LASTING set: every call after it goes wrong too
  *   FAILING_REPORT  a file elsewhere, which gets a line for each call that went wrong and one for the number of calls
  */
@@ -75,7 +75,7 @@ static int concerns(const char *path) {
 static int struck(const char *name, enum need need, const char *path) {
     int saved = errno;
     if (!concerns(path)) return 0;
-    if ((how == 's' && need < GROWS) || (how == 'h' && need != WRITES)) return 0;
+    if ((how == 'l') != (need == LOOKS) || (how == 's' && need < GROWS) || (how == 'h' && need != WRITES)) return 0;
     long number = atomic_fetch_add(&calls, 1) + 1;
     if (at == 0 || number < at || (number > at && !lasting)) {
         errno = saved;
