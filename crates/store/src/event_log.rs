@@ -220,11 +220,7 @@ impl<F: DiskFile> EventLog<F> {
         let changed = |old: &&Covered| old.commit != commit || old.end != self.end || self.file.is_none();
         let Some(old) = self.covered.as_ref().filter(changed) else { return Ok(()) };
         let covered = Covered { log: old.log.clone(), position, commit, end: self.end };
-        self.write(disk, covered)?;
-        while self.recent.len() > MAX_RECENT {
-            self.recent.pop_front();
-        }
-        Ok(())
+        self.write(disk, covered)
     }
 
     /// Adds a frame with the events up to `covered.end`, in a new file when the last one is large.
@@ -246,6 +242,11 @@ impl<F: DiskFile> EventLog<F> {
                 self.file = Some(LogFile::create(disk, &file_name(first), &payload)?);
                 self.files.push(first);
             }
+        }
+        // Here and not in one of the callers: while there is always somebody who writes, only `prepare` comes by.
+        while self.recent.len() > MAX_RECENT && self.recent.front().is_some_and(|one| one.seq <= covered.end)
+        {
+            self.recent.pop_front();
         }
         self.covered = Some(covered);
         while self.files.len() > MAX_FILES {
@@ -369,4 +370,39 @@ impl Read {
 
 fn file_name(first: u64) -> String {
     format!("{NAME}{first:012}")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test that cannot go on stops
+mod tests {
+    use super::*;
+    use crate::RealDisk;
+
+    /// As it is in a daemon that is never at rest: each checkpoint ends among writes, so that nothing is left to flush.
+    #[test]
+    fn what_is_in_the_files_does_not_stay_in_memory_for_ever() {
+        const EVENTS: usize = 512;
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        let mut log = EventLog::open(&disk).unwrap();
+        log.begin(|| "0a".into(), 0, None);
+        let event: Event =
+            serde_json::from_str(r#"{"type":"synced","at":"2026-01-01T00:00:00.000Z"}"#).unwrap();
+        let rounds = 3 * MAX_RECENT / EVENTS;
+        for round in 1..=rounds {
+            log.push(round as u64, vec![event.clone(); EVENTS]);
+            log.settle();
+            let commit = format!("{round:040}");
+            log.prepare(&disk, round as u64, Some(&commit)).unwrap();
+            log.flush(&disk, round as u64, Some(commit)).unwrap();
+            assert!(log.recent.len() <= MAX_RECENT, "{} in round {round}", log.recent.len());
+        }
+        let mut told = Vec::new();
+        log.scan(&disk, 0, |logged| {
+            told.push(logged.seq);
+            true
+        })
+        .unwrap();
+        assert!(told.into_iter().eq(1..=(rounds * EVENTS) as u64), "the files tell the rest");
+    }
 }
