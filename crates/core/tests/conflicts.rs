@@ -3,7 +3,7 @@
 
 mod support;
 
-use beads_core::op::{CollectGarbage, ConflictRestore, Create, Delete, Op, Update};
+use beads_core::op::{Close, CollectGarbage, ConflictRestore, Create, Delete, Op, Update};
 use beads_core::{Catalog, Clock, Conflict, Context, Delta, Field, Stamp, State, Status, concurrent_writes};
 use serde_json::json;
 use support::{actor, assert_same, decode, join, mark};
@@ -91,6 +91,23 @@ fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
 }
 
 #[test]
+fn a_losing_status_is_kept_plain_or_with_its_reason() {
+    let (mut ann, mut ben, base) = agreed();
+    let to = |status: Status| Op::Update(Box::new(Update { status: Some(status), ..Update::of("bd-a") }));
+    ann.run(2_000, &to(Status::InProgress));
+    ben.run(3_000, &to(Status::Closed));
+    let value = |ours: &Side, theirs: &Side| {
+        let found = concurrent_writes(ours.state(), theirs.state(), Some(&base));
+        found.into_iter().find(|conflict| conflict.field == Field::Status).unwrap().value
+    };
+    assert_eq!(value(&ann, &ben), json!("in_progress"));
+    ann.run(4_000, &to(Status::Open));
+    let close = Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Close::default() };
+    ben.run(3_500, &Op::Close(close));
+    assert_eq!(value(&ann, &ben), json!({"status": "closed", "closed_reason": "done"}));
+}
+
+#[test]
 fn equal_outcomes_and_renewals_are_no_conflict() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "same");
@@ -153,8 +170,7 @@ fn restoring_writes_the_losing_value_again_and_dismisses() {
 #[test]
 fn every_field_can_be_restored_from_its_plain_value() {
     let (mut ann, _, _) = agreed();
-    let close =
-        beads_core::op::Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Default::default() };
+    let close = Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Default::default() };
     ann.run(2_000, &Op::Close(close));
     let bead = ann.catalog.bead(ann.catalog.resolve("bd-a").unwrap()).unwrap().clone();
     for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {

@@ -226,6 +226,28 @@ fn two_zeros_under_one_mark() {
     the_only_merge(&[state(&[&birth, &zero(r#"{"x":0.0}"#)]), state(&[&birth, &zero(r#"{"x":-0.0}"#)])]);
 }
 
+/// No two replicas mint one mark, but files can say that they did.
+#[test]
+fn different_values_of_any_field_under_one_mark() {
+    let (lineage, birth) = bead("bd-a", 1, "ann");
+    let written =
+        |field: Field, value: u8| state(&[&birth, &write(&lineage, field, value, mark(5, 0, "ann"))]);
+    for field in Field::ALL.iter().filter(|field| **field != Field::AssigneeExpires) {
+        the_only_merge(&[written(*field, 0), written(*field, 1), written(*field, 2)]);
+    }
+}
+
+#[test]
+fn two_holders_under_one_mark() {
+    let (lineage, birth) = bead("bd-a", 1, "ann");
+    let expires = || value::typed(Some(&json!(100)), json!(null));
+    let held = |by: &str| {
+        let claimed = Claim::new(mark(5, 0, "ann"), Some(actor(by)), expires());
+        state(&[&birth, &claim(&lineage, claimed)])
+    };
+    the_only_merge(&[held("ann"), held("bob"), held("cy")]);
+}
+
 /// Present, removed and added again, met in any order and with a full tie between the last two.
 #[test]
 fn an_edge_removed_and_added_under_one_mark() {
