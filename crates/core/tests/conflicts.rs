@@ -4,9 +4,11 @@
 mod support;
 
 use beads_core::op::{Close, CollectGarbage, ConflictRestore, Create, Delete, Op, Update};
-use beads_core::{Catalog, Clock, Conflict, Context, Delta, Field, Stamp, State, Status, concurrent_writes};
+use beads_core::{
+    Catalog, Clock, Conflict, Context, Delta, Field, Lineage, Stamp, State, Status, concurrent_writes,
+};
 use serde_json::json;
-use support::{actor, assert_same, decode, join, mark};
+use support::{actor, assert_same, decode, id, join, mark, value};
 
 /// A replica without a disk.
 #[derive(Clone)]
@@ -254,11 +256,23 @@ fn the_documented_conflict_has_its_documented_id() {
     let doc = include_str!("../../../docs/FORMAT.md");
     let line = doc.split("```json a conflict\n").nth(1).unwrap().lines().next().unwrap();
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    let born = beads_core::Lineage::new(
+    let born = Lineage::new(
         "bd-a1".parse().unwrap(),
         Stamp::decode(1_702_234_567_900, 0).unwrap(),
         actor("ann@mac"),
     );
     let lost = mark(line["at"][0].as_u64().unwrap(), 4660, line["by"].as_str().unwrap());
     assert_eq!(line["id"], beads_core::ConflictId::new(&born, Field::Title, &lost).as_str());
+}
+
+#[test]
+fn only_what_was_born_below_the_floor_can_have_been_forgotten() {
+    let mut state = State::default();
+    state.take(&Delta { gc_floor: Some(mark(5_000, 7, "ann").at()), ..Delta::default() }).unwrap();
+    let written = |born: Stamp| {
+        let patch = value::patch(Field::Title, mark(9_000, 0, "ann"), &value::group(Field::Title, 1));
+        Delta::of_bead(Lineage::new(id("bd-a"), born, actor("ann")), patch)
+    };
+    assert!(state.take(&written(mark(5_000, 6, "ann").at())).is_ok());
+    assert!(state.take(&written(mark(5_000, 7, "ann").at())).is_err(), "it should be here");
 }
