@@ -3,7 +3,9 @@
 
 mod support;
 
-use beads_core::{Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch, State};
+use beads_core::{
+    Catalog, Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch, State,
+};
 use serde_json::json;
 
 use support::{actor, assert_same, id, mark, value};
@@ -73,4 +75,18 @@ fn deep_metadata_survives_journal_and_files() {
     state.take(&delta).unwrap();
     state.take(&write).unwrap();
     assert!(state.encode().decode().unwrap().state == state);
+}
+
+#[test]
+fn an_index_follows_an_edge_that_goes_and_comes_back() {
+    let ((from, first), (to, second)) = (birth("bd-a", 1), birth("bd-b", 2));
+    let mut catalog = Catalog::default();
+    catalog.take(&first).unwrap();
+    catalog.take(&second).unwrap();
+    for (ms, deleted) in [(10, false), (20, true), (30, false), (40, true)] {
+        let edge = Edge { created: mark(10, 0, "ann"), changed: mark(ms, 0, "ann"), deleted };
+        catalog.take(&Delta::of_edge(EdgeKey::new(&from, &to, EdgeKind::Blocks), edge)).unwrap();
+        assert_eq!(catalog.targets(&from, EdgeKind::Blocks).count(), usize::from(!deleted), "at {ms}");
+        assert_eq!(catalog.open_and_unblocked().count(), if deleted { 2 } else { 1 }, "at {ms}");
+    }
 }
