@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
-use crate::limits::MAX_DECODED_LINE_BYTES;
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
+use crate::lines::{self, Lines};
 use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Deletion, EdgeKey, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result, Stamp,
-    State,
+    Bead, BeadId, Deletion, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister,
+    Result, Stamp, State,
 };
 
 /// A state and what was odd, but not wrong, about its files.
@@ -30,19 +30,18 @@ impl Snapshot {
         let mut warnings = Vec::new();
         let (prefix, gc_floor) = self.decode_meta(&mut warnings)?;
         let mut beads = Beads::default();
-        for (number, line) in Lines::new(STATE, &self.state) {
-            beads.take_live(number, line?)?;
-        }
-        for (number, line) in Lines::new(TOMBSTONES, &self.tombstones) {
-            beads.take_tombstone(number, line?)?;
-        }
+        lines::read(STATE, &self.state, Live::read, |number, live| beads.take_live(number, live))?;
+        lines::read(TOMBSTONES, &self.tombstones, Grave::read, |number, grave| {
+            beads.take_tombstone(number, grave)
+        })?;
         let names = beads.check_names()?;
         let mut state = State { beads: beads.beads, prefix, gc_floor, names, ..State::default() };
         let mut previous = None;
-        for (number, line) in Lines::new(DEPS, &self.deps) {
-            state.take_edge_line(number, line?, &mut previous)?;
-        }
-        for (number, line) in Lines::new(CONFLICTS, &self.conflicts) {
+        lines::read(DEPS, &self.deps, EdgeRead::read, |number, edge| {
+            state.take_edge(number, edge, &mut previous)
+        })?;
+        // Few at most, and each needs to know the beads.
+        for (number, line) in Lines::of(CONFLICTS, &self.conflicts) {
             state.take_conflict_line(number, line?)?;
         }
         Ok(Decoded { state, warnings })
@@ -90,6 +89,83 @@ impl Snapshot {
     }
 }
 
+/// A line of `state.jsonl`, checked by itself.
+struct Live {
+    id: BeadId,
+    lineage: Lineage,
+    bead: Arc<Bead>,
+}
+
+impl Live {
+    fn read(number: usize, line: &[u8]) -> Result<Self> {
+        let mut body: Body = parse(STATE, number, line)?;
+        let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
+        let (lineage, bead, mut canonical) =
+            bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
+        canonical.id = Some(id.clone());
+        if to_canonical(&canonical) != line {
+            return Err(corrupt(STATE, number, "not in canonical form"));
+        }
+        Ok(Self { id, lineage, bead: Arc::new(bead) })
+    }
+}
+
+/// A line of `tombstones.jsonl`, checked by itself.
+struct Grave {
+    line: TombstoneLine,
+    bead: Option<(Lineage, Arc<Bead>)>,
+}
+
+impl Grave {
+    fn read(number: usize, bytes: &[u8]) -> Result<Self> {
+        let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
+        let mut line: TombstoneLine = parse(TOMBSTONES, number, bytes)?;
+        let mut buried = None;
+        if let Some(body) = line.bead.take() {
+            if body.id.is_some() {
+                return Err(bad("the id stands twice"));
+            }
+            let (lineage, mut bead, canonical) =
+                bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
+            line.bead = Some(canonical);
+            bead.deletion = Some(Deletion {
+                mark: Mark::new(line.deleted_at, line.deleted_by.clone()),
+                reason: line.reason.clone(),
+            });
+            if bead.is_live() {
+                return Err(bad("the bead was touched after its deletion and belongs in state.jsonl"));
+            }
+            buried = Some((lineage, Arc::new(bead)));
+        } else if line.remapped.is_empty() {
+            return Err(bad("neither a bead nor remapped ids"));
+        } else if line.deleted_at != Stamp::ZERO || !line.reason.is_empty() {
+            return Err(bad("a deletion without its bead"));
+        }
+        if to_canonical(&line) != bytes {
+            return Err(bad("not in canonical form"));
+        }
+        Ok(Self { line, bead: buried })
+    }
+}
+
+/// A line of `deps.jsonl`, checked by itself.
+struct EdgeRead {
+    order: (BeadId, BeadId, EdgeKind),
+    edge: Edge,
+}
+
+impl EdgeRead {
+    fn read(number: usize, bytes: &[u8]) -> Result<Self> {
+        let line: EdgeLine = parse(DEPS, number, bytes)?;
+        let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
+        let order = (line.from, line.to, line.kind);
+        if to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge)) != bytes {
+            return Err(corrupt(DEPS, number, "not in canonical form"));
+        }
+        Ok(Self { order, edge })
+    }
+}
+
 /// What `state.jsonl` and `tombstones.jsonl` say, before the ids are checked against the births.
 #[derive(Default)]
 struct Beads {
@@ -101,48 +177,19 @@ struct Beads {
 }
 
 impl Beads {
-    fn take_live(&mut self, number: usize, line: &[u8]) -> Result<()> {
-        let mut body: Body = parse(STATE, number, line)?;
-        let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
-        let (lineage, bead, mut canonical) =
-            bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
-        canonical.id = Some(id.clone());
-        if to_canonical(&canonical) != line {
-            return Err(corrupt(STATE, number, "not in canonical form"));
-        }
-        in_order(STATE, number, &mut self.last_live, &id)?;
-        self.insert(STATE, number, id, lineage, bead)
+    fn take_live(&mut self, number: usize, live: Live) -> Result<()> {
+        in_order(STATE, number, &mut self.last_live, &live.id)?;
+        self.insert(STATE, number, live.id, live.lineage, live.bead)
     }
 
-    fn take_tombstone(&mut self, number: usize, line: &[u8]) -> Result<()> {
-        let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
-        let mut tombstone: TombstoneLine = parse(TOMBSTONES, number, line)?;
-        let id = tombstone.id.clone();
+    fn take_tombstone(&mut self, number: usize, grave: Grave) -> Result<()> {
+        let id = grave.line.id.clone();
         in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
-        if let Some(body) = tombstone.bead.take() {
-            if body.id.is_some() {
-                return Err(bad("the id stands twice"));
-            }
-            let (lineage, mut bead, canonical) = bead_from_body(&id, body).map_err(|reason| bad(&reason))?;
-            tombstone.bead = Some(canonical);
-            bead.deletion = Some(Deletion {
-                mark: Mark::new(tombstone.deleted_at, tombstone.deleted_by.clone()),
-                reason: tombstone.reason.clone(),
-            });
-            if bead.is_live() {
-                return Err(bad("the bead was touched after its deletion and belongs in state.jsonl"));
-            }
+        if let Some((lineage, bead)) = grave.bead {
             self.insert(TOMBSTONES, number, id.clone(), lineage, bead)?;
-        } else if tombstone.remapped.is_empty() {
-            return Err(bad("neither a bead nor remapped ids"));
-        } else if tombstone.deleted_at != Stamp::ZERO || !tombstone.reason.is_empty() {
-            return Err(bad("a deletion without its bead"));
         }
-        if to_canonical(&tombstone) != line {
-            return Err(bad("not in canonical form"));
-        }
-        if !tombstone.remapped.is_empty() {
-            self.remapped.insert(id, (tombstone, number));
+        if !grave.line.remapped.is_empty() {
+            self.remapped.insert(id, (grave.line, number));
         }
         Ok(())
     }
@@ -153,12 +200,12 @@ impl Beads {
         number: usize,
         id: BeadId,
         lineage: Lineage,
-        bead: Bead,
+        bead: Arc<Bead>,
     ) -> Result<()> {
         if let Some((_, other_file, other)) = self.ids.get(&id) {
             return Err(corrupt(file, number, format!("{id} already stands in {other_file} line {other}")));
         }
-        if self.beads.insert(lineage.clone(), Arc::new(bead)).is_some() {
+        if self.beads.insert(lineage.clone(), bead).is_some() {
             return Err(corrupt(file, number, format!("the bead {lineage:?} stands twice")));
         }
         self.ids.insert(id, (lineage, file, number));
@@ -202,18 +249,12 @@ impl Beads {
 }
 
 impl State {
-    fn take_edge_line(
+    fn take_edge(
         &mut self,
         number: usize,
-        bytes: &[u8],
-        previous: &mut Option<(BeadId, BeadId, crate::EdgeKind)>,
+        EdgeRead { order, edge }: EdgeRead,
+        previous: &mut Option<(BeadId, BeadId, EdgeKind)>,
     ) -> Result<()> {
-        let line: EdgeLine = parse(DEPS, number, bytes)?;
-        let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
-        let order = (line.from, line.to, line.kind);
-        if to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge)) != bytes {
-            return Err(corrupt(DEPS, number, "not in canonical form"));
-        }
         if previous.as_ref().is_some_and(|previous| *previous >= order) {
             return Err(corrupt(DEPS, number, "out of order, or a duplicate"));
         }
@@ -260,7 +301,7 @@ fn in_order(file: &'static str, number: usize, last: &mut Option<BeadId>, id: &B
     Ok(())
 }
 
-fn corrupt(file: &'static str, line: usize, reason: impl Into<String>) -> Error {
+pub(crate) fn corrupt(file: &'static str, line: usize, reason: impl Into<String>) -> Error {
     Error::Corrupt { file, line, reason: reason.into() }
 }
 
@@ -272,38 +313,4 @@ fn parse<T: DeserializeOwned>(file: &'static str, line: usize, bytes: &[u8]) -> 
         let reason = text.split(" at line ").next().unwrap_or(&text);
         corrupt(file, line, format!("{reason} (column {})", error.column()))
     })
-}
-
-/// The lines of a file with their numbers. Every line must end with one `\n`.
-struct Lines<'a> {
-    file: &'static str,
-    rest: &'a [u8],
-    number: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn new(file: &'static str, bytes: &'a [u8]) -> Self {
-        Self { file, rest: bytes, number: 0 }
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = (usize, Result<&'a [u8]>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        self.number += 1;
-        let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
-            self.rest = &[];
-            return Some((self.number, Err(corrupt(self.file, self.number, "the line is cut off"))));
-        };
-        let (line, rest) = (&self.rest[..end], &self.rest[end + 1..]);
-        self.rest = rest;
-        if line.len() > MAX_DECODED_LINE_BYTES {
-            return Some((self.number, Err(corrupt(self.file, self.number, "the line is too long"))));
-        }
-        Some((self.number, Ok(line)))
-    }
 }

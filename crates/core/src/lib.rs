@@ -36,6 +36,7 @@ mod id;
 mod join;
 mod line;
 mod lineage;
+mod lines;
 mod names;
 mod note;
 mod past;

@@ -1,9 +1,11 @@
 //! Which titles are nearly the same: an index of the words in titles.
 //!
-//! A title is compared only with those that share a word with it, rarest words first, and with at most so many of them: so a
-//! create costs the same among ten thousand beads as among ten. Most processes ask once or never, and looking at every title
-//! once costs a fraction of making an index: so the index is made when somebody asks again, and kept up from then on.
+//! A title is compared only with those that have the same numbers or, without any, share a word with it, rarest words
+//! first, and with at most so many of them: so a create costs the same among ten thousand beads as among ten. Most
+//! processes ask once or never, and looking at every title once costs a fraction of making an index: so the index is made
+//! when somebody asks again, and kept up from then on.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,10 +48,22 @@ impl Gist {
         self.words().filter(|word| word.contains(char::is_numeric))
     }
 
-    /// Every word, and all of them together: titles that are the same to the word are found however frequent the words
-    /// are. All together begin with a blank, as no word does.
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        self.words().chain([self.0.as_str()])
+    /// All words together: titles that are the same to the word are found however frequent the words are. They begin with a
+    /// blank, as no word does.
+    fn whole(&self) -> &str {
+        &self.0
+    }
+
+    /// What titles that may be alike have in common: all numbers together, which begin with a character that no word has,
+    /// or one of the words where there are none.
+    fn shared(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let numbers = self.numbers().fold(String::new(), |all, number| all + "#" + number);
+        let words = self.words().filter(|_| numbers.is_empty()).map(Cow::Borrowed).collect::<Vec<_>>();
+        words.into_iter().chain((!numbers.is_empty()).then_some(Cow::Owned(numbers)))
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.shared().chain([Cow::Borrowed(self.whole())])
     }
 }
 
@@ -68,17 +82,17 @@ impl TitleIndex {
         }
         if let Some(old) = self.gists.remove(lineage) {
             for key in old.keys() {
-                if let Some(holders) = self.holders.get_mut(key) {
+                if let Some(holders) = self.holders.get_mut(key.as_ref()) {
                     holders.remove(lineage);
                     if holders.is_empty() {
-                        self.holders.remove(key);
+                        self.holders.remove(key.as_ref());
                     }
                 }
             }
         }
         if let Some(new) = new {
             for key in new.keys() {
-                self.holders.entry(key.to_owned()).or_default().insert(lineage.clone());
+                self.holders.entry(key.into_owned()).or_default().insert(lineage.clone());
             }
             self.gists.insert(lineage.clone(), new);
         }
@@ -99,16 +113,8 @@ impl TitleIndex {
     }
 
     fn candidates<'a>(&'a self, gist: &Gist) -> impl Iterator<Item = &'a Lineage> {
-        let whole = self.holders.get(&gist.0);
-        let by_word = |word: &str| self.holders.get(word);
-        let mut lists: Vec<_> = match gist.numbers().next() {
-            None => gist.words().filter_map(by_word).collect(),
-            // Whoever has not all of the numbers is another title, so the holders of the rarest are enough.
-            Some(_) => {
-                let lists: Option<Vec<_>> = gist.numbers().map(by_word).collect();
-                lists.into_iter().flatten().min_by_key(|list| list.len()).into_iter().collect()
-            }
-        };
+        let whole = self.holders.get(gist.whole());
+        let mut lists: Vec<_> = gist.shared().filter_map(|key| self.holders.get(key.as_ref())).collect();
         lists.sort_by_key(|list| list.len());
         whole.into_iter().chain(lists).flatten()
     }
