@@ -12,25 +12,29 @@ const MAX_ROUNDS: usize = 10;
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) state: State,
-    /// The state as it was set aside, before anything of others came in.
-    pub(crate) begun: State,
+    /// The state as it was set aside, once something of others came in and `state` holds more than memory does.
+    pub(crate) begun: Option<State>,
     /// Where the ref was when the replica last looked.
     pub(crate) base: Option<CommitId>,
     /// The last commit that this replica had seen whole.
     pub(crate) ground: Option<CommitId>,
     pub(crate) keep_segment: u64,
-    /// `state` holds more than memory does.
-    pub(crate) merged: bool,
 }
 
 /// A checkpoint that is on the ref.
 #[derive(Debug)]
 pub struct Saved {
     pub commit: CommitId,
-    /// The state on the ref, when it holds more than the checkpoint did.
-    pub(crate) merged: Option<State>,
-    pub(crate) begun: State,
+    /// When the ref holds more than the checkpoint did.
+    pub(crate) merged: Option<Merged>,
     pub(crate) keep_segment: u64,
+}
+
+/// The state on the ref, and the one that was set aside.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    pub(crate) state: State,
+    pub(crate) begun: State,
 }
 
 impl Checkpoint {
@@ -43,10 +47,15 @@ impl Checkpoint {
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
         Saved {
             commit,
-            merged: self.merged.then_some(self.state),
-            begun: self.begun,
+            merged: self.begun.map(|begun| Merged { state: self.state, begun }),
             keep_segment: self.keep_segment,
         }
+    }
+
+    /// Puts a copy of the state aside before the first of others comes in. Whoever sets a checkpoint aside keeps everybody
+    /// waiting for it, so it is not copied there.
+    pub(crate) fn remember(&mut self) {
+        self.begun.get_or_insert_with(|| self.state.clone());
     }
 
     /// Joins what somebody else wrote, and keeps the values that lost against concurrent writes. Returns how many.
@@ -54,9 +63,9 @@ impl Checkpoint {
         // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
         let agreed = base.and_then(|base| state_of(repository, base).ok());
         let conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
+        self.remember();
         self.state.join(theirs);
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
-        self.merged = true;
         conflicts.len()
     }
 

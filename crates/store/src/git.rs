@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use beads_core::Snapshot;
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
@@ -10,7 +9,7 @@ use git2::{ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
 use crate::repository::{CommitId, REF, Repository};
-use crate::{Error, Result, loose};
+use crate::{Error, Result, library, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
@@ -32,13 +31,13 @@ impl std::fmt::Debug for GitRepository {
 impl GitRepository {
     /// Opens the repository whose git directory is `path`, exactly there.
     pub fn open(path: &Path) -> Result<Self> {
-        set_up_library();
+        library::set_up();
         Ok(Self { git: git2::Repository::open(path)? })
     }
 
     /// Opens the bare repository of a private store, making it when it is not there.
     pub fn open_or_init_bare(path: &Path) -> Result<Self> {
-        set_up_library();
+        library::set_up();
         match git2::Repository::open_bare(path) {
             Ok(git) => Ok(Self { git }),
             Err(error) if error.code() == ErrorCode::NotFound => {
@@ -176,21 +175,19 @@ impl Repository for GitRepository {
         Ok(commit.to_string())
     }
 
-    /// Names are compared first, because they tell most differences; equal ones are believed only after reading.
+    /// The name of the smallest file is compared first: it holds the checksums of the others, so it tells all differences
+    /// there may be. Equal names are believed only after reading.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
         let tree = self.tree(commit)?;
         if tree.len() != snapshot.files().len() {
             return Ok(false);
         }
-        for (name, bytes) in snapshot.files() {
-            let hash = Oid::hash_object(ObjectType::Blob, bytes)?;
-            let same = |entry: &git2::TreeEntry<'_>| entry.id() == hash && entry.filemode() == FILE_MODE;
-            if !tree.get_name(name).is_some_and(|entry| same(&entry)) {
-                return Ok(false);
-            }
+        let hash = Oid::hash_object(ObjectType::Blob, &snapshot.meta)?;
+        if tree.get_name(META).is_none_or(|entry| entry.id() != hash) {
+            return Ok(false);
         }
         for (name, bytes) in snapshot.files() {
-            if self.file(commit, &tree, name)? != bytes {
+            if tree.get_name(name).is_none() || self.file(commit, &tree, name)? != bytes {
                 return Ok(false);
             }
         }
@@ -272,30 +269,4 @@ fn sync_all(places: &[PathBuf]) -> Result<()> {
         sync_directory(path).map_err(|source| Error::Io { action: "sync", path: path.clone(), source })?;
     }
     Ok(())
-}
-
-/// How long a server may say nothing before the library gives up by itself. Longer than any deadline is likely to be: it
-/// only ends threads that nobody waits for any more.
-pub(crate) const SERVER_SILENCE: std::time::Duration = std::time::Duration::from_secs(300);
-
-/// Options of libgit2 that hold for the whole process: it does not sync what it writes, and it waits for servers without
-/// end, unless told otherwise.
-fn set_up_library() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // The library must be set up before its options can be.
-        libgit2_sys::init();
-        let silence = std::ffi::c_int::try_from(SERVER_SILENCE.as_millis()).unwrap_or(std::ffi::c_int::MAX);
-        for (option, value) in [
-            (libgit2_sys::GIT_OPT_ENABLE_FSYNC_GITDIR, 1),
-            (libgit2_sys::GIT_OPT_SET_SERVER_CONNECT_TIMEOUT, silence),
-            (libgit2_sys::GIT_OPT_SET_SERVER_TIMEOUT, silence),
-        ] {
-            // SAFETY: each of these options takes exactly one int. It writes a global of the library without a lock,
-            // which is sound because `Once` lets it run before any repository is opened through this module, once.
-            #[allow(unsafe_code)]
-            let result = unsafe { libgit2_sys::git_libgit2_opts(option as std::ffi::c_int, value) };
-            assert_eq!(result, 0, "libgit2 knows these options since 1.7");
-        }
-    });
 }

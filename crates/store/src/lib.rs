@@ -19,6 +19,7 @@ mod git_program;
 mod history;
 mod journal;
 mod last_operations;
+mod library;
 mod lock;
 mod log_file;
 mod loose;

@@ -13,7 +13,7 @@ use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
 use crate::url::{local_path, redact};
-use crate::{Error, Result};
+use crate::{Error, Result, library};
 
 /// A remote reached through the git library.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl Native {
     }
 
     /// Runs a step in a thread of its own and stops waiting for it at the deadline. The library cannot be interrupted:
-    /// a step that was given up ends when its server does, or after [`crate::git::SERVER_SILENCE`]. Should it still
+    /// a step that was given up ends when its server does, or after [`crate::library`]'s patience. Should it still
     /// get through, it has pushed what is saved here anyway.
     fn within_deadline<T: Send + 'static>(
         &self,
@@ -178,7 +178,10 @@ impl Line {
     fn fetch(&self) -> Result<Option<CommitId>> {
         let tip = match self.neighbour(Direction::Fetch)? {
             Some(neighbour) => self.fetch_from_neighbour(&neighbour).map_err(|error| self.failed(&error))?,
-            None => self.fetch_over_the_wire().map_err(|error| self.failed(&error))?,
+            None => {
+                library::load_certificates();
+                self.fetch_over_the_wire().map_err(|error| self.failed(&error))?
+            }
         };
         if tip.is_some() {
             // What was fetched may become the local ref as it is.
@@ -224,7 +227,10 @@ impl Line {
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
         let pushed = match self.neighbour(Direction::Push)? {
             Some(neighbour) => self.push_to_neighbour(&neighbour, expected, new)?,
-            None => self.push_over_the_wire(new)?,
+            None => {
+                library::load_certificates();
+                self.push_over_the_wire(new)?
+            }
         };
         if pushed == Pushed::Done {
             // Only a note of what we saw; the next fetch makes it again.

@@ -338,11 +338,10 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.unsaved = Unsaved::default();
         Ok(Checkpoint {
             state: self.catalog.state().clone(),
-            begun: self.catalog.state().clone(),
+            begun: None,
             base: self.base.clone(),
             ground: self.ground.clone(),
             keep_segment: self.journal.current_segment(),
-            merged: false,
         })
     }
 
@@ -361,10 +360,10 @@ impl<D: Disk, W: World> Replica<D, W> {
     ) -> Result<()> {
         self.commit()?;
         let mut conflicts = Vec::new();
-        if let Some(theirs) = &saved.merged {
+        if let Some(merged) = &saved.merged {
             // What was written here meanwhile may have lost against what came in.
-            conflicts = concurrent_writes(self.catalog.state(), theirs, Some(&saved.begun));
-            let events = self.catalog.join_watched(theirs, self.world.now_ms());
+            conflicts = concurrent_writes(self.catalog.state(), &merged.state, Some(&merged.begun));
+            let events = self.catalog.join_watched(&merged.state, self.world.now_ms());
             self.events.push(self.position, events);
             self.observe_stamps();
         }

@@ -55,8 +55,9 @@ impl Checkpoint {
     fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
         let Ok(Some(theirs)) = remote.fetch() else { return };
         let Ok(state) = state_of(repository, &theirs) else { return };
+        self.remember();
         self.state.join(&state);
-        (self.merged, done.pulled) = (true, true);
+        done.pulled = true;
     }
 
     /// One fetch, merge and push. Our commit moves along as it is merged.
@@ -76,7 +77,7 @@ impl Checkpoint {
             return Ok(Pushed::Done);
         }
         if !repository.is_ancestor(&theirs, commit)? {
-            let before = (self.state.clone(), self.merged);
+            let before = (self.state.clone(), self.begun.clone());
             let merged = match self.merge(repository, &theirs, commit, done) {
                 Ok(merged) => merged,
                 #[cfg(feature = "planted")]
@@ -85,7 +86,7 @@ impl Checkpoint {
                 }
                 Err(error) => {
                     // Nothing of theirs may come into memory before the ref holds it.
-                    (self.state, self.merged) = before;
+                    (self.state, self.begun) = before;
                     return Err(error);
                 }
             };
