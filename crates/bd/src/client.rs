@@ -142,13 +142,16 @@ fn through_daemon(
     }
 }
 
-enum Exchange {
+/// How it went to ask a daemon once.
+#[derive(Debug)]
+pub enum Exchange {
     Reply(Box<Reply>),
     Nobody,
     Lost,
 }
 
-fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
+/// Asks whoever listens, once.
+pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
     // A directory that others can write to could hold anybody's socket.
     if socket.check().is_err() {
         return Exchange::Nobody;
@@ -250,7 +253,7 @@ fn save_if_due(service: &mut Service) {
 }
 
 /// Passing: it has to outlive the loss of a reply, no more.
-fn random_id() -> Option<String> {
+pub fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok().map(|()| format!("~{}", hex(&bytes)))
 }

@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod escape;
 pub mod failure;
 pub mod mcp;
+mod names;
 pub mod place;
 pub mod render;
 mod replace_file;

@@ -42,6 +42,8 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
+    /// A command line that the sender has not read: the words behind `bd`.
+    Words(Vec<String>),
     Mutate(Mutate),
     Atomic(Atomic),
     Each(Each),

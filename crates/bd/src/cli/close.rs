@@ -1,8 +1,9 @@
 use beads_core::Op;
 use beads_core::op::Close;
 
+use super::claim;
 use super::guard::GuardArgs;
-use super::{claim, input};
+use super::input::Input;
 use crate::failure::Failure;
 use crate::request::Call;
 
@@ -30,8 +31,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
         let close = |id| Close { id, guard: guard.clone(), reason: reason.clone() };
         if self.claim_next {

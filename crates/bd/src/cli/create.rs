@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use beads_core::op::{Create, Dep};
 use beads_core::{Actor, BeadId, BeadType, Estimate, Label, Line, Op, Priority, Timestamp, Title};
 
+use super::input::Input;
 use super::moment::ahead;
 use super::{create_graph, input, markdown};
 use crate::failure::Failure;
@@ -120,13 +121,13 @@ impl Args {
         self.silent
     }
 
-    pub fn call(self) -> Result<Call, Failure> {
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
         if let Some(path) = &self.graph {
-            let text = input::source(path)?;
+            let text = input.source(path)?;
             return Ok(Call::Atomic(create_graph::parse(&text, self.dry_run)?));
         }
         if let Some(path) = &self.file {
-            let creates = markdown::parse(&input::source(path)?)?;
+            let creates = markdown::parse(&input.source(path)?)?;
             let ops = creates.into_iter().map(|create| Op::Create(Box::new(create))).collect();
             return Ok(Call::Mutate(Mutate { ops, many: true, dry_run: self.dry_run }));
         }
@@ -135,10 +136,10 @@ impl Args {
             id: self.id,
             kind: self.kind,
             priority: self.priority,
-            description: input::body(self.description.as_ref(), self.body_file.as_ref())?.unwrap_or_default(),
-            design: input::optional(self.design.as_ref())?.unwrap_or_default(),
-            acceptance_criteria: input::optional(self.acceptance.as_ref())?.unwrap_or_default(),
-            notes: input::optional(self.notes.as_ref())?.unwrap_or_default(),
+            description: input.body(self.description.as_ref(), self.body_file.as_ref())?.unwrap_or_default(),
+            design: input.optional(self.design.as_ref())?.unwrap_or_default(),
+            acceptance_criteria: input.optional(self.acceptance.as_ref())?.unwrap_or_default(),
+            notes: input.optional(self.notes.as_ref())?.unwrap_or_default(),
             assignee: self.assignee,
             labels: self.labels,
             parent: self.parent,
@@ -148,7 +149,7 @@ impl Args {
             estimated_minutes: self.estimate,
             due_at: self.due,
             defer_until: self.defer,
-            metadata: input::optional(self.metadata.as_ref())?.unwrap_or_default(),
+            metadata: input.optional(self.metadata.as_ref())?.unwrap_or_default(),
             ..Create::titled(title)
         };
         Ok(Call::Mutate(Mutate {

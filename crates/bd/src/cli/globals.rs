@@ -20,7 +20,7 @@ use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request};
 use crate::tool::Context;
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
     /// Act as if started in this directory
@@ -66,9 +66,9 @@ pub struct Globals {
     /// Answer from what is here without asking the remote first, which is what every query does
     #[arg(long, global = true)]
     allow_stale: bool,
-    /// How long to wait for the daemon or, without one, for the store, such as 5s
-    #[arg(long, value_name = "TIME", global = true, default_value = "30s", value_parser = duration)]
-    lock_timeout: Duration,
+    /// How long to wait for the daemon or, without one, for the store, such as 5s [default: 30s]
+    #[arg(long, value_name = "TIME", global = true, value_parser = duration)]
+    lock_timeout: Option<Duration>,
     /// Repeat a mutation safely: for a day the same id is applied only once, and gets the same answer
     #[arg(long, value_name = "ID", global = true, value_parser = request_id)]
     request_id: Option<String>,
@@ -136,11 +136,14 @@ impl Globals {
 
     /// Whether the caller passes what only programs written for the Go `bd` pass.
     fn is_compat_caller(&self) -> bool {
-        let flagged = self.no_auto_flush || self.no_auto_import || self.allow_stale || self.sandbox;
         let theirs = |(name, value): (OsString, OsString)| {
             !value.is_empty() && name.as_encoded_bytes().starts_with(b"BEADS_")
         };
-        flagged || self.db.is_some() || std::env::vars_os().any(theirs)
+        self.has_compat_flags() || self.db.is_some() || std::env::vars_os().any(theirs)
+    }
+
+    fn has_compat_flags(&self) -> bool {
+        self.no_auto_flush || self.no_auto_import || self.allow_stale || self.sandbox
     }
 
     pub fn output(&self) -> Result<Output, Failure> {
@@ -181,17 +184,6 @@ impl Globals {
         Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))
     }
 
-    /// What the environment says when there is no command line: a tool called by its own name.
-    pub fn from_env() -> Result<Self, Failure> {
-        #[derive(clap::Parser)]
-        struct Alone {
-            #[command(flatten)]
-            globals: Globals,
-        }
-        let alone = <Alone as clap::Parser>::try_parse_from(["bd"]);
-        alone.map(|alone| alone.globals).map_err(|error| Failure::usage(error.to_string()))
-    }
-
     /// Where and for whom a tool runs, unless its input says otherwise.
     pub fn tool_context<'a>(
         &self,
@@ -215,13 +207,38 @@ impl Globals {
     pub fn access(&self) -> Access {
         Access {
             no_daemon: self.no_daemon || self.sandbox || is_set("BD_NO_DAEMON") || is_set("BEADS_NO_DAEMON"),
-            lock_timeout: self.lock_timeout,
+            lock_timeout: self.lock_timeout.unwrap_or(Access::default().lock_timeout),
         }
     }
 
     /// Whether the caller asked not to write what is exported by itself.
     fn no_export(&self) -> bool {
         self.no_auto_flush || self.sandbox || is_set("BEADS_NO_AUTO_FLUSH")
+    }
+
+    /// Whether all that is said here is how to answer, and for whom: nothing about which store to ask, and how.
+    pub fn leave_the_store_open(&self) -> bool {
+        self.repo.is_none()
+            && self.db.is_none()
+            && self.lock_timeout.is_none()
+            && !(self.verbose || self.no_daemon || self.sandbox)
+    }
+
+    /// Puts what is said here in place of what a caller said who had not read it.
+    pub fn correct(&self, request: &mut Request) {
+        request.output.format = self.format();
+        request.output.quiet = self.quiet;
+        request.output.compat_caller |= self.has_compat_flags();
+        request.no_export |= self.no_auto_flush;
+        if let Some(JsonFlag::In(dialect)) = self.json {
+            request.output.dialect = Some(dialect);
+        }
+        if let Some(actor) = &self.actor {
+            request.actor = actor.clone();
+        }
+        if self.request_id.is_some() {
+            request.request_id.clone_from(&self.request_id);
+        }
     }
 
     pub fn request(&self, place: &Place, call: Call) -> Result<Request, Failure> {

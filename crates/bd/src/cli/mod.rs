@@ -40,6 +40,7 @@ mod migrate;
 mod moment;
 mod note;
 mod onboard;
+mod parse;
 mod place;
 mod plan;
 mod prime;
@@ -62,6 +63,7 @@ mod sync;
 mod tool;
 mod unclaim;
 mod undo;
+mod unread;
 mod update;
 mod validate;
 mod verify;
@@ -74,13 +76,16 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::client;
 use crate::failure::{Failure, exit};
 use crate::render;
-use crate::request::{Call, Format, Output, Reply};
+use crate::request::{Call, Format, Reply, Request};
 pub use globals::Globals;
+use input::Input;
+use parse::parse;
+pub use unread::read;
 
 /// A local-first, distributed work-item store for swarms of coding agents.
 ///
@@ -172,11 +177,11 @@ impl Verb {
     }
 
     /// Verbs about beads become a call on the store; the others act on their own.
-    fn act(self, globals: &Globals) -> Result<Action, Failure> {
+    fn act(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
         let call = match self {
             Self::Init(args) => args.call(),
-            Self::Create(args) => args.call()?,
-            Self::Update(args) => args.call()?,
+            Self::Create(args) => args.call(input)?,
+            Self::Update(args) => args.call(input)?,
             Self::Show(args) => args.call(),
             Self::List(args) => args.call()?,
             Self::Search(args) => args.call()?,
@@ -185,14 +190,14 @@ impl Verb {
             Self::Claim(args) if args.confirm() => return args.confirmed(globals).map(Action::Done),
             Self::Claim(args) => args.call()?,
             Self::Renew(args) => args.call()?,
-            Self::Unclaim(args) => args.call()?,
+            Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
-            Self::Close(args) => args.call()?,
-            Self::Reopen(args) => args.call()?,
-            Self::Delete(args) => args.call()?,
-            Self::Restore(args) => args.call()?,
+            Self::Close(args) => args.call(input)?,
+            Self::Reopen(args) => args.call(input)?,
+            Self::Delete(args) => args.call(input)?,
+            Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call(),
-            Self::Note(args) => args.call()?,
+            Self::Note(args) => args.call(input)?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),
@@ -249,70 +254,40 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     {
         return ExitCode::from(tool::run_as(tool.name, rest));
     }
+    let unanswered = match unread::send(&arguments) {
+        Ok(reply) => return print(&reply),
+        Err(unanswered) => unanswered,
+    };
     let reply = match parse(&arguments) {
-        Ok(cli) => execute(cli),
+        Ok(cli) => execute(cli, unanswered),
         Err(error) => usage_error(&error, &arguments),
     };
     print(&reply)
 }
 
-/// A command line is first read by a parser that knows nothing but its verb: the options of all verbs, and the global ones
-/// on each of them, take longer to set up than the rest of the command. Help and errors speak of all verbs, so they come
-/// from a second look with everything built.
-fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let parse_with = |command: clap::Command| {
-        command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
-    };
-    if let Some(command) = verb_of(arguments).and_then(only)
-        && let Ok(cli) = parse_with(command)
-    {
-        return Ok(cli);
-    }
-    let mut everything = Cli::command();
-    everything.build();
-    parse_with(everything)
-}
-
-/// What is probably the verb: the first word that is neither an option nor the value of a global one. A wrong guess only
-/// costs the second look.
-fn verb_of(arguments: &[OsString]) -> Option<&str> {
-    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
-    while let Some(word) = words.next() {
-        if !word.starts_with('-') {
-            return Some(word);
-        }
-        if Globals::takes_value(word) {
-            words.next();
-        }
-    }
-    None
-}
-
-/// A parser for one verb.
-fn only(verb: &str) -> Option<clap::Command> {
-    let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
-    let verb = verbs.find_subcommand(verb)?.clone();
-    Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
-}
-
-fn execute(cli: Cli) -> Reply {
+fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
     let globals = cli.globals;
     let format = globals.format();
     let ids_only = cli.verb.wants_ids_only();
     let answer = || -> Result<Reply, Failure> {
-        match cli.verb.act(&globals)? {
+        match cli.verb.act(&globals, Input::Ours)? {
             Action::Done(reply) => Ok(reply),
-            Action::Call(call) => ask(&globals, call, |output| output.ids_only = ids_only),
+            Action::Call(call) => ask(&globals, call, |request| {
+                request.output.ids_only = ids_only;
+                if request.call.mutates() && request.request_id.is_none() {
+                    request.request_id = unanswered.request_id;
+                }
+            }),
         }
     };
     answer().unwrap_or_else(|failure| render::failure_reply(failure, format))
 }
 
 /// Puts a call to whoever holds the store around the caller.
-fn ask(globals: &Globals, call: Call, adjust: impl Fn(&mut Output)) -> Result<Reply, Failure> {
+fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Result<Reply, Failure> {
     let place = globals.place()?;
     let mut request = globals.request(&place, call)?;
-    adjust(&mut request.output);
+    adjust(&mut request);
     let started = Instant::now();
     let mut reply = client::ask(&place, request, &globals.access());
     if globals.is_verbose() {
@@ -375,31 +350,9 @@ fn print(reply: &Reply) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
-
-    #[test]
-    fn the_verb_is_found_behind_every_global_option() {
-        let command = Globals::augment_args(clap::Command::new("bd"));
-        for argument in command.get_arguments() {
-            let long = format!("--{}", argument.get_long().unwrap());
-            let takes = argument.get_action().takes_values() && !argument.is_require_equals_set();
-            assert_eq!(Globals::takes_value(&long), takes, "{long}");
-            let words = if takes { vec!["bd", &long, "show", "list"] } else { vec!["bd", &long, "list"] };
-            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-            assert_eq!(verb_of(&words), Some("list"), "{long}");
-        }
-        assert!(only("new").is_some(), "a verb is known by its other names too");
-        assert!(only("nothing").is_none());
-    }
-
-    #[test]
-    fn help_tells_about_every_verb() {
-        let help = parse(&["bd".into(), "--help".into()]).unwrap_err().to_string();
-        for line in ["create", "ready", "repair"] {
-            let row = help.lines().find(|row| row.trim_start().starts_with(line)).unwrap_or_default();
-            assert!(row.split_whitespace().count() > 2, "{line}: {row:?}");
-        }
-    }
 
     #[test]
     fn the_command_line_is_well_formed_and_every_verb_has_an_example() {

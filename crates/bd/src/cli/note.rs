@@ -3,7 +3,7 @@ use beads_core::op::NoteAdd;
 use clap::Subcommand;
 
 use super::guard::GuardArgs;
-use super::input;
+use super::input::Input;
 use crate::failure::Failure;
 use crate::request::{Call, Query};
 
@@ -51,19 +51,19 @@ struct Add {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
         match (self.verb, self.id) {
             (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
-            (Some(Verb::Add(add)), _) => append(add.id, &add.text, add.guard.guard()),
+            (Some(Verb::Add(add)), _) => append(input, add.id, &add.text, add.guard.guard()),
             (None, Some(id)) if self.text.is_empty() => Ok(Call::query(Query::Notes { id })),
-            (None, Some(id)) => append(id, &self.text, self.guard.guard()),
+            (None, Some(id)) => append(input, id, &self.text, self.guard.guard()),
             (None, None) => Err(Failure::usage("an id is needed")),
         }
     }
 }
 
-fn append(id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
-    let content = input::text(&text.join(" "))?;
+fn append(input: Input, id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
+    let content = input.text(&text.join(" "))?;
     let op = Op::NoteAdd(NoteAdd { id, guard, content });
     Ok(Call::one(op))
 }

@@ -2,7 +2,7 @@ use beads_core::op::Reopen;
 use beads_core::{Op, Status};
 
 use super::guard::GuardArgs;
-use super::input;
+use super::input::Input;
 use crate::failure::Failure;
 use crate::request::Call;
 
@@ -23,8 +23,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let (status, guard) = (Some(self.status), self.guard.guard());
         let op = |id| Op::Reopen(Reopen { id, guard: guard.clone(), status, reason: reason.clone() });
         Ok(Call::each(self.ids, op))

@@ -2,7 +2,7 @@ use beads_core::Op;
 use beads_core::op::Restore;
 
 use super::guard::GuardArgs;
-use super::input;
+use super::input::Input;
 use crate::failure::Failure;
 use crate::request::Call;
 
@@ -20,8 +20,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
         let op = |id| Op::Restore(Restore { id, guard: guard.clone(), reason: reason.clone() });
         Ok(Call::each(self.ids, op))

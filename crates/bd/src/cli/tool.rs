@@ -76,10 +76,7 @@ fn run(words: &[OsString], globals: &Globals) -> Reply {
 
 /// The tool that a link to this program is named after.
 pub fn run_as(name: &str, arguments: &[OsString]) -> u8 {
-    match Globals::from_env() {
-        Ok(globals) => execute(name, arguments, &globals),
-        Err(_) => exit::DOMAIN,
-    }
+    execute(name, arguments, &Globals::default())
 }
 
 fn execute(name: &str, arguments: &[OsString], globals: &Globals) -> u8 {

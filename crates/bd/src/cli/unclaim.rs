@@ -2,7 +2,7 @@ use beads_core::Op;
 use beads_core::op::Unclaim;
 
 use super::guard::GuardArgs;
-use super::input;
+use super::input::Input;
 use crate::failure::Failure;
 use crate::request::Call;
 
@@ -23,8 +23,8 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let reason: beads_core::Text = input::optional(self.reason.as_ref())?.unwrap_or_default();
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
+        let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let (force, guard) = (self.force, self.guard.guard());
         let op = |id| Op::Unclaim(Unclaim { id, guard: guard.clone(), force, reason: reason.clone() });
         Ok(Call::each(self.ids, op))

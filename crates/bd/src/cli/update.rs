@@ -5,6 +5,7 @@ use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
 
 use super::guard::GuardArgs;
 use super::input;
+use super::input::Input;
 use super::moment::ahead;
 use crate::failure::Failure;
 use crate::request::Call;
@@ -90,7 +91,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
         let parent = match (&self.parent, self.no_parent) {
             (Some(parent), _) if parent.is_empty() => Some(Change::Clear),
             (Some(parent), _) => Some(Change::Set(parent.clone())),
@@ -101,7 +102,7 @@ impl Args {
             id: String::new(),
             guard: self.guard.guard(),
             title: self.title.clone(),
-            description: input::body(self.description.as_ref(), self.body_file.as_ref())?,
+            description: input.body(self.description.as_ref(), self.body_file.as_ref())?,
             priority: self.priority,
             kind: self.kind,
             status: self.status,
@@ -110,15 +111,15 @@ impl Args {
             set_labels: self.set_labels.as_deref().map(labels).transpose()?,
             add_labels: self.add_label,
             remove_labels: self.remove_label,
-            design: input::optional(self.design.as_ref())?,
-            acceptance_criteria: input::optional(self.acceptance.as_ref())?,
-            notes: input::optional(self.notes.as_ref())?,
+            design: input.optional(self.design.as_ref())?,
+            acceptance_criteria: input.optional(self.acceptance.as_ref())?,
+            notes: input.optional(self.notes.as_ref())?,
             external_ref: self.external_ref,
             source_repo: self.source_repo,
             estimated_minutes: change(self.estimate.as_deref(), input::minutes)?,
             due_at: change(self.due.as_deref(), ahead)?,
             defer_until: change(self.defer.as_deref(), ahead)?,
-            metadata: input::optional(self.metadata.as_ref())?,
+            metadata: input.optional(self.metadata.as_ref())?,
             parent,
         };
         if update == (Update { guard: update.guard.clone(), ..Update::default() }) {

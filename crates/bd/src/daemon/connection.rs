@@ -124,6 +124,10 @@ async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>, reader: &mut BufReader<Owned
         }
     };
     let format = request.output.format;
+    let request = match crate::cli::read(request) {
+        Ok(request) => request,
+        Err(failure) => return Some(render::failure_reply(failure, Format::Value)),
+    };
     let waits = matches!(request.call, Call::Wait { .. });
     let (reply, answer) = oneshot::channel();
     match jobs.try_send(Job { request, reply }) {

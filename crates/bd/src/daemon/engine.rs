@@ -47,6 +47,9 @@ pub enum Stopped {
     JournalFailed(Failure),
 }
 
+/// How far a save that nobody waits for steps back behind those who are waiting.
+const BACKGROUND: i32 = 5;
+
 impl Engine {
     pub fn new(service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
         let now = Instant::now();
@@ -270,6 +273,10 @@ impl Engine {
         plan.local_only = self.saver.begun(asked, Instant::now());
         let send = self.saver.send.clone();
         std::thread::spawn(move || {
+            if !asked && cfg!(target_os = "linux") {
+                // There it is about this thread alone. Whoever is asked something goes first.
+                let _ = rustix::process::nice(BACKGROUND);
+            }
             let _ = send.send(plan.run(checkpoint));
         });
     }

@@ -66,6 +66,7 @@ pub struct Service {
 impl Service {
     /// Opens the store under a lock that is already held. Nothing is changed on disk.
     pub fn open(place: &Place, lock: StoreLock) -> Result<Self, Failure> {
+        crate::names::without_plugins();
         let repository = match place.kind {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
@@ -150,6 +151,8 @@ impl Service {
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         self.identify(request, call)?;
         match call {
+            // Whoever took the request has read them.
+            Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
             Call::Atomic(atomic) => self.atomic(request, atomic),

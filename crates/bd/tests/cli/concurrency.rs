@@ -139,7 +139,7 @@ fn linearizable(asks: usize) {
     let after = bd.json(&["list"]);
     model.agrees(&after).unwrap();
     let checkpoints = checkpoints(&bd);
-    println!("{checkpoints} checkpoints, {silent} positions of their own");
+    eprintln!("{checkpoints} checkpoints, {silent} positions of their own");
     assert!(silent <= checkpoints, "{silent} positions for {checkpoints} checkpoints");
     // And it is all on disk.
     bd.text(&["daemon", "stop"]);

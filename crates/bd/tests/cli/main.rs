@@ -63,6 +63,7 @@ mod tool_files;
 mod tool_keys;
 mod tool_watch;
 mod undo;
+mod unread;
 mod update;
 mod validate;
 mod verbosity;

@@ -1,0 +1,76 @@
+//! From words to what was asked for.
+
+use std::ffi::OsString;
+
+use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
+
+use super::{Cli, Globals, Verb};
+
+/// A command line is first read by a parser that knows nothing but its verb. Help and errors speak of all verbs, so they
+/// come from a second look with everything built.
+pub fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    if let Some(cli) = parse_verb_only(arguments) {
+        return Ok(cli);
+    }
+    let mut everything = Cli::command();
+    everything.build();
+    everything.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
+/// The first look: the options of all verbs, and the global ones on each of them, take longer to set up than the rest of
+/// the command.
+pub fn parse_verb_only(arguments: &[OsString]) -> Option<Cli> {
+    let matches = verb_of(arguments).and_then(only)?.try_get_matches_from(arguments).ok()?;
+    Cli::from_arg_matches(&matches).ok()
+}
+
+/// What is probably the verb: the first word that is neither an option nor the value of a global one. A wrong guess only
+/// costs the second look.
+pub fn verb_of(arguments: &[OsString]) -> Option<&str> {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') {
+            return Some(word);
+        }
+        if Globals::takes_value(word) {
+            words.next();
+        }
+    }
+    None
+}
+
+/// A parser for one verb.
+fn only(verb: &str) -> Option<clap::Command> {
+    let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
+    let verb = verbs.find_subcommand(verb)?.clone();
+    Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verb_is_found_behind_every_global_option() {
+        let command = Globals::augment_args(clap::Command::new("bd"));
+        for argument in command.get_arguments() {
+            let long = format!("--{}", argument.get_long().unwrap());
+            let takes = argument.get_action().takes_values() && !argument.is_require_equals_set();
+            assert_eq!(Globals::takes_value(&long), takes, "{long}");
+            let words = if takes { vec!["bd", &long, "show", "list"] } else { vec!["bd", &long, "list"] };
+            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            assert_eq!(verb_of(&words), Some("list"), "{long}");
+        }
+        assert!(only("new").is_some(), "a verb is known by its other names too");
+        assert!(only("nothing").is_none());
+    }
+
+    #[test]
+    fn help_tells_about_every_verb() {
+        let help = parse(&["bd".into(), "--help".into()]).unwrap_err().to_string();
+        for line in ["create", "ready", "repair"] {
+            let row = help.lines().find(|row| row.trim_start().starts_with(line)).unwrap_or_default();
+            assert!(row.split_whitespace().count() > 2, "{line}: {row:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The short way of a command: a running daemon gets the words as they stand and reads them itself. Setting up a parser in
+//! a process that has just begun costs more than all the rest of a command; the daemon has done it before. What the
+//! daemon cannot read or must not (it has neither our standard input nor our directory) comes back and is read here, so
+//! that nothing depends on this way but time.
+
+use std::ffi::OsString;
+
+use super::globals::Globals;
+use super::input::Input;
+use super::parse::{parse_verb_only, verb_of};
+use super::{Action, Cli};
+use crate::client::{self, Exchange};
+use crate::daemon::SocketPath;
+use crate::failure::Failure;
+use crate::request::{Call, Reply, Request};
+
+/// Verbs that ask nothing of the process that they were typed into.
+const VERBS: [&str; 30] = [
+    "create", "new", "update", "show", "list", "search", "ready", "blocked", "claim", "renew", "unclaim",
+    "reclaim", "close", "reopen", "delete", "restore", "deleted", "note", "comment", "comments", "label",
+    "dep", "log", "blame", "children", "epic", "count", "stale", "status", "stats",
+];
+
+/// A daemon that did not take the words.
+#[derive(Debug, Default)]
+pub struct Unanswered {
+    /// Under this id it may have done what was asked before it went away.
+    pub request_id: Option<String>,
+}
+
+/// Asks a running daemon to read the command line and answer it.
+pub fn send(arguments: &[OsString]) -> Result<Reply, Unanswered> {
+    let (place, request) = prepare(arguments).ok_or_else(Unanswered::default)?;
+    match client::exchange(&SocketPath::of(&place), &request) {
+        Exchange::Reply(reply) => match &reply.error {
+            Some(failure) if refuses(failure) => Err(Unanswered::default()),
+            _ => Ok(*reply),
+        },
+        Exchange::Nobody => Err(Unanswered::default()),
+        Exchange::Lost => Err(Unanswered { request_id: request.request_id }),
+    }
+}
+
+/// The request of somebody who says nothing but these words.
+fn prepare(arguments: &[OsString]) -> Option<(crate::place::Place, Request)> {
+    verb_of(arguments).filter(|verb| VERBS.contains(verb))?;
+    let words =
+        arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
+    let globals = Globals::default();
+    if globals.access().no_daemon {
+        return None;
+    }
+    let place = globals.place().ok().filter(crate::place::Place::exists)?;
+    let mut request = globals.request(&place, Call::Words(words)).ok()?;
+    request.request_id = client::random_id();
+    Some((place, request))
+}
+
+/// Whether the daemon sent the words back: it must not read them, does not know how (an older one), or makes way.
+fn refuses(failure: &Failure) -> bool {
+    matches!(failure.code.as_str(), NOT_READ | "invalid_request" | "daemon_older")
+}
+
+/// The code with which words go back to where they came from.
+pub const NOT_READ: &str = "not_read";
+
+/// The daemon's side: turns words into what they ask for. Everything that goes wrong is left to the sender, who has the
+/// better words for it.
+pub fn read(mut request: Request) -> Result<Request, Failure> {
+    let Call::Words(words) = &request.call else { return Ok(request) };
+    let back = || Failure::new(NOT_READ, "this has to be read where the command was given");
+    let words: Vec<OsString> =
+        [OsString::from("bd")].into_iter().chain(words.iter().map(OsString::from)).collect();
+    verb_of(&words).filter(|verb| VERBS.contains(verb)).ok_or_else(back)?;
+    let Some(Cli { globals, verb }) =
+        parse_verb_only(&words).filter(|cli| cli.globals.leave_the_store_open())
+    else {
+        return Err(back());
+    };
+    request.output.ids_only = verb.wants_ids_only();
+    globals.correct(&mut request);
+    request.call = match verb.act(&globals, Input::OutOfReach) {
+        // Somebody who waits asks again with the time that is left.
+        Ok(Action::Call(call)) if !matches!(call, Call::Wait { .. }) => call,
+        _ => return Err(back()),
+    };
+    Ok(request)
+}

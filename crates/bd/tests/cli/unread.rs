@@ -1,0 +1,111 @@
+//! Command lines that the daemon reads in place of the process they were typed into.
+
+use serde_json::json;
+
+use crate::sandbox::{Mode, Sandbox};
+use crate::socket::Client;
+
+/// Says nothing that matters, but something that only the typed-in process may read.
+const READ_HERE: [&str; 2] = ["--lock-timeout", "30s"];
+
+/// Two stores with the same beads, for commands that change something.
+fn twins() -> [Sandbox; 2] {
+    [(); 2].map(|()| {
+        let bd = Sandbox::new(Mode::Daemon);
+        bd.create(&["one", "--id", "bd-1", "--labels", "red"]);
+        bd.create(&["two", "--id", "bd-2", "--deps", "bd-1"]);
+        bd
+    })
+}
+
+/// Without what differs between any two runs: moments, and digests of them.
+fn without_times(text: &str) -> String {
+    let is_moment = |word: &str| word.len() == 24 && word.ends_with('Z') && word.as_bytes()[10] == b'T';
+    let is_digest = |word: &str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let stable = |word: &&str| !is_moment(word) && !is_digest(word);
+    text.split([' ', '"', '\n', ',', '(', ')']).filter(stable).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn who_reads_the_words_makes_no_difference() {
+    let [short, long] = twins();
+    for words in [
+        "show bd-1",
+        "show bd-1 --json",
+        "show bd-1 --json=compat",
+        "list --sort id",
+        "list --json --label red",
+        "list --no-auto-flush --json",
+        "--json ready",
+        "ready --limit 1",
+        "blocked -q",
+        "update bd-1 --title uno --actor ann",
+        "update bd-1 -p 9",
+        "update bd-1",
+        "claim bd-1 --actor bob",
+        "claim bd-1 --actor ann --json",
+        "note add bd-1 so it goes",
+        "note list bd-1",
+        "label list-all --json",
+        "dep add bd-1 bd-2",
+        "dep tree bd-2",
+        "create three --id bd-3 --silent",
+        "create three --id bd-3 --json",
+        "close bd-1 --reason done --actor bob",
+        "count --json",
+        "status --nonsense",
+        "show",
+        "show nope --json",
+        "lost",
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let (unread, read) = (short.run(&words), long.run(&[words.as_slice(), &READ_HERE].concat()));
+        assert_eq!(unread.exit, read.exit, "{words:?}");
+        assert_eq!(without_times(&unread.stdout), without_times(&read.stdout), "{words:?}");
+        assert_eq!(without_times(&unread.stderr), without_times(&read.stderr), "{words:?}");
+    }
+}
+
+#[test]
+fn what_belongs_to_the_caller_is_read_by_the_caller() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["one", "--id", "bd-1"]);
+    let file = bd.root().join("text");
+    std::fs::write(&file, "from a file").unwrap();
+    let at = format!("@{}", file.display());
+    bd.run_with_input(&["update", "bd-1", "-d", "-"], b"from the input").succeeded("-d -");
+    assert_eq!(bd.show("bd-1")["description"], "from the input");
+    bd.json(&["update", "bd-1", "--design", &at]);
+    assert_eq!(bd.show("bd-1")["design"], "from a file");
+
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    for words in [
+        json!(["update", "bd-1", "--description=-"]),
+        json!(["update", "bd-1", "--design", at]),
+        json!(["create", "x", "--body-file", file]),
+        json!(["create", "--graph", "-"]),
+        json!(["-C", "/", "list"]),
+        json!(["list", "--db", "/nowhere/beads.db"]),
+        json!(["ready", "--wait", "10s"]),
+        json!(["claim", "bd-1", "--confirm"]),
+        json!(["show", "bd-1", "--verbose"]),
+        json!(["sync"]),
+        json!(["daemon", "stop"]),
+        json!(["show"]),
+        json!([]),
+    ] {
+        let reply = client.ask(&json!({"words": words})).unwrap();
+        assert_eq!(reply["error"]["code"], "not_read", "{words}: {reply}");
+    }
+    let reply = client.ask(&json!({"words": ["show", "bd-1", "--json"]})).unwrap();
+    assert!(reply["stdout"].as_str().unwrap().contains("from a file"), "{reply}");
+}
+
+#[test]
+fn a_request_id_holds_for_words_too() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let words = ["create", "once", "--request-id", "k1"];
+    let (first, again) = (bd.json(&words), bd.json(&words));
+    assert_eq!(first["id"], again["id"]);
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+}
