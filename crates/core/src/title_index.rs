@@ -181,16 +181,24 @@ fn alike(a: &Gist, b: &Gist) -> bool {
         return false;
     }
     let (a, b) = (trigrams(a), trigrams(b));
-    let shared = a.intersection(&b).count();
+    let shared = a.iter().filter(|three| b.binary_search(three).is_ok()).count();
     let all = a.len() + b.len() - shared;
     all > 0 && shared * 4 >= all * 3
 }
 
-fn trigrams(gist: &Gist) -> BTreeSet<[char; 3]> {
-    let mut found = BTreeSet::new();
+/// Sorted, each once, three letters in one number.
+fn trigrams(gist: &Gist) -> Vec<u64> {
+    const LETTER_BITS: u32 = 21;
+    let mut found = Vec::with_capacity(gist.whole().len() + gist.words().count());
     for word in gist.words() {
-        let padded: Vec<char> = [' ', ' '].into_iter().chain(word.chars()).chain([' ']).collect();
-        found.extend(padded.windows(3).map(|three| [three[0], three[1], three[2]]));
+        let begun = (u64::from(' ') << LETTER_BITS) | u64::from(' ');
+        word.chars().chain([' ']).fold(begun, |before, letter| {
+            let three = ((before << LETTER_BITS) | u64::from(letter)) & ((1 << (3 * LETTER_BITS)) - 1);
+            found.push(three);
+            three
+        });
     }
+    found.sort_unstable();
+    found.dedup();
     found
 }

@@ -44,7 +44,7 @@ pub fn listing() -> Vec<Value> {
 }
 
 fn listed(tool: &Tool) -> Value {
-    let mut schema = tool.input_schema();
+    let mut schema = tool.input_schema().clone();
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("$schema");
         schema.remove("description");

@@ -113,7 +113,7 @@ fn ops(
     let schema = tool.input_schema();
     let mut planned = Vec::new();
     for item in items {
-        planned.push(plan(&schema, op, item.clone(), context));
+        planned.push(plan(schema, op, item.clone(), context));
     }
     if atomic {
         return all_or_none(planned, context);
@@ -164,7 +164,7 @@ pub fn operation(line: Value, context: &Context<'_>) -> Planned {
     let name = fields.remove("op").ok_or_else(missing)?;
     let tool = name.as_str().and_then(|name| find(&format!("beads.{name}")));
     match tool.map(|tool| (tool, &tool.way)) {
-        Some((tool, Way::Op(op))) => plan(&tool.input_schema(), *op, Value::Object(fields), context),
+        Some((tool, Way::Op(op))) => plan(tool.input_schema(), *op, Value::Object(fields), context),
         _ => {
             let known = super::table().iter().filter(|tool| is_atomic(tool));
             let known: Vec<_> = known.filter_map(|tool| tool.name.strip_prefix("beads.")).collect();

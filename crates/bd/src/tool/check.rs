@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn schemas_use_only_what_is_checked_and_say_what_each_field_is() {
         for tool in crate::tool::table() {
-            assert_understood(&tool.input_schema(), tool.name);
+            assert_understood(tool.input_schema(), tool.name);
             assert_understood(&tool.batch_schema(), tool.name);
             let schema = tool.input_schema();
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);

@@ -24,6 +24,8 @@ pub use context::Context;
 pub use error_code::{ErrorCode, error_code};
 pub use outcome::{Body, Items, Outcome};
 
+use std::sync::{LazyLock, OnceLock};
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -77,6 +79,8 @@ pub struct Tool {
     pub mutates: bool,
     stream: Option<Items>,
     own_input: fn() -> Map<String, Value>,
+    /// Made once: a batch is checked against it line by line.
+    input: OnceLock<Value>,
     output: fn() -> Value,
     way: Way,
 }
@@ -88,21 +92,21 @@ enum Way {
 }
 
 impl Tool {
-    const fn mutation<T: Mutation>() -> Self {
+    fn mutation<T: Mutation>() -> Self {
         Self { mutates: true, ..Self::new::<T>(Way::Op(|input| read::<T>(input)?.op())) }
     }
 
-    const fn question<T: Question>() -> Self {
+    fn question<T: Question>() -> Self {
         let way = Way::Act(|input, context| context.ask(read::<T>(input)?.call()?));
         Self { stream: T::STREAM, ..Self::new::<T>(way) }
     }
 
-    const fn action<T: Action>() -> Self {
+    fn action<T: Action>() -> Self {
         let way = Way::Act(|input, context| read::<T>(input)?.act(context));
         Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
     }
 
-    const fn coordination<T: Coordination>() -> Self
+    fn coordination<T: Coordination>() -> Self
     where
         T::Output: serde::Serialize,
     {
@@ -110,21 +114,22 @@ impl Tool {
         Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
     }
 
-    const fn new<T: Definition>(way: Way) -> Self {
+    fn new<T: Definition>(way: Way) -> Self {
         Self {
             name: T::NAME,
             example: T::EXAMPLE,
             mutates: false,
             stream: None,
             own_input: schema::input::<T>,
+            input: OnceLock::new(),
             output: schema::output::<T::Output>,
             way,
         }
     }
 
     /// The schema against which an input is checked: exactly what is printed.
-    pub fn input_schema(&self) -> Value {
-        call_fields::beside((self.own_input)(), self)
+    pub fn input_schema(&self) -> &Value {
+        self.input.get_or_init(|| call_fields::beside((self.own_input)(), self))
     }
 
     pub fn output_schema(&self) -> Value {
@@ -157,8 +162,10 @@ impl Tool {
 
     /// Whether an input is one the tool takes; says which field is wrong otherwise.
     pub fn check(&self, input: &Value) -> Result<(), Failure> {
-        let schema = if batch::is_batch(input) { self.batch_schema() } else { self.input_schema() };
-        check::check(&schema, &mut input.clone())
+        if batch::is_batch(input) {
+            return check::check(&self.batch_schema(), &mut input.clone());
+        }
+        check::check(self.input_schema(), &mut input.clone())
     }
 
     fn run(&self, input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
@@ -169,7 +176,7 @@ impl Tool {
     }
 
     fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
-        check::check(&self.input_schema(), &mut input)?;
+        check::check(self.input_schema(), &mut input)?;
         let (fields, own) = call_fields::split(&input)?;
         let context = &context.narrowed(&fields);
         let outcome = match &self.way {
@@ -190,41 +197,43 @@ fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
 
 /// Every tool, in the order in which they are listed.
 pub fn table() -> &'static [Tool] {
-    static TABLE: &[Tool] = &[
-        Tool::mutation::<beads::create::Create>(),
-        Tool::mutation::<beads::update::Update>(),
-        Tool::action::<beads::show::Show>(),
-        Tool::question::<beads::list::List>(),
-        Tool::question::<beads::search::Search>(),
-        Tool::question::<beads::ready::Ready>(),
-        Tool::mutation::<beads::claim::Claim>(),
-        Tool::mutation::<beads::close::Close>(),
-        Tool::mutation::<beads::reopen::Reopen>(),
-        Tool::mutation::<beads::delete::Delete>(),
-        Tool::mutation::<beads::restore::Restore>(),
-        Tool::mutation::<beads::dep_add::DepAdd>(),
-        Tool::mutation::<beads::dep_remove::DepRemove>(),
-        Tool::question::<beads::dep_tree::DepTree>(),
-        Tool::mutation::<beads::note_add::NoteAdd>(),
-        Tool::action::<beads::sync::Sync>(),
-        Tool::action::<beads::validate::Validate>(),
-        Tool::question::<beads::watch::Watch>(),
-        Tool::action::<beads::import::Import>(),
-        Tool::question::<beads::export::Export>(),
-        Tool::action::<beads::conflicts::Conflicts>(),
-        Tool::coordination::<agent::register::Register>(),
-        Tool::coordination::<agent::list::List>(),
-        Tool::coordination::<agent::show::Show>(),
-        Tool::coordination::<agent::send::Send>(),
-        Tool::coordination::<agent::inbox::Inbox>(),
-        Tool::coordination::<agent::read::Read>(),
-        Tool::coordination::<agent::ack::Ack>(),
-        Tool::coordination::<agent::reserve::Reserve>(),
-        Tool::coordination::<agent::release::Release>(),
-        Tool::coordination::<agent::status::Status>(),
-        Tool::coordination::<agent::guard::Guard>(),
-    ];
-    TABLE
+    static TABLE: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+        vec![
+            Tool::mutation::<beads::create::Create>(),
+            Tool::mutation::<beads::update::Update>(),
+            Tool::action::<beads::show::Show>(),
+            Tool::question::<beads::list::List>(),
+            Tool::question::<beads::search::Search>(),
+            Tool::question::<beads::ready::Ready>(),
+            Tool::mutation::<beads::claim::Claim>(),
+            Tool::mutation::<beads::close::Close>(),
+            Tool::mutation::<beads::reopen::Reopen>(),
+            Tool::mutation::<beads::delete::Delete>(),
+            Tool::mutation::<beads::restore::Restore>(),
+            Tool::mutation::<beads::dep_add::DepAdd>(),
+            Tool::mutation::<beads::dep_remove::DepRemove>(),
+            Tool::question::<beads::dep_tree::DepTree>(),
+            Tool::mutation::<beads::note_add::NoteAdd>(),
+            Tool::action::<beads::sync::Sync>(),
+            Tool::action::<beads::validate::Validate>(),
+            Tool::question::<beads::watch::Watch>(),
+            Tool::action::<beads::import::Import>(),
+            Tool::question::<beads::export::Export>(),
+            Tool::action::<beads::conflicts::Conflicts>(),
+            Tool::coordination::<agent::register::Register>(),
+            Tool::coordination::<agent::list::List>(),
+            Tool::coordination::<agent::show::Show>(),
+            Tool::coordination::<agent::send::Send>(),
+            Tool::coordination::<agent::inbox::Inbox>(),
+            Tool::coordination::<agent::read::Read>(),
+            Tool::coordination::<agent::ack::Ack>(),
+            Tool::coordination::<agent::reserve::Reserve>(),
+            Tool::coordination::<agent::release::Release>(),
+            Tool::coordination::<agent::status::Status>(),
+            Tool::coordination::<agent::guard::Guard>(),
+        ]
+    });
+    &TABLE
 }
 
 pub fn find(name: &str) -> Option<&'static Tool> {

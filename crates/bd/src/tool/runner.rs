@@ -135,7 +135,7 @@ fn about(tool: &Tool, about: About) -> Vec<u8> {
     match about {
         About::Help => help(tool).into_bytes(),
         About::Version => format!("{} {VERSION}\n", tool.name).into_bytes(),
-        About::InputSchema => pretty(&tool.input_schema()),
+        About::InputSchema => pretty(tool.input_schema()),
         About::OutputSchema => pretty(&tool.output_schema()),
         About::BatchSchema => pretty(&tool.batch_schema()),
     }
