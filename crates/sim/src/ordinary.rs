@@ -16,5 +16,15 @@ pub const STEPS: usize = 150;
 /// - 15992: zeros that should clear a torn tail were in the cache alone after a failed sync, and the tail came back.
 /// - 17346: a sync was cut off between its fetch and its merge; opened again, the store told its events from the tracking ref,
 ///   and what that had came into memory although the ref did not hold it.
-pub const ONCE_BROKEN: [(u64, usize); 8] =
-    [(223, 150), (635, 150), (830, 150), (920, 150), (1291, 150), (3804, 150), (15_992, 150), (17_346, 150)];
+/// - 17794: a store without a ref built on a tracking ref; then somebody pushed here a ref of his own that did not hold that.
+pub const ONCE_BROKEN: [(u64, usize); 9] = [
+    (223, 150),
+    (635, 150),
+    (830, 150),
+    (920, 150),
+    (1291, 150),
+    (3804, 150),
+    (15_992, 150),
+    (17_346, 150),
+    (17_794, 150),
+];

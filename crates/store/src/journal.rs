@@ -24,6 +24,8 @@ pub struct Recovered {
     pub records: Vec<Record>,
     /// The commit that the last of the records was made upon, if there was one.
     pub ground: Option<CommitId>,
+    /// All commits that any of them was made upon, as far as is noted.
+    pub grounds: Vec<CommitId>,
     /// Something was cut off at the end: a batch that was never acknowledged.
     pub torn: bool,
 }
@@ -167,6 +169,7 @@ impl<D: Disk> Journal<D> {
                 return Err(format!("records {} to {} are missing", before + 1, header.position));
             }
             recovered.ground.clone_from(&header.ground);
+            recovered.grounds.extend(header.ground.clone());
             recovered.header = Some(header);
             return Ok(());
         }
@@ -179,6 +182,7 @@ impl<D: Disk> Journal<D> {
             }
             if record.ground.is_some() {
                 recovered.ground.clone_from(&record.ground);
+                recovered.grounds.extend(record.ground.clone());
             }
             recovered.records.push(record);
         }

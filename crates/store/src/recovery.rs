@@ -115,18 +115,24 @@ fn takes_all(mut start: State, recovered: &Recovered) -> bool {
     recovered.records.iter().all(|record| start.take(&record.delta).is_ok())
 }
 
-/// Takes in the commit that the records were made upon, when there is no ref and the tracking ref that showed it is gone
-/// or elsewhere: records speak of beads that only this commit brings along. Says whether it was needed.
+/// Takes in the commits that the records were made upon, when there is no ref and the tracking ref that showed them is gone
+/// or elsewhere, or when somebody else made a ref here that does not hold them: records speak of beads that only these
+/// commits bring along. Says whether they were needed.
 pub(crate) fn join_lost_ground(
     repository: &impl Repository,
     state: &mut State,
     recovered: &Recovered,
-    ground: Option<&CommitId>,
+    (base, ground): (Option<&CommitId>, Option<&CommitId>),
 ) -> bool {
-    let lost = recovered.ground.as_ref().filter(|_| !recovered.records.is_empty());
-    let Some(lost) = lost.filter(|lost| Some(*lost) != ground) else { return false };
-    let found = state_of(repository, lost);
-    found.is_ok_and(|seen| !state.join(&seen).beads.is_empty())
+    if recovered.records.is_empty() || (base.is_some() && takes_all(state.clone(), recovered)) {
+        return false;
+    }
+    let mut needed = false;
+    for lost in recovered.grounds.iter().filter(|lost| Some(*lost) != ground) {
+        let found = state_of(repository, lost);
+        needed |= found.is_ok_and(|seen| !state.join(&seen).beads.is_empty());
+    }
+    needed
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.

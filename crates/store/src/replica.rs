@@ -90,7 +90,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         let mut state = state_at(repository, base.as_ref())?;
         let (journal, recovered) = Journal::recover(disk)?;
-        if base.is_none() && join_lost_ground(repository, &mut state, &recovered, ground.as_ref()) {
+        let grounds = (base.as_ref(), ground.as_ref());
+        if join_lost_ground(repository, &mut state, &recovered, grounds) && base.is_none() {
             ground.clone_from(&recovered.ground);
         }
         let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
