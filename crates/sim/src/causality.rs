@@ -57,24 +57,30 @@ pub fn check(machines: &[(&Writes, &[Fact])], reading: &Reading) -> Result<(), S
         if known_and_overwritten.contains(&(&key, mark)) {
             continue;
         }
-        let standing = path(&key, reading, &written);
+        let standing = path(&key, reading.marks_of(&key), &written);
         let kept = reading.conflicts(&key);
         if standing.contains(mark) || kept.contains(mark) {
             continue;
         }
-        // Two that wrote the same value do not disagree.
+        // Two that wrote the same value do not disagree, and somebody may have overwritten both in knowledge of one; what he
+        // wrote may in turn be what lost and was kept.
         let value_of = |mark: &Mark| written.get(&(key.clone(), mark.clone())).map(|write| &write.value);
-        if !standing.iter().chain(&kept).any(|mark| value_of(mark) == Some(value)) {
+        let mut led_to_kept = kept.iter().flat_map(|mark| path(&key, Some(mark.clone()), &written));
+        let same = |mark: &Mark| value_of(mark) == Some(value);
+        if !standing.iter().any(same) && !led_to_kept.any(|mark| same(&mark)) {
             return Err(format!("{register} of {bead}: {value} by {mark:?} was overwritten silently"));
         }
     }
     Ok(())
 }
 
-/// The write that stands, the one its writer knew, and so on.
-fn path(key: &Register, reading: &Reading, written: &BTreeMap<&(Register, Mark), &Write>) -> BTreeSet<Mark> {
+/// A write, the one its writer knew, and so on.
+fn path(
+    key: &Register,
+    mut next: Option<Mark>,
+    written: &BTreeMap<&(Register, Mark), &Write>,
+) -> BTreeSet<Mark> {
     let mut path = BTreeSet::new();
-    let mut next = reading.marks_of(key);
     while let Some(mark) = next.take() {
         next = written.get(&(key.clone(), mark.clone())).and_then(|write| write.over.clone());
         if !path.insert(mark) {
