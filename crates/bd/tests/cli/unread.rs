@@ -1,8 +1,12 @@
 //! Command lines that the daemon reads in place of the process they were typed into.
 
-use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 
-use crate::sandbox::{Mode, Sandbox};
+use serde_json::{Value, json};
+
+use crate::sandbox::{Mode, Run, Sandbox};
 use crate::socket::Client;
 
 /// Says nothing that matters, but something that only the typed-in process may read.
@@ -108,4 +112,30 @@ fn a_request_id_holds_for_words_too() {
     let (first, again) = (bd.json(&words), bd.json(&words));
     assert_eq!(first["id"], again["id"]);
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+}
+
+/// A daemon that took the words and went away without a reply may have done what they ask.
+#[test]
+fn words_that_got_no_reply_are_asked_again_under_the_same_id() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["first", "--id", "bd-1"]);
+    bd.text(&["daemon", "stop"]);
+    let listener = UnixListener::bind(bd.socket()).unwrap();
+    let child = bd.command(&["create", "once", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let (taken, _) = listener.accept().unwrap();
+    BufReader::new(&taken).read_line(&mut line).unwrap();
+    std::fs::remove_file(bd.socket()).unwrap();
+    drop((taken, listener));
+    assert_eq!(Run::finish(child).exit, Some(0));
+
+    let sent: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(sent["call"], json!({"words": ["create", "once", "--json"]}));
+    let other = json!({"mutate": {"ops": [{"op": "create", "title": "another"}]}});
+    let request =
+        json!({"client": "0", "actor": sent["actor"], "request_id": sent["request_id"], "call": other});
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    client.send(format!("{request}\n").as_bytes()).unwrap();
+    let reply = client.receive().unwrap();
+    assert_eq!(reply["result"]["title"], "once", "the answer that was kept under the id: {reply}");
 }

@@ -39,15 +39,18 @@ fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failing_calls/preload.c");
-        let library =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("failing-{}.so", std::process::id()));
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (fresh, library) =
+            (directory.join(format!("failing-{}.so", std::process::id())), directory.join("failing.so"));
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         let built = Command::new(&compiler)
             .args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o"])
-            .args([&library, &source])
+            .args([&fresh, &source])
             .arg("-ldl")
             .status();
         assert!(built.as_ref().is_ok_and(std::process::ExitStatus::success), "{compiler}: {built:?}");
+        // One for all runs, and whole for those who run at the same time.
+        std::fs::rename(fresh, &library).unwrap();
         library
     })
 }
