@@ -1,16 +1,15 @@
 //! Who did it (§4.5).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_ACTOR_BYTES;
 use crate::{Error, Result};
 
 /// A non-empty name on one line. Ordered bytewise, which is how ties between equal stamps are broken.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct Actor(Arc<str>);
 
 impl Actor {
@@ -52,6 +51,27 @@ impl TryFrom<String> for Actor {
 impl From<Actor> for String {
     fn from(actor: Actor) -> Self {
         actor.as_str().to_owned()
+    }
+}
+
+crate::field::string_json!(Actor, Actor::read);
+
+/// How many names are remembered, and so how many a store may have before some of them are kept more than once.
+const REMEMBERED: usize = 64;
+
+thread_local! {
+    /// Actors that were read last. Few write very much: whoever reads a name that was read before shares it.
+    static LAST_READ: RefCell<[Option<Actor>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
+}
+
+impl Actor {
+    /// Like parsing, without checking and keeping again what was read a moment ago.
+    fn read(text: &str) -> Result<Self> {
+        let bytes = text.bytes().fold(text.len(), |sum, byte| sum.wrapping_mul(31) ^ usize::from(byte));
+        LAST_READ.with_borrow_mut(|last| match &mut last[bytes % REMEMBERED] {
+            Some(known) if known.as_str() == text => Ok(known.clone()),
+            place => Ok(place.insert(text.parse()?).clone()),
+        })
     }
 }
 

@@ -11,6 +11,11 @@ pub fn to_canonical(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("our types serialise to JSON")
 }
 
+/// The same behind what is in a buffer already.
+pub(crate) fn write_canonical(buffer: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(buffer, value).expect("our types serialise to JSON, and a buffer takes it");
+}
+
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = String::with_capacity(bytes.len() * 2);

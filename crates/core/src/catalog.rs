@@ -44,16 +44,35 @@ impl Place {
     fn key(&self, lineage: &Lineage) -> QueueKey {
         (self.waits_for_children, self.priority, lineage.clone())
     }
+
+    /// Open, and waits for nothing.
+    fn is_ready(&self) -> bool {
+        !self.blocked && self.status == Status::Open
+    }
 }
 
+/// All at once, which is several times faster than one by one, and gives the same.
 impl From<State> for Catalog {
     fn from(state: State) -> Self {
         let mut catalog = Self { state, ..Self::default() };
-        let touched = Touched {
-            beads: catalog.state.beads().keys().cloned().collect(),
-            edges: catalog.state.edges().keys().cloned().collect(),
-        };
-        catalog.refresh(&touched);
+        let present = catalog.state.edges().iter().filter(|(_, edge)| !edge.deleted);
+        let ends: Vec<_> = present
+            .filter_map(|(key, _)| Some((key.from.lineage()?, key.kind, key.to.lineage()?)))
+            .map(|(from, kind, to)| (from.clone(), kind, to.clone()))
+            .collect();
+        catalog.incoming = ends.iter().map(|(from, kind, to)| (to.clone(), *kind, from.clone())).collect();
+        catalog.outgoing = ends.into_iter().collect();
+        let all = catalog.state.beads().keys();
+        let places: BTreeMap<_, _> =
+            all.filter_map(|lineage| Some((lineage.clone(), catalog.place_of(lineage)?))).collect();
+        catalog.live = places.iter().map(|(lineage, place)| (place.priority, lineage.clone())).collect();
+        catalog.open_and_unblocked = places
+            .iter()
+            .filter(|(_, place)| place.is_ready())
+            .map(|(lineage, place)| place.key(lineage))
+            .collect();
+        places.iter().for_each(|(lineage, place)| catalog.enter_times(place, lineage));
+        catalog.places = places;
         catalog
     }
 }
@@ -270,8 +289,9 @@ impl Catalog {
         }
     }
 
-    fn place(&mut self, lineage: &Lineage) {
-        let place = self.live_bead(lineage).map(|bead| Place {
+    /// Where a bead belongs; nowhere if it is deleted.
+    fn place_of(&self, lineage: &Lineage) -> Option<Place> {
+        self.live_bead(lineage).map(|bead| Place {
             priority: bead.priority.value,
             waits_for_children: bead.kind.value == BeadType::Epic
                 && self.open_children(lineage).next().is_some(),
@@ -282,7 +302,11 @@ impl Catalog {
                 Status::InProgress => bead.claim.expires.map(Timestamp::ms),
                 Status::Closed => None,
             },
-        });
+        })
+    }
+
+    fn place(&mut self, lineage: &Lineage) {
+        let place = self.place_of(lineage);
         if self.places.get(lineage) == place.as_ref() {
             return;
         }
@@ -298,11 +322,15 @@ impl Catalog {
     }
 
     fn enter_queues(&mut self, place: &Place, lineage: &Lineage) {
+        if place.is_ready() {
+            self.open_and_unblocked.insert(place.key(lineage));
+        }
+        self.enter_times(place, lineage);
+    }
+
+    fn enter_times(&mut self, place: &Place, lineage: &Lineage) {
         if place.blocked {
             return;
-        }
-        if place.status == Status::Open {
-            self.open_and_unblocked.insert(place.key(lineage));
         }
         if let (Some(until_ms), Some(ends)) = (place.until_ms, self.ends_for(place.status)) {
             ends.entry(until_ms).or_default().insert(place.key(lineage));

@@ -12,8 +12,7 @@ use crate::{Error, Field, Lineage, Mark, Result, State};
 
 /// `CONFLICT-` and 32 hexadecimal digits: the hash of bead, field and losing write, so that every replica that sees
 /// the same collision gives it the same name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConflictId(Arc<str>);
 
 crate::field::string_newtype!(ConflictId);

@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
-use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
+use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body_under, bead_from_body};
 use crate::lines::{self, Lines};
 use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister,
-    Result, Stamp, State,
+    Result, SharedMap, Stamp, State,
 };
 
 /// A state and what was odd, but not wrong, about its files.
@@ -25,21 +25,40 @@ pub struct Decoded {
     pub warnings: Vec<String>,
 }
 
+/// What is taken for granted about the bytes. Checksums, order and ids are checked in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Nothing: each line is encoded again and compared.
+    Unknown,
+    Canonical,
+}
+
 impl Snapshot {
     pub fn decode(&self) -> Result<Decoded> {
+        self.decode_from(Form::Unknown)
+    }
+
+    /// The same for files that were encoded here, or went through [`decode`](Self::decode) before: that their form is
+    /// canonical was found out then, and the checksums tell that they are still the same.
+    pub fn decode_again(&self) -> Result<Decoded> {
+        self.decode_from(Form::Canonical)
+    }
+
+    fn decode_from(&self, form: Form) -> Result<Decoded> {
         let mut warnings = Vec::new();
         let (prefix, gc_floor) = self.decode_meta(&mut warnings)?;
         let mut beads = Beads::default();
-        lines::read(STATE, &self.state, Live::read, |number, live| beads.take_live(number, live))?;
-        lines::read(TOMBSTONES, &self.tombstones, Grave::read, |number, grave| {
+        let live = |number, line: &[u8]| Live::read(number, line, form);
+        lines::read(STATE, &self.state, live, |number, live| beads.take_live(number, live))?;
+        let grave = |number, line: &[u8]| Grave::read(number, line, form);
+        lines::read(TOMBSTONES, &self.tombstones, grave, |number, grave| {
             beads.take_tombstone(number, grave)
         })?;
         let names = beads.check_names()?;
         let mut state = State { beads: beads.beads, prefix, gc_floor, names, ..State::default() };
         let mut previous = None;
-        lines::read(DEPS, &self.deps, EdgeRead::read, |number, edge| {
-            state.take_edge(number, edge, &mut previous)
-        })?;
+        let edge = |number, line: &[u8]| EdgeRead::read(number, line, form);
+        lines::read(DEPS, &self.deps, edge, |number, edge| state.take_edge(number, edge, &mut previous))?;
         // Few at most, and each needs to know the beads.
         for (number, line) in Lines::of(CONFLICTS, &self.conflicts) {
             state.take_conflict_line(number, line?)?;
@@ -97,14 +116,17 @@ struct Live {
 }
 
 impl Live {
-    fn read(number: usize, line: &[u8]) -> Result<Self> {
+    fn read(number: usize, line: &[u8], form: Form) -> Result<Self> {
         let mut body: Body = parse(STATE, number, line)?;
         let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
-        let (lineage, bead, mut canonical) =
+        let (lineage, bead, top) =
             bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
-        canonical.id = Some(id.clone());
-        if to_canonical(&canonical) != line {
-            return Err(corrupt(STATE, number, "not in canonical form"));
+        if form == Form::Unknown {
+            let mut canonical = bead_body_under(&top, &id, &lineage, &bead);
+            canonical.id = Some(id.clone());
+            if to_canonical(&canonical) != line {
+                return Err(corrupt(STATE, number, "not in canonical form"));
+            }
         }
         Ok(Self { id, lineage, bead: Arc::new(bead) })
     }
@@ -117,7 +139,7 @@ struct Grave {
 }
 
 impl Grave {
-    fn read(number: usize, bytes: &[u8]) -> Result<Self> {
+    fn read(number: usize, bytes: &[u8], form: Form) -> Result<Self> {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut line: TombstoneLine = parse(TOMBSTONES, number, bytes)?;
         let mut buried = None;
@@ -125,9 +147,8 @@ impl Grave {
             if body.id.is_some() {
                 return Err(bad("the id stands twice"));
             }
-            let (lineage, mut bead, canonical) =
-                bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
-            line.bead = Some(canonical);
+            let (lineage, mut bead, top) = bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
+            line.bead = (form == Form::Unknown).then(|| bead_body_under(&top, &line.id, &lineage, &bead));
             bead.deletion = Some(Deletion {
                 mark: Mark::new(line.deleted_at, line.deleted_by.clone()),
                 reason: line.reason.clone(),
@@ -141,7 +162,7 @@ impl Grave {
         } else if line.deleted_at != Stamp::ZERO || !line.reason.is_empty() {
             return Err(bad("a deletion without its bead"));
         }
-        if to_canonical(&line) != bytes {
+        if form == Form::Unknown && to_canonical(&line) != bytes {
             return Err(bad("not in canonical form"));
         }
         Ok(Self { line, bead: buried })
@@ -155,11 +176,12 @@ struct EdgeRead {
 }
 
 impl EdgeRead {
-    fn read(number: usize, bytes: &[u8]) -> Result<Self> {
+    fn read(number: usize, bytes: &[u8], form: Form) -> Result<Self> {
         let line: EdgeLine = parse(DEPS, number, bytes)?;
         let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
         let order = (line.from, line.to, line.kind);
-        if to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge)) != bytes {
+        let canonical = || to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge));
+        if form == Form::Unknown && canonical() != bytes {
             return Err(corrupt(DEPS, number, "not in canonical form"));
         }
         Ok(Self { order, edge })
@@ -169,9 +191,9 @@ impl EdgeRead {
 /// What `state.jsonl` and `tombstones.jsonl` say, before the ids are checked against the births.
 #[derive(Default)]
 struct Beads {
-    beads: BTreeMap<Lineage, Arc<Bead>>,
+    beads: SharedMap<Lineage, Arc<Bead>>,
     ids: BTreeMap<BeadId, (Lineage, &'static str, usize)>,
-    remapped: BTreeMap<BeadId, (TombstoneLine, usize)>,
+    remapped: BTreeMap<BeadId, (Grave, usize)>,
     last_live: Option<BeadId>,
     last_tombstone: Option<BeadId>,
 }
@@ -185,11 +207,11 @@ impl Beads {
     fn take_tombstone(&mut self, number: usize, grave: Grave) -> Result<()> {
         let id = grave.line.id.clone();
         in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
-        if let Some((lineage, bead)) = grave.bead {
-            self.insert(TOMBSTONES, number, id.clone(), lineage, bead)?;
+        if let Some((lineage, bead)) = &grave.bead {
+            self.insert(TOMBSTONES, number, id.clone(), lineage.clone(), bead.clone())?;
         }
         if !grave.line.remapped.is_empty() {
-            self.remapped.insert(id, (grave.line, number));
+            self.remapped.insert(id, (grave, number));
         }
         Ok(())
     }
@@ -231,11 +253,11 @@ impl Beads {
                 let reason = format!("{TOMBSTONES} does not say that {due:?} were pushed off {id}");
                 return Err(corrupt(file, *number, reason));
             };
-            if found.remapped != due {
+            if found.line.remapped != due {
                 return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));
             }
             let holder = names.holder(id.as_str()).map(Lineage::by);
-            if found.bead.is_none() && holder != Some(&found.deleted_by) {
+            if found.bead.is_none() && holder != Some(&found.line.deleted_by) {
                 return Err(corrupt(TOMBSTONES, *number, format!("deleted_by should be who made {id}")));
             }
         }

@@ -1,13 +1,13 @@
 //! From a state to the canonical files (§5.3).
 
-use std::collections::BTreeMap;
-
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::canonical::{hex, to_canonical};
+use crate::canonical::{hex, to_canonical, write_canonical};
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body, bead_line};
+use crate::parts::in_parts;
 use crate::snapshot::{FORMAT_VERSION, Snapshot};
-use crate::{BeadId, Endpoint, Stamp, State, Text};
+use crate::{Bead, BeadId, Endpoint, Lineage, Stamp, State, Text};
 
 impl State {
     /// The files of this state. Equal states give equal bytes, on every replica.
@@ -31,24 +31,27 @@ impl State {
 
     /// Live beads and tombstones, both in byte order of the ids, which is the order of the names.
     fn encode_beads(&self) -> (Vec<u8>, Vec<u8>) {
-        let (mut state, mut tombstones) = (Vec::new(), Vec::new());
-        for (id, lineage) in self.names.holders() {
-            let Some(bead) = self.beads.get(lineage) else { continue };
-            if bead.is_live() {
-                push_line(&mut state, &bead_line(id, lineage, bead));
+        let holders: Vec<_> = self.names.holders().collect();
+        let parts = in_parts(&holders, |holders| {
+            let (mut state, mut tombstones) = (Vec::new(), Vec::new());
+            for (id, lineage) in holders {
+                let Some(bead) = self.beads.get(*lineage) else { continue };
+                if bead.is_live() {
+                    push_line(&mut state, &bead_line(id, lineage, bead));
+                }
+                if let Some(line) = self.tombstone(id, lineage, bead) {
+                    push_line(&mut tombstones, &line);
+                }
             }
-            if let Some(line) = self.tombstone(id) {
-                push_line(&mut tombstones, &to_canonical(&line));
-            }
-        }
-        (state, tombstones)
+            (state, tombstones)
+        });
+        let (state, tombstones): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        (state.concat(), tombstones.concat())
     }
 
     /// The tombstone under an id: of its deleted holder, of the beads pushed off it, or of both. An id that beads
     /// were pushed off always has a holder, so going over the holders finds every tombstone.
-    fn tombstone(&self, id: &BeadId) -> Option<TombstoneLine> {
-        let lineage = self.names.holder(id.as_str())?;
-        let bead = self.beads.get(lineage)?;
+    fn tombstone(&self, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Option<TombstoneLine> {
         let pushed_off = self.names.vacated().get(id);
         let mut remapped: Vec<_> =
             pushed_off.into_iter().flatten().map(|lost| self.names.id_of(lost).clone()).collect();
@@ -78,33 +81,31 @@ impl State {
         let mut file = Vec::new();
         for conflict in self.conflicts.values() {
             let bead = self.names.id_of(&conflict.bead).clone();
-            push_line(&mut file, &to_canonical(&ConflictLine::new(bead, conflict)));
+            push_line(&mut file, &ConflictLine::new(bead, conflict));
         }
         file
     }
 
     fn encode_edges(&self) -> Vec<u8> {
-        let name = |end: &Endpoint| match end {
+        let name = |end: &'_ Endpoint| match end {
             Endpoint::Bead(lineage) => self.names.id_of(lineage).clone(),
             Endpoint::Bare(id) => id.clone(),
         };
-        let lines: BTreeMap<_, _> = self
-            .edges
-            .iter()
-            .map(|(key, edge)| {
-                let (from, to) = (name(&key.from), name(&key.to));
-                ((from.clone(), to.clone(), key.kind), EdgeLine::new(from, to, key.kind, edge))
-            })
-            .collect();
-        let mut deps = Vec::new();
-        for line in lines.values() {
-            push_line(&mut deps, &to_canonical(line));
-        }
-        deps
+        let mut edges: Vec<_> =
+            self.edges.iter().map(|(key, edge)| (name(&key.from), name(&key.to), key.kind, edge)).collect();
+        edges.sort_unstable_by(|one, other| (&one.0, &one.1, one.2).cmp(&(&other.0, &other.1, other.2)));
+        let parts = in_parts(&edges, |edges| {
+            let mut deps = Vec::new();
+            for (from, to, kind, edge) in edges {
+                push_line(&mut deps, &EdgeLine::new(from.clone(), to.clone(), *kind, edge));
+            }
+            deps
+        });
+        parts.concat()
     }
 }
 
-fn push_line(file: &mut Vec<u8>, line: &[u8]) {
-    file.extend_from_slice(line);
+fn push_line(file: &mut Vec<u8>, line: &impl Serialize) {
+    write_canonical(file, line);
     file.push(b'\n');
 }

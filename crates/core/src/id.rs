@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES};
 use crate::{Error, Result};
 
 /// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Ids minted here are
 /// narrower (contract 1's regular expression); ids of foreign tools only have to fit this.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct BeadId(Arc<str>);
 
 impl BeadId {
@@ -75,6 +73,8 @@ impl From<BeadId> for String {
         id.as_str().to_owned()
     }
 }
+
+crate::field::string_json!(BeadId, std::str::FromStr::from_str);
 
 impl std::borrow::Borrow<str> for BeadId {
     fn borrow(&self) -> &str {

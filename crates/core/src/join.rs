@@ -132,10 +132,15 @@ impl State {
     }
 
     fn join_edge(&mut self, key: &EdgeKey, edge: &Edge) -> bool {
-        if let Some(mine) = self.edges.get_mut(key) {
-            let before = mine.clone();
-            mine.join(edge);
-            return *mine != before;
+        if let Some(mine) = self.edges.get(key) {
+            // Written only where it differs: what is written is copied if a snapshot shares it.
+            let mut joined = mine.clone();
+            joined.join(edge);
+            let differs = joined != *mine;
+            if differs {
+                self.edges.insert(key.clone(), joined);
+            }
+            return differs;
         }
         if key.is_bare() {
             self.bare_edges.insert(key.clone());

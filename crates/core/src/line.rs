@@ -6,16 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::body::Body;
-use crate::canonical::to_canonical;
 use crate::{
     Actor, Bead, BeadId, Conflict, ConflictId, Edge, EdgeKind, Field, Lineage, Mark, Prefix, Stamp, Text,
 };
 
 /// A bead's line in `state.jsonl`.
-pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Vec<u8> {
+pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
     let mut body = bead_body(id, lineage, bead);
     body.id = Some(id.clone());
-    to_canonical(&body)
+    body
 }
 
 /// What a bead's line and its tombstone have in common: everything but the id.
@@ -33,9 +32,8 @@ pub(crate) fn bead_body_under(top: &Mark, id: &BeadId, lineage: &Lineage, bead: 
     body
 }
 
-/// Back from a line to the bead, given the id it stands under. The second body is how the line should have been
-/// written.
-pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead, Body), String> {
+/// Back from a line to the bead, given the id it stands under, and the bead-level mark that its writer chose.
+pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead, Mark), String> {
     let top = body.top().ok_or("_at and _by are missing")?;
     let born = body.born.take().unwrap_or_else(|| id.clone());
     if !born.fits_a_birth() {
@@ -44,9 +42,7 @@ pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Be
     let at = body.created_at.take().ok_or("created_at is missing")?;
     let by = body.created_by.take().ok_or("created_by is missing")?;
     let bead = body.into_patch()?.into_bead().ok_or("a register is missing")?;
-    let lineage = Lineage::new(born, at, by);
-    let canonical = bead_body_under(&top, id, &lineage, &bead);
-    Ok((lineage, bead, canonical))
+    Ok((Lineage::new(born, at, by), bead, top))
 }
 
 /// A line of `tombstones.jsonl`: a deleted bead, an id that beads were pushed off, or both.

@@ -1,17 +1,17 @@
 //! The lines of a canonical file, and how many of them are read at once.
 
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
+
+use memchr::{memchr, memchr_iter};
 
 use crate::Result;
 use crate::decode::corrupt;
 use crate::limits::MAX_DECODED_LINE_BYTES;
+use crate::parts::threads_worth;
 
 /// So many bytes are read before another thread would have begun.
 const WORTH_A_THREAD: usize = 256 * 1024;
-/// More threads than this wait for the one that puts together what they read.
-const MAX_THREADS: usize = 4;
 
 /// The lines of a file with their numbers. Every line must end with one `\n`.
 pub(crate) struct Lines<'a> {
@@ -31,9 +31,9 @@ impl<'a> Lines<'a> {
         let mut left = self;
         let mut split = Vec::new();
         while split.len() + 1 < runs {
-            let Some(end) = left.rest.iter().skip(size).position(|byte| *byte == b'\n') else { break };
+            let Some(end) = memchr(b'\n', left.rest.get(size..).unwrap_or_default()) else { break };
             let (first, rest) = left.rest.split_at(size + end + 1);
-            let lines = first.iter().filter(|byte| **byte == b'\n').count();
+            let lines = memchr_iter(b'\n', first).count();
             split.push(Self { rest: first, ..left });
             left = Self { rest, number: left.number + lines, ..left };
         }
@@ -50,7 +50,7 @@ impl<'a> Iterator for Lines<'a> {
             return None;
         }
         self.number += 1;
-        let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
+        let Some(end) = memchr(b'\n', self.rest) else {
             self.rest = &[];
             return Some((self.number, Err(corrupt(self.file, self.number, "the line is cut off"))));
         };
@@ -72,7 +72,7 @@ pub(crate) fn read<T: Send>(
     mut take: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
     let read = &read;
-    let mut runs = Lines::of(file, bytes).split(threads_for(bytes)).into_iter();
+    let mut runs = Lines::of(file, bytes).split(threads_worth(bytes.len() / WORTH_A_THREAD)).into_iter();
     thread::scope(|scope| {
         let ours = runs.next().into_iter().flat_map(|run| each(run, read));
         let theirs: Vec<_> =
@@ -94,15 +94,6 @@ fn each<'a, T>(
     read: &'a (impl Fn(usize, &[u8]) -> Result<T> + Sync),
 ) -> impl Iterator<Item = Result<(usize, T)>> {
     lines.map(|(number, line)| Ok((number, read(number, line?)?)))
-}
-
-fn threads_for(bytes: &[u8]) -> usize {
-    let worth = bytes.len() / WORTH_A_THREAD;
-    if worth < 2 {
-        return 1;
-    }
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    worth.min(processors).min(MAX_THREADS)
 }
 
 #[cfg(test)]

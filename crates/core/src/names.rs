@@ -2,12 +2,11 @@
 //! same ids, whatever the order in which it met them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 
 use sha2::{Digest, Sha256};
 
 use crate::canonical::to_canonical;
-use crate::{BeadId, Lineage};
+use crate::{BeadId, Lineage, SharedMap};
 
 /// Length of the shortest suffix that a remapped bead gets.
 const FIRST_SUFFIX: usize = 6;
@@ -17,9 +16,9 @@ const DECIMAL: &[u8] = b"0123456789";
 /// Who has which id. Kept beside the beads and updated as they arrive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    holder: BTreeMap<BeadId, Lineage>,
+    /// Every known bead holds exactly one id, so this is also the set of births.
+    holder: SharedMap<BeadId, Lineage>,
     renamed: BTreeMap<Lineage, BeadId>,
-    births: BTreeMap<BeadId, BTreeSet<Lineage>>,
     vacated: BTreeMap<BeadId, BTreeSet<Lineage>>,
 }
 
@@ -43,12 +42,12 @@ impl Names {
         &'s self,
         prefix: &'p str,
     ) -> impl Iterator<Item = (&'s BeadId, &'s Lineage)> + use<'s, 'p> {
-        self.holder.range::<str, _>(from(prefix)).take_while(move |(id, _)| id.as_str().starts_with(prefix))
+        self.holder.starting_at(prefix).take_while(move |(id, _)| id.as_str().starts_with(prefix))
     }
 
     /// Whether an id means or ever meant something here.
     pub fn is_known(&self, id: &BeadId) -> bool {
-        self.holder.contains_key(id) || self.births.contains_key(id) || self.vacated.contains_key(id)
+        self.holder.contains_key(id) || self.vacated.contains_key(id)
     }
 
     /// Beads that were pushed off an id, by the id they lost.
@@ -58,18 +57,15 @@ impl Names {
 
     /// Whether a bead ever competed for an id: then the ids of others follow from its birth.
     pub(crate) fn ever_collided(&self, lineage: &Lineage) -> bool {
-        self.births.get(lineage.birth_id()).is_some_and(|rivals| rivals.len() > 1)
-            || self.renamed.contains_key(lineage)
-            || self.vacated.contains_key(lineage.birth_id())
+        self.renamed.contains_key(lineage) || self.vacated.contains_key(lineage.birth_id())
     }
 
     /// One more than the highest child number ever used under `parent`, counting births only, so that the digits
     /// of a remapped child are not taken for a number.
     pub fn next_child_number(&self, parent: &BeadId) -> u64 {
         let dot = format!("{parent}.");
-        self.births
-            .range::<str, _>(from(&dot))
-            .take_while(|(id, _)| id.as_str().starts_with(&dot))
+        self.starting_with(&dot)
+            .filter(|(id, lineage)| lineage.birth_id() == *id)
             .filter_map(|(id, _)| id.child_number(parent))
             .max()
             .map_or(1, |highest| highest.saturating_add(1))
@@ -77,40 +73,38 @@ impl Names {
 
     /// Takes in new births. A birth without a rival changes nobody's id; only a collision asks for all ids anew.
     pub(crate) fn extend<'a>(&mut self, lineages: impl IntoIterator<Item = &'a Lineage>) {
-        let mut collided = false;
+        let mut rivals = Vec::new();
         for lineage in lineages {
-            let id = lineage.birth_id();
-            let rivals = self.births.entry(id.clone()).or_default();
-            rivals.insert(lineage.clone());
-            if rivals.len() == 1 && !self.holder.contains_key(id) {
-                self.holder.insert(id.clone(), lineage.clone());
-            } else {
-                collided = true;
+            match self.holder.get(lineage.birth_id()) {
+                None => {
+                    self.holder.insert(lineage.birth_id().clone(), lineage.clone());
+                }
+                Some(holder) if holder == lineage => {}
+                Some(_) => rivals.push(lineage.clone()),
             }
         }
-        if collided {
-            self.derive();
+        if !rivals.is_empty() {
+            self.derive(rivals);
         }
     }
 
     /// Takes back a birth that had no rival.
     pub(crate) fn forget(&mut self, lineage: &Lineage) {
-        self.births.remove(lineage.birth_id());
         self.holder.remove(lineage.birth_id());
     }
 
     /// First each birth id goes to its earliest bead; then the others, oldest first, take longer ids.
-    fn derive(&mut self) {
-        self.holder.clear();
-        self.renamed.clear();
-        self.vacated.clear();
-        let mut losers = BTreeSet::new();
-        for (id, rivals) in &self.births {
-            let mut rivals = rivals.iter();
-            if let Some(winner) = rivals.next() {
-                self.holder.insert(id.clone(), winner.clone());
+    fn derive(&mut self, rivals: Vec<Lineage>) {
+        let births: BTreeSet<Lineage> = self.holder.values().cloned().chain(rivals).collect();
+        *self = Self::default();
+        let mut losers = Vec::new();
+        for lineage in births {
+            let id = lineage.birth_id();
+            if self.holder.contains_key(id) {
+                losers.push(lineage);
+            } else {
+                self.holder.insert(id.clone(), lineage);
             }
-            losers.extend(rivals.cloned());
         }
         for loser in losers {
             let (id, tried) = self.longer_id(&loser);
@@ -136,10 +130,6 @@ impl Names {
         }
         unreachable!("there are more suffixes than beads")
     }
-}
-
-fn from(start: &str) -> (Bound<&str>, Bound<&str>) {
-    (Bound::Included(start), Bound::Unbounded)
 }
 
 /// The endless suffix of a bead: characters of SHA-256 over its birth and a block number.

@@ -9,8 +9,7 @@ use crate::limits::MAX_PREFIX_BYTES;
 use crate::{Actor, Error, Mark, Result, Stamp};
 
 /// Lower-case letters, digits and inner dashes, so that minted ids match contract 1's regular expression.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub struct Prefix(Arc<str>);
 
 crate::field::string_newtype!(Prefix);

@@ -394,7 +394,7 @@ mod tests {
         damaged.state.clear();
         damaged.tombstones.clear();
         let mut older = snapshot.decode().unwrap().state;
-        older.edges.clear();
+        older.edges = Default::default();
         let mut salvage = Salvage::default();
         salvage.take_files(&files(&damaged)).unwrap();
         salvage.take_state(&older);
@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn conflicts_survive_with_their_bead_and_are_reported_without_it() {
         let mut whole = sample();
-        let (lineage, bead) = whole.beads().first_key_value().unwrap();
+        let (lineage, bead) = whole.beads().iter().next().unwrap();
         let (bead, won, lost) =
             (lineage.clone(), bead.title.mark.clone(), Mark::new(Stamp::ZERO, "bob".parse().unwrap()));
         let (field, value) = (crate::Field::Title, "Another title".into());
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn records_wait_for_their_bead_and_are_reported_without_it() {
         let whole = sample();
-        let (lineage, bead) = whole.beads().first_key_value().unwrap();
+        let (lineage, bead) = whole.beads().iter().next().unwrap();
         let change = Patch { title: Some(bead.title.clone()), ..Patch::default() };
         let change = Delta::of_bead(lineage.clone(), change);
 

@@ -1,5 +1,6 @@
 //! The bound on a bead's line, checked before a write is kept.
 
+use crate::canonical::to_canonical;
 use crate::limits::MAX_LINE_BYTES;
 use crate::line::bead_line;
 use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Result};
@@ -33,7 +34,7 @@ pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<
     if text_bytes(bead) * WORST_ESCAPE + OVERHEAD <= MAX_LINE_BYTES {
         return Ok(());
     }
-    let bytes = bead_line(id, lineage, bead).len();
+    let bytes = to_canonical(&bead_line(id, lineage, bead)).len();
     if bytes > MAX_LINE_BYTES {
         return Err(Error::TooLarge { id: id.clone(), bytes, limit: MAX_LINE_BYTES });
     }
@@ -47,5 +48,5 @@ fn text_bytes(bead: &Bead) -> usize {
         + bead.status.value.closed_reason.as_str().len()
         + bead.labels.value.iter().map(|label| label.as_str().len()).sum::<usize>()
         + bead.notes.values().map(|note| note.content.as_str().len() + 200).sum::<usize>()
-        + if metadata.is_empty() { 0 } else { crate::canonical::to_canonical(metadata).len() }
+        + if metadata.is_empty() { 0 } else { to_canonical(metadata).len() }
 }

@@ -10,6 +10,7 @@ pub const CONFLICTS: &str = "conflicts.jsonl";
 use sha2::{Digest, Sha256};
 
 use crate::canonical::hex;
+use crate::line::MetaFile;
 
 /// The highest format this program reads and the one it writes.
 pub const FORMAT_VERSION: u64 = 1;
@@ -36,6 +37,13 @@ impl Snapshot {
     /// The files that `meta.json` has checksums of.
     pub(crate) fn summed_files(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         self.files().into_iter().filter(|(name, _)| *name != META)
+    }
+
+    /// Whether `meta` has the right checksum of a file. What it says no to is not wrong yet: the checksum may be missing.
+    pub fn vouches(meta: &[u8], name: &str, bytes: &[u8]) -> bool {
+        let meta: Option<MetaFile> = serde_json::from_slice(meta).ok();
+        meta.and_then(|meta| meta.sha256.get(name).cloned())
+            .is_some_and(|sum| sum == hex(&Sha256::digest(bytes)))
     }
 
     /// A fingerprint that two replicas can compare: equal state, equal fingerprint.

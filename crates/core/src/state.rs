@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Bead, Conflict, ConflictId, Edge, EdgeKey, Lineage, Names, PrefixRegister, Stamp};
+use crate::{Bead, Conflict, ConflictId, Edge, EdgeKey, Lineage, Names, PrefixRegister, SharedMap, Stamp};
 
-/// Beads are shared, so that a reader's snapshot of a state is cheap.
+/// Beads are shared, and so are the maps that hold them: a snapshot of a state costs next to nothing.
 #[derive(Debug, Clone)]
 pub struct State {
-    pub(crate) beads: BTreeMap<Lineage, Arc<Bead>>,
-    pub(crate) edges: BTreeMap<EdgeKey, Edge>,
+    pub(crate) beads: SharedMap<Lineage, Arc<Bead>>,
+    pub(crate) edges: SharedMap<EdgeKey, Edge>,
     pub(crate) prefix: PrefixRegister,
     pub(crate) conflicts: BTreeMap<ConflictId, Conflict>,
     /// Deletions before this may be forgotten; see [`State::collect_garbage`].
@@ -22,8 +22,8 @@ pub struct State {
 impl Default for State {
     fn default() -> Self {
         Self {
-            beads: BTreeMap::new(),
-            edges: BTreeMap::new(),
+            beads: SharedMap::default(),
+            edges: SharedMap::default(),
             prefix: PrefixRegister::default(),
             conflicts: BTreeMap::new(),
             gc_floor: Stamp::ZERO,
@@ -45,7 +45,7 @@ impl PartialEq for State {
 }
 
 impl State {
-    pub fn beads(&self) -> &BTreeMap<Lineage, Arc<Bead>> {
+    pub fn beads(&self) -> &SharedMap<Lineage, Arc<Bead>> {
         &self.beads
     }
 
@@ -53,7 +53,7 @@ impl State {
         self.beads.get(lineage)
     }
 
-    pub fn edges(&self) -> &BTreeMap<EdgeKey, Edge> {
+    pub fn edges(&self) -> &SharedMap<EdgeKey, Edge> {
         &self.edges
     }
 

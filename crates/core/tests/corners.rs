@@ -55,7 +55,7 @@ fn corners(state: &State) -> Vec<(&'static str, bool)> {
             names
                 .vacated()
                 .keys()
-                .any(|id| !state.beads()[&names.holder(id.as_str()).unwrap().clone()].is_live()),
+                .any(|id| !state.bead(names.holder(id.as_str()).unwrap()).unwrap().is_live()),
         ),
         ("edge of a loser", state.edges().keys().any(|key| lost(&key.from) || lost(&key.to))),
         ("edge added again", deps.contains("\"_at\"")),

@@ -34,6 +34,7 @@ fn checksums_find_every_damage() {
     for name in SUMMED {
         for damaged in damages(&files, name) {
             assert!(damaged.decode().is_err(), "was accepted:\n{}", show(&damaged));
+            assert!(damaged.decode_again().is_err(), "was accepted, read again:\n{}", show(&damaged));
         }
     }
 }

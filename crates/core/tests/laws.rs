@@ -53,6 +53,8 @@ proptest! {
             let decoded = decode(&files);
             prop_assert!(decoded == replica.state, "decode(encode(s)) != s");
             assert_same("encode(decode(b)) == b", &decoded.encode(), &files);
+            let again = files.decode_again().unwrap().state;
+            prop_assert!(again == decoded && again.names() == decoded.names(), "read again, it is another");
         }
     }
 }

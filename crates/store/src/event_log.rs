@@ -123,17 +123,18 @@ impl<F: DiskFile> EventLog<F> {
         log.files = numbers(disk, NAME)?;
         while let Some(first) = log.files.last().copied() {
             let name = file_name(first);
-            let read = Read::of(&disk.read(&name).map_err(|error| io(disk, "read", &name, error))?);
-            if read.damaged {
+            let bytes = disk.read(&name).map_err(|error| io(disk, "read", &name, error))?;
+            let frames = Frames::read(&bytes);
+            let Ok(covered) = covered_by(&frames) else {
                 log.files.clear();
                 break;
-            }
-            let Some(covered) = read.covered else {
+            };
+            let Some(covered) = covered else {
                 // The file was being started when the writer died.
                 log.files.pop();
                 continue;
             };
-            log.file = Some(LogFile::open(disk, &name, read.end, read.frames)?);
+            log.file = Some(LogFile::open(disk, &name, frames.end, frames.payloads.len() as u64)?);
             (log.end, log.durable) = (covered.end, covered.end);
             log.covered = Some(covered);
             break;
@@ -317,8 +318,8 @@ impl<F: DiskFile> EventLog<F> {
                 break;
             }
             let name = file_name(*first);
-            let read = Read::of(&disk.read(&name).map_err(|error| io(disk, "read", &name, error))?);
-            for logged in read.events {
+            let bytes = disk.read(&name).map_err(|error| io(disk, "read", &name, error))?;
+            for logged in events_in(&bytes) {
                 if logged.seq < next || logged.seq >= in_memory {
                     continue;
                 }
@@ -337,35 +338,21 @@ impl<F: DiskFile> EventLog<F> {
     }
 }
 
-/// What a file of the log says.
-#[derive(Debug, Default)]
-struct Read {
-    covered: Option<Covered>,
-    events: Vec<Logged>,
-    end: u64,
-    frames: u64,
-    damaged: bool,
+/// Up to where a file says the log is complete; `None` for one that was only begun, an error for one that is damaged. What
+/// happened is not looked at: a store is opened more often than somebody asks for old events.
+fn covered_by(frames: &Frames<'_>) -> std::result::Result<Option<Covered>, ()> {
+    if frames.damaged {
+        return Err(());
+    }
+    let covered = |payload: &&[u8]| serde_json::from_slice(lines(payload).next().ok_or(())?).map_err(drop);
+    frames.payloads.iter().map(covered).next_back().transpose()
 }
 
-impl Read {
-    fn of(bytes: &[u8]) -> Self {
-        let frames = Frames::read(bytes);
-        let (end, damaged) = (frames.end, frames.damaged);
-        let mut read = Self { end, damaged, frames: frames.payloads.len() as u64, ..Self::default() };
-        for payload in frames.payloads {
-            read.damaged |= read.take(payload).is_none();
-        }
-        read
-    }
-
-    fn take(&mut self, payload: &[u8]) -> Option<()> {
-        let mut lines = lines(payload);
-        self.covered = Some(serde_json::from_slice(lines.next()?).ok()?);
-        for line in lines {
-            self.events.push(serde_json::from_slice(line).ok()?);
-        }
-        Some(())
-    }
+/// The events of a file, as far as it can be read.
+fn events_in(bytes: &[u8]) -> Vec<Logged> {
+    let frames = Frames::read(bytes);
+    let events = frames.payloads.iter().flat_map(|payload| lines(payload).skip(1));
+    events.map_while(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn file_name(first: u64) -> String {

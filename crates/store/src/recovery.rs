@@ -41,9 +41,16 @@ pub(crate) fn unseen_writes(
 }
 
 /// What the ref holds. A fresh clone has no ref of its own yet, but what it needs came along.
-pub(crate) fn state_at(repository: &impl Repository, commit: Option<&CommitId>) -> Result<State> {
+pub(crate) fn state_at(
+    repository: &impl Repository,
+    commit: Option<&CommitId>,
+    events: &EventLog<impl DiskFile>,
+) -> Result<State> {
     if let Some(commit) = commit {
-        return state_of(repository, commit);
+        // The log of events names commits that this store wrote, or took in after it had read them.
+        let known = events.covered().and_then(|covered| covered.commit.as_ref()) == Some(commit);
+        let snapshot = repository.snapshot(commit)?;
+        return Ok(if known { snapshot.decode_again()? } else { snapshot.decode()? }.state);
     }
     let mut state = State::default();
     for tracked in repository.tracked()? {
@@ -66,7 +73,7 @@ pub(crate) fn replay(
     let position = position.or(recovered.header.as_ref().map(|header| header.position)).unwrap_or(0);
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
         None => (state, None),
-        Some(covered) => match state_at(repository, covered.commit.as_ref()) {
+        Some(covered) => match state_at(repository, covered.commit.as_ref(), events) {
             Ok(start) if is_within(&start, &state) && takes_all(start.clone(), recovered) => {
                 (start, Some(state))
             }

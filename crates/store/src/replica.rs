@@ -88,14 +88,14 @@ impl<D: Disk, W: World> Replica<D, W> {
         if base.is_none() {
             ground = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
-        let mut state = state_at(repository, base.as_ref())?;
         let (journal, recovered) = Journal::recover(disk)?;
+        let mut events = EventLog::open(journal.disk())?;
+        let mut state = state_at(repository, base.as_ref(), &events)?;
         let grounds = (base.as_ref(), ground.as_ref());
         if join_lost_ground(repository, &mut state, &recovered, grounds) && base.is_none() {
             ground.clone_from(&recovered.ground);
         }
         let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
-        let mut events = EventLog::open(journal.disk())?;
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
         let told = (&mut events, &mut last_operations);
         let catalog = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;

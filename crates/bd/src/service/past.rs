@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use beads_core::query::Difference;
 use beads_core::{
     BeadId, Catalog, Edge, EdgeChange, EdgeKey, Endpoint, Field, History, Lineage, Mark, State, Timestamp,
@@ -121,8 +119,13 @@ impl Service {
 }
 
 /// Edges that start at a bead, under the id that the other end has now.
-fn take_edges(history: &mut History, catalog: &Catalog, from: &Lineage, edges: &BTreeMap<EdgeKey, Edge>) {
-    for (key, edge) in edges.iter().filter(|(key, _)| key.from.lineage() == Some(from)) {
+fn take_edges<'a>(
+    history: &mut History,
+    catalog: &Catalog,
+    from: &Lineage,
+    edges: impl IntoIterator<Item = (&'a EdgeKey, &'a Edge)>,
+) {
+    for (key, edge) in edges.into_iter().filter(|(key, _)| key.from.lineage() == Some(from)) {
         let to = match &key.to {
             Endpoint::Bead(to) => catalog.id_of(to),
             Endpoint::Bare(id) => id,

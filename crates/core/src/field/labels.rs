@@ -7,8 +7,7 @@ use crate::limits::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::{Error, Result};
 
 /// One label: a non-blank word or phrase without commas, which separate labels on the command line.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub struct Label(Arc<str>);
 
 super::string_newtype!(Label);

@@ -1,14 +1,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
 /// Optional text on one line: a branch, a reference into another tracker, a repository.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub struct Line(Arc<str>);
 
 super::string_newtype!(Line);

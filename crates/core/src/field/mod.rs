@@ -87,9 +87,43 @@ macro_rules! optional_value {
 
 optional_value!(Estimate, Timestamp);
 
-/// Conversions that every text-like field has: from and to `String`, `Display`, `as_str`.
+/// JSON of a type that is a checked string: written and read as it stands, without a `String` in between.
+macro_rules! string_json {
+    ($ty:ident, $read:path) => {
+        impl serde::Serialize for $ty {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $ty {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Checked;
+
+                impl serde::de::Visitor<'_> for Checked {
+                    type Value = $ty;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("a string")
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$ty, E> {
+                        $read(text).map_err(E::custom)
+                    }
+                }
+
+                deserializer.deserialize_str(Checked)
+            }
+        }
+    };
+}
+pub(crate) use string_json;
+
+/// Conversions that every text-like field has: from and to `String` and JSON, `Display`, `as_str`.
 macro_rules! string_newtype {
     ($ty:ident) => {
+        $crate::field::string_json!($ty, std::str::FromStr::from_str);
+
         impl $ty {
             pub fn as_str(&self) -> &str {
                 &self.0

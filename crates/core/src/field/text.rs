@@ -1,14 +1,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// Free text over any number of lines, perhaps empty. Pasted logs with colour codes are welcome: text is
 /// escaped when it is shown, never when it is stored. Only NUL is refused, because no shell can carry it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub struct Text(Arc<str>);
 
 super::string_newtype!(Text);

@@ -1,14 +1,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
 /// One non-blank line that names the work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 pub struct Title(Arc<str>);
 
 super::string_newtype!(Title);
