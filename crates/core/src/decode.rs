@@ -1,7 +1,7 @@
 //! From the canonical files back to a state. Strict: a file that our encoder would not have written byte for byte
 //! is an error that names the file and the line. One freedom: `_at` need not be the greatest mark of its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -54,11 +54,16 @@ impl Snapshot {
         lines::read(TOMBSTONES, &self.tombstones, grave, |number, grave| {
             beads.take_tombstone(number, grave)
         })?;
-        let names = beads.check_names()?;
-        let mut state = State { beads: beads.beads, prefix, gc_floor, names, ..State::default() };
-        let mut previous = None;
+        let (beads, names) = beads.settle()?;
+        let mut state = State { beads, prefix, gc_floor, names, ..State::default() };
+        let (mut edges, mut previous) = (Vec::new(), None);
         let edge = |number, line: &[u8]| EdgeRead::read(number, line, form);
-        lines::read(DEPS, &self.deps, edge, |number, edge| state.take_edge(number, edge, &mut previous))?;
+        lines::read(DEPS, &self.deps, edge, |number, edge| {
+            edges.push(state.bind_edge(number, edge, &mut previous)?);
+            Ok(())
+        })?;
+        state.bare_edges = edges.iter().map(|(key, _)| key).filter(|key| key.is_bare()).cloned().collect();
+        state.edges = edges.into_iter().collect();
         // Few at most, and each needs to know the beads.
         for (number, line) in Lines::of(CONFLICTS, &self.conflicts) {
             state.take_conflict_line(number, line?)?;
@@ -191,24 +196,39 @@ impl EdgeRead {
 /// What `state.jsonl` and `tombstones.jsonl` say, before the ids are checked against the births.
 #[derive(Default)]
 struct Beads {
-    beads: SharedMap<Lineage, Arc<Bead>>,
-    ids: BTreeMap<BeadId, (Lineage, &'static str, usize)>,
+    named: Vec<Named>,
     remapped: BTreeMap<BeadId, (Grave, usize)>,
     last_live: Option<BeadId>,
     last_tombstone: Option<BeadId>,
 }
 
+/// A bead under an id, and where it stands.
+struct Named {
+    id: BeadId,
+    lineage: Lineage,
+    bead: Arc<Bead>,
+    file: &'static str,
+    number: usize,
+}
+
+impl Named {
+    fn wrong(&self, reason: String) -> Error {
+        corrupt(self.file, self.number, reason)
+    }
+}
+
 impl Beads {
-    fn take_live(&mut self, number: usize, live: Live) -> Result<()> {
-        in_order(STATE, number, &mut self.last_live, &live.id)?;
-        self.insert(STATE, number, live.id, live.lineage, live.bead)
+    fn take_live(&mut self, number: usize, Live { id, lineage, bead }: Live) -> Result<()> {
+        in_order(STATE, number, &mut self.last_live, &id)?;
+        self.named.push(Named { id, lineage, bead, file: STATE, number });
+        Ok(())
     }
 
     fn take_tombstone(&mut self, number: usize, grave: Grave) -> Result<()> {
         let id = grave.line.id.clone();
         in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
-        if let Some((lineage, bead)) = &grave.bead {
-            self.insert(TOMBSTONES, number, id.clone(), lineage.clone(), bead.clone())?;
+        if let Some((lineage, bead)) = grave.bead.clone() {
+            self.named.push(Named { id: id.clone(), lineage, bead, file: TOMBSTONES, number });
         }
         if !grave.line.remapped.is_empty() {
             self.remapped.insert(id, (grave, number));
@@ -216,32 +236,48 @@ impl Beads {
         Ok(())
     }
 
-    fn insert(
-        &mut self,
-        file: &'static str,
-        number: usize,
-        id: BeadId,
-        lineage: Lineage,
-        bead: Arc<Bead>,
-    ) -> Result<()> {
-        if let Some((_, other_file, other)) = self.ids.get(&id) {
-            return Err(corrupt(file, number, format!("{id} already stands in {other_file} line {other}")));
+    /// All beads and their names, once both files are read.
+    fn settle(mut self) -> Result<(SharedMap<Lineage, Arc<Bead>>, Names)> {
+        // Each file is in order already, so this only puts the one between the other.
+        self.named.sort_by(|one, other| one.id.cmp(&other.id));
+        if let Some(pair) = self.named.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            let (first, second) = (&pair[0], &pair[1]);
+            let reason = format!("{} already stands in {} line {}", second.id, first.file, first.number);
+            return Err(second.wrong(reason));
         }
-        if self.beads.insert(lineage.clone(), bead).is_some() {
-            return Err(corrupt(file, number, format!("the bead {lineage:?} stands twice")));
+        let beads: SharedMap<_, _> =
+            self.named.iter().map(|named| (named.lineage.clone(), named.bead.clone())).collect();
+        if beads.len() < self.named.len() {
+            return Err(self.twice());
         }
-        self.ids.insert(id, (lineage, file, number));
-        Ok(())
+        let names = self.check_names(&beads)?;
+        Ok((beads, names))
+    }
+
+    /// The first bead that was met a second time.
+    fn twice(&self) -> Error {
+        let mut met = BTreeSet::new();
+        let mut as_read: Vec<_> = self.named.iter().collect();
+        as_read.sort_by_key(|named| (named.file == TOMBSTONES, named.number));
+        let again = as_read.into_iter().find(|named| !met.insert(&named.lineage));
+        let again = again.expect("only asked when there is one");
+        again.wrong(format!("the bead {:?} stands twice", again.lineage))
     }
 
     /// Ids and `remapped` lists must be the ones that follow from the births, or two replicas would disagree.
-    fn check_names(&self) -> Result<Names> {
-        let mut names = Names::default();
-        names.extend(self.beads.keys());
-        for (id, (lineage, file, number)) in &self.ids {
-            let due = names.id_of(lineage);
-            if due != id {
-                return Err(corrupt(file, *number, format!("{id} should have the id {due}")));
+    fn check_names(&self, beads: &SharedMap<Lineage, Arc<Bead>>) -> Result<Names> {
+        let names = match Names::of_births(self.named.iter().map(|named| (&named.id, &named.lineage))) {
+            Some(names) => names,
+            None => {
+                let mut names = Names::default();
+                names.extend(beads.keys());
+                names
+            }
+        };
+        for named in &self.named {
+            let due = names.id_of(&named.lineage);
+            if *due != named.id {
+                return Err(named.wrong(format!("{} should have the id {due}", named.id)));
             }
         }
         for (id, pushed_off) in names.vacated() {
@@ -249,9 +285,9 @@ impl Beads {
             due.sort_unstable();
             let Some((found, number)) = self.remapped.get(id) else {
                 // Without a line to blame, blame the first bead that the missing line speaks of.
-                let (_, file, number) = &self.ids[&due[0]];
+                let blamed = self.named.partition_point(|named| named.id < due[0]);
                 let reason = format!("{TOMBSTONES} does not say that {due:?} were pushed off {id}");
-                return Err(corrupt(file, *number, reason));
+                return Err(self.named[blamed].wrong(reason));
             };
             if found.line.remapped != due {
                 return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));
@@ -271,12 +307,13 @@ impl Beads {
 }
 
 impl State {
-    fn take_edge(
-        &mut self,
+    /// The edge between the beads that hold the ids of a line.
+    fn bind_edge(
+        &self,
         number: usize,
         EdgeRead { order, edge }: EdgeRead,
         previous: &mut Option<(BeadId, BeadId, EdgeKind)>,
-    ) -> Result<()> {
+    ) -> Result<(EdgeKey, Edge)> {
         if previous.as_ref().is_some_and(|previous| *previous >= order) {
             return Err(corrupt(DEPS, number, "out of order, or a duplicate"));
         }
@@ -285,12 +322,8 @@ impl State {
             None => Endpoint::Bare(id.clone()),
         };
         let key = EdgeKey { from: end(&order.0), to: end(&order.1), kind: order.2 };
-        if key.is_bare() {
-            self.bare_edges.insert(key.clone());
-        }
-        self.edges.insert(key, edge);
         *previous = Some(order);
-        Ok(())
+        Ok((key, edge))
     }
 }
 

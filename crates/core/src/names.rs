@@ -23,6 +23,17 @@ pub struct Names {
 }
 
 impl Names {
+    /// Names of beads in the order of their ids, all of which they were born with; `None` where some were not.
+    pub(crate) fn of_births<'a>(
+        named: impl Iterator<Item = (&'a BeadId, &'a Lineage)> + Clone,
+    ) -> Option<Self> {
+        if named.clone().any(|(id, lineage)| lineage.birth_id() != id) {
+            return None;
+        }
+        let holder = named.map(|(id, lineage)| (id.clone(), lineage.clone())).collect();
+        Some(Self { holder, ..Self::default() })
+    }
+
     /// The id a known bead has now.
     pub fn id_of<'a>(&'a self, lineage: &'a Lineage) -> &'a BeadId {
         self.renamed.get(lineage).unwrap_or(lineage.birth_id())

@@ -15,7 +15,8 @@ pub trait Repository: Send {
     /// The commit the sync ref points at.
     fn tip(&self) -> Result<Option<CommitId>>;
 
-    /// The files of a commit. Anything but exactly our files is an error.
+    /// The files of a commit. Anything but exactly our files is an error. That their content is what was committed is only
+    /// known once it is decoded.
     fn snapshot(&self, commit: &str) -> Result<Snapshot>;
 
     /// Writes a commit with these files. When this returns, the objects are on stable storage.

@@ -17,15 +17,13 @@ pub fn measure(from: &Store, into: &Store, root: &Path) -> Result<(f64, f64)> {
     let bytes = std::fs::read(&file)?;
     let start = Instant::now();
     let mut import = Import::default();
-    let mut lines = 0;
-    for (number, line) in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
-        import.line("issues.jsonl", number + 1, line);
-        lines += 1;
-    }
+    let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let numbered: Vec<_> = lines.iter().enumerate().map(|(index, line)| (index + 1, *line)).collect();
+    import.lines("issues.jsonl", &numbered);
     let mut catalog = Catalog::default();
     let plan = import.plan(&catalog);
     catalog.take(&plan.delta)?;
-    let memory = f64::from(lines) / start.elapsed().as_secs_f64();
+    let memory = lines.len() as f64 / start.elapsed().as_secs_f64();
     let whole = into.time(&["import", &name])?;
-    Ok((memory, f64::from(lines) / whole.as_secs_f64()))
+    Ok((memory, lines.len() as f64 / whole.as_secs_f64()))
 }

@@ -35,12 +35,12 @@ fn read(source: &ImportSource) -> Result<Import, Failure> {
     let mut import = Import::default();
     match source {
         ImportSource::Jsonl { path, name, deletions, .. } => {
-            each_line(&mut import, path, name, |import, number, line| import.line(name, number, line))?;
+            each_batch(&mut import, path, name, |import, lines| import.lines(name, lines))?;
             if let Some(path) = deletions {
                 let name = name_of(path);
-                let take =
-                    |import: &mut Import, number, line: &[u8]| import.deletion_line(&name, number, line);
-                each_line(&mut import, path, &name, take)?;
+                each_batch(&mut import, path, &name, |import, lines| {
+                    lines.iter().for_each(|(number, line)| import.deletion_line(&name, *number, line));
+                })?;
             }
         }
         ImportSource::LegacyStore { directory, .. } => {
@@ -49,8 +49,9 @@ fn read(source: &ImportSource) -> Result<Import, Failure> {
                 if name != "state.jsonl" && !path.exists() {
                     continue;
                 }
-                let take = |import: &mut Import, number, line: &[u8]| import.legacy_line(name, number, line);
-                each_line(&mut import, &path, name, take)?;
+                each_batch(&mut import, &path, name, |import, lines| {
+                    lines.iter().for_each(|(number, line)| import.legacy_line(name, *number, line));
+                })?;
             }
         }
     }
@@ -61,29 +62,43 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Line by line, so that memory holds one line and what was understood. A line past the bound is reported and passed over.
-fn each_line(
+/// So many lines, or so many bytes of them, are in memory at once, besides what was understood.
+const BATCH_LINES: usize = 4_096;
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// Lines with their numbers, some at a time. A line past the bound is reported and passed over.
+fn each_batch(
     import: &mut Import,
     path: &Path,
     name: &str,
-    take: impl Fn(&mut Import, usize, &[u8]),
+    take: impl Fn(&mut Import, &[(usize, Vec<u8>)]),
 ) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| Failure::io("read", path, error);
     let mut reader = BufReader::with_capacity(1 << 18, File::open(path).map_err(|error| failed(&error))?);
-    let mut line = Vec::new();
+    let (mut batch, mut bytes) = (Vec::new(), 0);
     for number in 1.. {
-        line.clear();
+        let mut line = Vec::new();
         let mut bounded = (&mut reader).take(MAX_FOREIGN_LINE_BYTES as u64 + 1);
-        if bounded.read_until(b'\n', &mut line).map_err(|error| failed(&error))? == 0 {
-            break;
+        let read = bounded.read_until(b'\n', &mut line).map_err(|error| failed(&error))?;
+        let too_long = line.len() > MAX_FOREIGN_LINE_BYTES && line.last() != Some(&b'\n');
+        if read > 0 && !too_long {
+            line.truncate(line.trim_ascii_end().len());
+            bytes += line.len();
+            batch.push((number, line));
         }
-        if line.len() > MAX_FOREIGN_LINE_BYTES && line.last() != Some(&b'\n') {
+        if read == 0 || too_long || batch.len() >= BATCH_LINES || bytes >= BATCH_BYTES {
+            take(import, &batch);
+            batch.clear();
+            bytes = 0;
+        }
+        if too_long {
             let reason = format!("it is longer than {MAX_FOREIGN_LINE_BYTES} bytes");
             import.refuse(name, number, &reason);
             reader.skip_until(b'\n').map_err(|error| failed(&error))?;
-            continue;
         }
-        take(import, number, line.trim_ascii_end());
+        if read == 0 {
+            break;
+        }
     }
     Ok(())
 }

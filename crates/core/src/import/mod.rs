@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::parts::in_parts;
 use crate::{Actor, BeadId};
 use deletion::Deletions;
 
@@ -69,15 +70,35 @@ struct Place {
 impl Import {
     /// Takes a line of `issues.jsonl`. Lines are counted from 1.
     pub fn line(&mut self, file: &str, number: usize, bytes: &[u8]) {
-        self.each(file, number, bytes, |import, place, map| {
-            if let Some(kind) = map.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue") {
-                return Err(format!("it is a {kind}, not a bead"));
-            }
-            let draft = Draft::read(Fields::new(map))?;
-            import.summary.notice(&place, draft.id(), draft.notices());
-            import.drafts.push((place, draft));
-            Ok(())
+        if let Some(understood) = understand(number, bytes) {
+            self.take(file, number, understood);
+        }
+    }
+
+    /// Takes many of them, understood on several processors, with the same result.
+    pub fn lines<B: AsRef<[u8]> + Sync>(&mut self, file: &str, lines: &[(usize, B)]) {
+        let parts = in_parts(lines, |lines| {
+            let understood =
+                lines.iter().map(|(number, bytes)| (*number, understand(*number, bytes.as_ref())));
+            understood.collect::<Vec<_>>()
         });
+        for (number, understood) in parts.into_iter().flatten() {
+            if let Some(understood) = understood {
+                self.take(file, number, understood);
+            }
+        }
+    }
+
+    fn take(&mut self, file: &str, number: usize, understood: Result<Draft, Refusal>) {
+        self.summary.lines += 1;
+        match understood {
+            Ok(draft) => {
+                let place = Place { file: file.to_owned(), line: number };
+                self.summary.notice(&place, draft.id(), draft.notices());
+                self.drafts.push((place, draft));
+            }
+            Err((id, reason)) => self.summary.skip(file, number, id, &reason),
+        }
     }
 
     /// Takes a line of `deletions.jsonl`.
@@ -98,13 +119,10 @@ impl Import {
         bytes: &[u8],
         take: impl FnOnce(&mut Self, Place, Map<String, Value>) -> Result<(), String>,
     ) {
-        let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
-        if bytes.trim_ascii().is_empty() {
-            return;
-        }
+        let Some(bytes) = content(number, bytes) else { return };
         self.summary.lines += 1;
         let taken = object(bytes).and_then(|map| {
-            let id = map.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+            let id = id_in(&map);
             let place = Place { file: file.to_owned(), line: number };
             take(self, place, map).map_err(|reason| (id, reason))
         });
@@ -115,6 +133,29 @@ impl Import {
 }
 
 type Refusal = (Option<BeadId>, String);
+
+/// What a line of `issues.jsonl` says by itself; `None` for a blank one.
+fn understand(number: usize, bytes: &[u8]) -> Option<Result<Draft, Refusal>> {
+    let map = object(content(number, bytes)?);
+    Some(map.and_then(|map| {
+        let id = id_in(&map);
+        let other = map.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue");
+        match other.map(|kind| format!("it is a {kind}, not a bead")) {
+            Some(reason) => Err((id, reason)),
+            None => Draft::read(Fields::new(map)).map_err(|reason| (id, reason)),
+        }
+    }))
+}
+
+/// A line without the mark that some editors put before the first; `None` for a blank one.
+fn content(number: usize, bytes: &[u8]) -> Option<&[u8]> {
+    let bytes = if number == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+    (!bytes.trim_ascii().is_empty()).then_some(bytes)
+}
+
+fn id_in(map: &Map<String, Value>) -> Option<BeadId> {
+    map.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok())
+}
 
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
     for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
@@ -132,3 +173,28 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
 
 /// Something kept under [`KEPT`], by the name of its field.
 pub(crate) type Kept = BTreeMap<String, Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalog;
+
+    #[test]
+    fn many_lines_are_understood_as_one_after_the_other() {
+        let line = |number: usize| match number {
+            1 => "\u{feff}{\"id\":\"a-1\",\"title\":\"behind a mark\"}".to_owned(),
+            number if number % 97 == 0 => String::new(),
+            number if number % 101 == 0 => "{broken".to_owned(),
+            number if number % 103 == 0 => format!(r#"{{"id":"a-{number}","_type":"comment"}}"#),
+            number => format!(r#"{{"id":"a-{number}","title":"Line {number}","priority":{}}}"#, number % 7),
+        };
+        let lines: Vec<_> = (1..=3_000).map(|number| (number, line(number))).collect();
+        let (mut together, mut apart) = (Import::default(), Import::default());
+        together.lines("f", &lines);
+        lines.iter().for_each(|(number, line)| apart.line("f", *number, line.as_bytes()));
+        let [together, apart] = [together, apart].map(|import| import.plan(&Catalog::default()));
+        assert_eq!(together.summary, apart.summary);
+        assert!(together.summary.skipped.len() > 50 && together.summary.notices.len() > 50);
+        assert_eq!(serde_json::to_vec(&together.delta).unwrap(), serde_json::to_vec(&apart.delta).unwrap());
+    }
+}
