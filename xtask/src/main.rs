@@ -26,7 +26,7 @@ type Chore = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 const CHORES: &[Chore] = &[
     (
         "bench",
-        "measure every goal of speed and write bench/REPORT.md: [--runs 200] [--large 100000] [--bd target/release/bd] [--out bench] [--peer name=path --dialect go|file]",
+        "measure every goal of speed and write bench/REPORT.md: [--runs 200] [--large 100000] [--bd target/release/bd] [--out bench] [--build true] [--peer name=path --dialect go|file]",
         bench::run,
     ),
     (

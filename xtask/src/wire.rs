@@ -24,25 +24,47 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     println!("one changed bead of {beads}, bytes on the wire");
     println!("{:10} {:>24} {:>24}", "transport", "push: sent / received", "pull: sent / received");
     for (name, transport) in [("git", Transport::Git), ("native", Transport::Native)] {
-        let root = directory.join(name);
-        git2::Repository::init_bare(root.join("remote.git"))?;
-        let server = Server::start(&root)?;
-        let meter = Meter::in_front_of(server.port)?;
-        let url = format!("git://127.0.0.1:{}/remote.git", meter.port);
-        let mut writer = Peer::new(&root.join("writer"), &url, transport)?;
-        fill(&mut writer.replica, beads)?;
-        writer.sync()?;
-        let mut reader = Peer::new(&root.join("reader"), &url, transport)?;
-        reader.sync()?;
-        let update = Update { title: Some("changed".parse()?), ..Update::of("bd-77") };
-        writer.replica.apply(&Op::Update(Box::new(update)), &caller()?)?;
-        meter.reset();
-        writer.sync()?;
-        let push = meter.reset();
-        reader.sync()?;
-        println!("{name:10} {push:>24} {:>24}", meter.reset());
+        let cost = measure(&directory.join(name), beads, transport)?;
+        println!("{name:10} {:>24} {:>24}", cost.push.to_string(), cost.pull.to_string());
     }
     Ok(())
+}
+
+/// What a changed bead costs its writer and a reader.
+pub struct Cost {
+    pub push: Bytes,
+    pub pull: Bytes,
+}
+
+pub struct Bytes {
+    pub sent: u64,
+    pub received: u64,
+}
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} / {}", self.sent, self.received)
+    }
+}
+
+/// Changes one bead of so many, between two repositories in a new directory.
+pub fn measure(root: &Path, beads: u32, transport: Transport) -> Result<Cost> {
+    git2::Repository::init_bare(root.join("remote.git"))?;
+    let server = Server::start(root)?;
+    let meter = Meter::in_front_of(server.port)?;
+    let url = format!("git://127.0.0.1:{}/remote.git", meter.port);
+    let mut writer = Peer::new(&root.join("writer"), &url, transport)?;
+    fill(&mut writer.replica, beads)?;
+    writer.sync()?;
+    let mut reader = Peer::new(&root.join("reader"), &url, transport)?;
+    reader.sync()?;
+    let update = Update { title: Some("changed".parse()?), ..Update::of("bd-77") };
+    writer.replica.apply(&Op::Update(Box::new(update)), &caller()?)?;
+    meter.reset();
+    writer.sync()?;
+    let push = meter.reset();
+    reader.sync()?;
+    Ok(Cost { push, pull: meter.reset() })
 }
 
 struct Peer {
@@ -132,9 +154,9 @@ impl Meter {
         Ok(meter)
     }
 
-    fn reset(&self) -> String {
+    fn reset(&self) -> Bytes {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        format!("{} / {}", take(&self.sent), take(&self.received))
+        Bytes { sent: take(&self.sent), received: take(&self.received) }
     }
 }
 

@@ -35,11 +35,13 @@ pub struct Access {
     /// Do not start a daemon. One that is running still answers, because it holds the store.
     pub no_daemon: bool,
     pub lock_timeout: Duration,
+    /// Nothing is asked after this: the process ends and need not clear away what it has in memory.
+    pub is_last: bool,
 }
 
 impl Default for Access {
     fn default() -> Self {
-        Self { no_daemon: false, lock_timeout: Duration::from_secs(30) }
+        Self { no_daemon: false, lock_timeout: Duration::from_secs(30), is_last: false }
     }
 }
 
@@ -237,6 +239,9 @@ fn in_process(
     if let Some(Err(failure)) = service.take_export().map(|job| job.run()) {
         // The mutation is done; the file is only a copy.
         eprintln!("Warning: {}", failure.message);
+    }
+    if access.is_last && reply.is_some() {
+        service.part();
     }
     Ok(reply)
 }

@@ -3,6 +3,7 @@
 //! [`tool`] asks the same service for programs that speak JSON. [`agent`] is the other half: identity, mail and reservations in plain files.
 
 pub mod agent;
+mod begin;
 pub mod cli;
 pub mod client;
 pub mod config;
@@ -19,3 +20,5 @@ pub mod request;
 pub mod service;
 pub mod setup;
 pub mod tool;
+
+pub use begin::begin;

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use git2::Oid;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::git::GitRepository;
 use crate::native::no_answer_within;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
@@ -105,6 +107,12 @@ impl GitProgram {
 impl Remote for GitProgram {
     fn fetch(&self) -> Result<Option<CommitId>> {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        let repository = GitRepository::open(&self.git_dir)?;
+        let tracked = || repository.git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
+        if tracked().as_ref() == Some(&tip) {
+            // It was here, or we brought it there: there is nothing to fetch.
+            return Ok(Some(tip));
+        }
         crate::git::outwait_lock(&self.git_dir, &self.tracking_ref());
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         let output = self.run(&[
@@ -120,8 +128,7 @@ impl Remote for GitProgram {
         if !output.success {
             return Err(self.failed(&output));
         }
-        let fetched = self.run(&["rev-parse", "--verify", "--quiet", &self.tracking_ref()])?;
-        Ok(Some(fetched.stdout.trim().to_owned()).filter(|oid| !oid.is_empty()).or(Some(tip)))
+        Ok(tracked().or(Some(tip)))
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
@@ -139,9 +146,9 @@ impl Remote for GitProgram {
             &refspec,
         ])?;
         if output.success {
-            let tracking = self.tracking_ref();
+            let git = &GitRepository::open(&self.git_dir)?.git;
             // Only a note of what we saw; the next fetch makes it again.
-            let _ = self.run(&["update-ref", &tracking, new]);
+            let _ = git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
             return Ok(Pushed::Done);
         }
         let said = format!("{}\n{}", output.stdout, output.stderr);
@@ -162,6 +169,10 @@ impl Remote for GitProgram {
         Err(self.failed(&output))
     }
 }
+
+/// How often it is looked whether git is done.
+const SHORTEST_LOOK: Duration = Duration::from_micros(300);
+const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
 struct Output {
     success: bool,
@@ -184,7 +195,6 @@ fn wait(mut child: std::process::Child, deadline: Duration) -> Result<Output, St
     let stdout = read(stdout.map(|s| Box::new(s) as Box<dyn Read + Send>));
     let stderr = read(stderr.map(|s| Box::new(s) as Box<dyn Read + Send>));
     let start = Instant::now();
-    let mut pause = Duration::from_micros(500);
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
@@ -194,10 +204,10 @@ fn wait(mut child: std::process::Child, deadline: Duration) -> Result<Output, St
                 let _ = child.wait();
                 return Err(no_answer_within(deadline));
             }
-            Ok(None) => std::thread::sleep(pause),
+            // The longer it has taken, the less it matters when its end is seen.
+            Ok(None) => std::thread::sleep((start.elapsed() / 16).clamp(SHORTEST_LOOK, LONGEST_LOOK)),
             Err(error) => return Err(error.to_string()),
         }
-        pause = (pause * 2).min(Duration::from_millis(20));
     };
     let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
     Ok(Output { success: status.success(), stdout: text(stdout), stderr: text(stderr) })

@@ -14,13 +14,17 @@ mod store;
 mod warm;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
 
+use beads_store::Transport;
 use report::Report;
 use store::Store;
 use warm::Warm;
 
 use crate::arguments::{Arguments, Result};
 use crate::generate::Size;
+use crate::wire;
 
 const MIB: f64 = 1024.0 * 1024.0;
 const LARGEST_BINARY: f64 = 12.0 * MIB;
@@ -42,15 +46,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let root = std::env::temp_dir().join(format!("bd-bench-{}", std::process::id()));
     std::fs::create_dir_all(&root)?;
     let (runs, large) = (arguments.or("runs", 200_usize)?, arguments.or("large", 100_000_usize)?);
+    let build = arguments.or("build", false)?;
     let mut bench = Bench { bd, root: root.clone(), runs, large, report: Report::default() };
-    let measured = bench.everything().and_then(|()| {
-        let peer = arguments.or("peer", String::new())?;
-        if peer.is_empty() {
-            Ok(())
-        } else {
-            bench.peer(&peer, &arguments.or("dialect", String::from("go"))?)
-        }
-    });
+    let measured =
+        bench.everything().and_then(|()| if build { bench.build() } else { Ok(()) }).and_then(|()| {
+            let peer = arguments.or("peer", String::new())?;
+            if peer.is_empty() {
+                Ok(())
+            } else {
+                bench.peer(&peer, &arguments.or("dialect", String::from("go"))?)
+            }
+        });
     std::fs::remove_dir_all(&root)?;
     measured?;
     bench.report.write(&out)
@@ -72,6 +78,7 @@ impl Bench {
         self.background(&middle)?;
         self.exchange(&middle)?;
         drop(middle);
+        self.wire()?;
         let large = self.store(size(self.large, self.large))?;
         let far = self.warm(&large)?;
         self.growth(&near, &far);
@@ -236,6 +243,38 @@ impl Bench {
         );
         let what = "`sync` of one change at 10,000 beads, local bare remote";
         self.report.row(what, "≤ 1.5 × the git library", measured, ratio / 1.5);
+        Ok(())
+    }
+
+    /// Where there is a `git daemon` to count in front of.
+    fn wire(&mut self) -> Result<()> {
+        let what = "the same on the wire, sent and received";
+        let cost =
+            |name: &str, transport| wire::measure(&self.root.join("wire").join(name), 10_000, transport);
+        let (Ok(git), Ok(native)) = (cost("git", Transport::Git), cost("native", Transport::Native)) else {
+            eprintln!("{what}: not measured, there is no `git daemon` here");
+            return Ok(());
+        };
+        let kilobytes = |bytes: &wire::Bytes| (bytes.sent + bytes.received) as f64 / 1000.0;
+        let (git, native) = (kilobytes(&git.push), kilobytes(&native.push));
+        let measured = format!("{git:.1} kB through the git program, {native:.0} kB through the library");
+        self.report.row(what, "kilobytes", measured, native / 1000.0);
+        Ok(())
+    }
+
+    /// A release build from nothing, in a directory of its own.
+    fn build(&mut self) -> Result<()> {
+        let start = Instant::now();
+        let built = Command::new("cargo")
+            .args(["build", "--release", "--locked", "--quiet"])
+            .env("CARGO_TARGET_DIR", self.root.join("target"))
+            .status()?;
+        if !built.success() {
+            return Err("the release build failed".into());
+        }
+        let seconds = start.elapsed().as_secs();
+        let measured = format!("{} min {} s", seconds / 60, seconds % 60);
+        self.report.row("clean release build", "≤ 6 min on 2 cores", measured, seconds as f64 / 360.0);
         Ok(())
     }
 

@@ -208,6 +208,7 @@ impl Globals {
         Access {
             no_daemon: self.no_daemon || self.sandbox || is_set("BD_NO_DAEMON") || is_set("BEADS_NO_DAEMON"),
             lock_timeout: self.lock_timeout.unwrap_or(Access::default().lock_timeout),
+            is_last: false,
         }
     }
 

@@ -72,7 +72,6 @@ mod watch;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -247,12 +246,12 @@ enum Action {
 }
 
 /// Runs a command line and prints its answer.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some((program, rest)) = arguments.split_first()
         && let Some(tool) = crate::tool::runner::called_as(program)
     {
-        return ExitCode::from(tool::run_as(tool.name, rest));
+        return tool::run_as(tool.name, rest);
     }
     let unanswered = match unread::send(&arguments) {
         Ok(reply) => return print(&reply),
@@ -289,7 +288,8 @@ fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Resu
     let mut request = globals.request(&place, call)?;
     adjust(&mut request);
     let started = Instant::now();
-    let mut reply = client::ask(&place, request, &globals.access());
+    let access = client::Access { is_last: true, ..globals.access() };
+    let mut reply = client::ask(&place, request, &access);
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);
@@ -338,14 +338,14 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
 }
 
 /// One write for each stream. A reader that has gone away is not an error: `bd list | head` is fine.
-fn print(reply: &Reply) -> ExitCode {
+fn print(reply: &Reply) -> u8 {
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes()).and_then(|()| std::io::stdout().flush());
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     if let Some(failure) = &reply.error {
         // A reply that was never rendered for us, such as `busy` from a full daemon.
         let _ = std::io::stderr().write_all(failure.line().as_bytes());
     }
-    ExitCode::from(reply.exit)
+    reply.exit
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! From words to what was asked for.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
@@ -22,6 +24,23 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 pub fn parse_verb_only(arguments: &[OsString]) -> Option<Cli> {
     let matches = verb_of(arguments).and_then(only)?.try_get_matches_from(arguments).ok()?;
     Cli::from_arg_matches(&matches).ok()
+}
+
+thread_local! {
+    /// Parsers that were used before, by verb.
+    static PARSERS: RefCell<BTreeMap<String, clap::Command>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// The first look of somebody who reads many command lines: a parser is set up once for each verb.
+pub fn parse_verb_again(arguments: &[OsString]) -> Option<Cli> {
+    let verb = verb_of(arguments)?;
+    PARSERS.with_borrow_mut(|parsers| {
+        if !parsers.contains_key(verb) {
+            parsers.insert(verb.to_owned(), only(verb)?);
+        }
+        let matches = parsers.get_mut(verb)?.try_get_matches_from_mut(arguments).ok()?;
+        Cli::from_arg_matches(&matches).ok()
+    })
 }
 
 /// What is probably the verb: the first word that is neither an option nor the value of a global one. A wrong guess only
@@ -63,6 +82,32 @@ mod tests {
         }
         assert!(only("new").is_some(), "a verb is known by its other names too");
         assert!(only("nothing").is_none());
+    }
+
+    #[test]
+    fn a_parser_that_was_used_before_reads_the_same() {
+        let lines = [
+            "bd create Title -p 1 --label a --label b --description text",
+            "bd create",
+            "bd create --nonsense",
+            "bd create Another",
+            "bd --json create Quiet --quiet",
+            "bd --actor ann list --status open --limit 3",
+            "bd list",
+            "bd list --limit many",
+            "bd show bd-1 bd-2 --json",
+            "bd show bd-3",
+            "bd dep add bd-1 bd-2 --type related",
+            "bd dep remove bd-1 bd-2",
+            "bd dep --help",
+        ];
+        for _ in 0..2 {
+            for line in lines {
+                let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+                let again = format!("{:?}", parse_verb_again(&words));
+                assert_eq!(again, format!("{:?}", parse_verb_only(&words)), "{line}");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use super::globals::Globals;
 use super::input::Input;
-use super::parse::{parse_verb_only, verb_of};
+use super::parse::{parse_verb_again, verb_of};
 use super::{Action, Cli};
 use crate::client::{self, Exchange};
 use crate::daemon::SocketPath;
@@ -73,7 +73,7 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
         [OsString::from("bd")].into_iter().chain(words.iter().map(OsString::from)).collect();
     verb_of(&words).filter(|verb| VERBS.contains(verb)).ok_or_else(back)?;
     let Some(Cli { globals, verb }) =
-        parse_verb_only(&words).filter(|cli| cli.globals.leave_the_store_open())
+        parse_verb_again(&words).filter(|cli| cli.globals.leave_the_store_open())
     else {
         return Err(back());
     };

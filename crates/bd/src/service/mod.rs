@@ -86,6 +86,12 @@ impl Service {
         })
     }
 
+    /// Lets go of the store, and leaves what is in memory to the end of the process, which is near: freeing each of
+    /// thousands of beads first would be a good part of a short command.
+    pub fn part(self) {
+        std::mem::forget(self.replica);
+    }
+
     pub fn config(&self) -> &Config {
         &self.config
     }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod batch;
+mod begin;
 mod blocked;
 mod canary;
 mod claim;
