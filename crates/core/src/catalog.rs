@@ -29,6 +29,10 @@ pub struct Catalog {
     pub(crate) titles: LazyTitles,
 }
 
+/// So many beads are put into the indexes one by one, whatever the size of the store. When more than these come at once and
+/// most of the store changes, as in an import or a first sync, everything is built anew.
+const FEW: usize = 64;
+
 /// Where a live bead stands in the sets above, so that it can be found again when it moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
@@ -254,6 +258,11 @@ impl Catalog {
     }
 
     fn refresh(&mut self, touched: &Touched) {
+        let count = touched.beads.len();
+        if count > FEW && count * 2 > self.state.beads().len() {
+            *self = Self::from(std::mem::take(&mut self.state));
+            return;
+        }
         for key in &touched.edges {
             self.refresh_edge(key);
         }

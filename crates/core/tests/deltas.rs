@@ -40,6 +40,27 @@ fn a_delta_about_strangers_is_refused_and_changes_nothing() {
     assert_eq!(state.edges().len(), 1, "a delta may bring its beads along");
 }
 
+/// Whether beads come one by one or all at once, the indexes are those of the state.
+#[test]
+fn many_beads_at_once_are_indexed_like_one_after_the_other() {
+    let births: Vec<_> = (1..=200).map(|ms| birth(&format!("bd-{ms}"), ms)).collect();
+    let (mut one_by_one, mut at_once) = (Catalog::default(), Catalog::default());
+    let mut all = Delta::default();
+    for (lineage, delta) in &births {
+        one_by_one.take(delta).unwrap();
+        all.beads.extend(delta.beads.clone());
+        if let Some((other, _)) = births.iter().find(|(other, _)| other.at().ms() * 2 == lineage.at().ms()) {
+            let key = EdgeKey::new(lineage, other, EdgeKind::Blocks);
+            let edge = Edge::added(mark(999, 0, "ann"));
+            one_by_one.take(&Delta::of_edge(key.clone(), edge.clone())).unwrap();
+            all.edges.insert(key, edge);
+        }
+    }
+    at_once.take(&all).unwrap();
+    assert_eq!(at_once.open_and_unblocked().count(), 100);
+    assert!(at_once == one_by_one && at_once == Catalog::from(at_once.state().clone()));
+}
+
 /// A birth that was deleted and touched again within one delta is live, like everywhere.
 #[test]
 fn a_superseded_deletion_does_not_enter_with_a_birth() {

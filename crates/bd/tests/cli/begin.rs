@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, both};
 /// Runs a script in which `$BD` is the program, surrounded as the sandbox has it.
 fn shell(bd: &Sandbox, script: &str) -> Output {
     let like_this = bd.command::<&str>(&[]);
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(script).env("BD", env!("CARGO_BIN_EXE_bd")).current_dir(bd.dir());
     for (name, value) in like_this.get_envs() {
         match value {
