@@ -141,6 +141,11 @@ fn children_are_numbered_after_the_highest_there_ever_was() {
         assert_eq!(side.about(&made), expected);
         assert_eq!(parents(&side, expected), ["bd-1"]);
     }
+    side.done("ann", &create(&format!("bd-1.{}", u64::MAX)));
+    for expected in ["bd-1.0", "bd-1.1"] {
+        let made = side.done("ann", &Op::Create(Box::new(child.clone())));
+        assert_eq!(side.about(&made), expected, "there is no higher one");
+    }
 }
 
 #[test]

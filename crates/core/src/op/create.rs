@@ -202,7 +202,8 @@ fn next_child(catalog: &Catalog, parent: &BeadId) -> Result<BeadId> {
         if !names.is_known(&id) {
             return Ok(id);
         }
-        number += 1;
+        // Anybody may have taken the greatest number there is; then it goes on at 0.
+        number = number.wrapping_add(1);
     }
 }
 
