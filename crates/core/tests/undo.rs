@@ -272,3 +272,36 @@ fn an_operation_that_changed_no_bead_says_so() {
     }
     assert_eq!(Undo::of(&side.catalog, &Delta::default(), &actor("ann"), 0), None);
 }
+
+/// What was done may carry a stamp of a clock that was ahead of ours; taking it back must beat it all the same.
+#[test]
+fn undoing_beats_what_it_takes_back_whatever_the_clock_says() {
+    for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
+        let mut side = Side::new();
+        let before = side.sight();
+        let done = side.run("ann", &op);
+        (side.clock, side.now_ms) = (Clock::new(Stamp::ZERO, 1), 0);
+        side.run("ann", &undo(&done));
+        assert_eq!(before, side.sight(), "{op:?}");
+    }
+}
+
+#[test]
+fn an_undoing_says_what_it_was_about_and_how_to_take_it_back() {
+    for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
+        let mut side = Side::new();
+        let done = side.run("ann", &op);
+        let mut context = Context {
+            actor: actor("ann"),
+            now_ms: side.now_ms,
+            clock: &mut side.clock,
+            random: &mut || 0,
+            branch: Default::default(),
+            lease_ms: 0,
+        };
+        let applied = undo(&done).apply(&side.catalog, &mut context).unwrap();
+        assert_eq!(side.catalog.id_of(applied.bead.as_ref().unwrap()).as_str(), "bd-1", "{op:?}");
+        let again = Undo::of(&side.catalog, &applied.delta, &actor("ann"), 0);
+        assert!(again.is_some() && applied.undone.as_deref() == again.as_ref(), "{op:?}");
+    }
+}
