@@ -3,9 +3,12 @@
 
 mod support;
 
-use beads_core::op::{Close, CollectGarbage, ConflictRestore, Create, Delete, Op, Update};
+use beads_core::op::{
+    Close, CollectGarbage, ConflictDismiss, ConflictRestore, Create, Delete, DepAdd, DepRemove, Op, Update,
+};
 use beads_core::{
-    Catalog, Clock, Conflict, Context, Delta, Field, Lineage, Stamp, State, Status, concurrent_writes,
+    Catalog, Clock, Conflict, Context, Delta, EdgeKind, Error, Field, Lineage, Stamp, State, Status,
+    concurrent_writes,
 };
 use serde_json::json;
 use support::{actor, assert_same, decode, id, join, mark, value};
@@ -170,6 +173,31 @@ fn restoring_writes_the_losing_value_again_and_dismisses() {
 }
 
 #[test]
+fn dismissing_writes_nothing_but_that_somebody_looked() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "from ann");
+    ben.retitle(3_000, "from ben");
+    ben.catalog = merged(ann.state(), ben.state(), Some(&base)).into();
+    let id = ben.state().conflicts().keys().next().unwrap().clone();
+    let dismiss = Op::ConflictDismiss(ConflictDismiss { id: id.clone() });
+    let delta = ben.run(4_000, &dismiss);
+    assert!(delta.beads.is_empty());
+    let kept = &ben.state().conflicts()[&id];
+    assert_eq!(kept.dismissed.as_ref().unwrap().by(), &actor("ben"));
+    assert_eq!(kept.value, json!("from ann"));
+    assert!(ben.run(5_000, &dismiss).is_empty(), "once is enough");
+    let mut context = Context {
+        actor: actor("ann"),
+        now_ms: 6_000,
+        clock: &mut ann.clock,
+        random: &mut || 0,
+        branch: Default::default(),
+        lease_ms: 0,
+    };
+    assert!(matches!(dismiss.apply(&ann.catalog, &mut context), Err(Error::NotFound(_))), "not known there");
+}
+
+#[test]
 fn every_field_can_be_restored_from_its_plain_value() {
     let (mut ann, _, _) = agreed();
     let close = Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Default::default() };
@@ -223,6 +251,8 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
     let before = ann.state().beads().len();
     ann.run(60 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY }));
     assert_eq!(ann.state().beads().len(), before, "the ids of others follow from it");
+    let again = ann.run(61 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY }));
+    assert!(again.is_empty(), "what stays below the floor raises it only once");
     decode(&ann.state().encode());
     let mut context = Context {
         actor: actor("ann"),
@@ -234,6 +264,28 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
     };
     let short = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY - 1 });
     assert!(short.apply(&ann.catalog, &mut context).is_err());
+}
+
+#[test]
+fn the_floor_rises_for_what_it_would_pass_and_for_nothing_else() {
+    // Tag 0, so that a deletion can be at the floor to the last digit.
+    let mut ann = Side::new("ann", 0);
+    let collect = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY });
+    ann.create(DAY, "bd-a");
+    ann.create(DAY, "bd-b");
+    let ends = || ("bd-a".to_owned(), "bd-b".to_owned(), EdgeKind::Blocks);
+    let (from, to, kind) = ends();
+    ann.run(2 * DAY, &Op::DepAdd(DepAdd { from, to, kind }));
+    assert!(ann.run(30 * DAY, &collect).is_empty(), "nothing is deleted");
+    let (from, to, kind) = ends();
+    ann.run(31 * DAY, &Op::DepRemove(DepRemove { from, to, kind }));
+    assert!(ann.run(38 * DAY, &collect).is_empty(), "at the floor, not below");
+    assert!(!ann.run(38 * DAY + 1, &collect).is_empty(), "an edge alone is enough");
+    assert_eq!(ann.state().edges().len(), 0);
+    ann.run(40 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
+    assert!(ann.run(47 * DAY, &collect).is_empty(), "at the floor, not below");
+    assert_eq!(ann.run(47 * DAY + 1, &collect).gc_floor.unwrap().ms(), 40 * DAY + 1);
+    assert_eq!(ann.state().beads().len(), 1);
 }
 
 #[test]

@@ -4,7 +4,8 @@
 mod support;
 
 use beads_core::{
-    Catalog, Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch, State,
+    Catalog, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch,
+    PrefixRegister, State,
 };
 use serde_json::json;
 
@@ -110,4 +111,85 @@ fn an_index_follows_an_edge_that_goes_and_comes_back() {
         assert_eq!(catalog.targets(&from, EdgeKind::Blocks).count(), usize::from(!deleted), "at {ms}");
         assert_eq!(catalog.open_and_unblocked().count(), if deleted { 2 } else { 1 }, "at {ms}");
     }
+}
+
+/// Something of everything that a delta can have.
+fn of_every_kind() -> Delta {
+    let ((from, first), (to, second)) = (birth("bd-a", 1), birth("bd-b", 2));
+    let (lost, won) = (mark(5, 0, "ann"), mark(6, 0, "ben"));
+    let conflict =
+        Conflict { bead: from.clone(), field: Field::Title, value: json!("x"), lost, won, dismissed: None };
+    let edge = Edge::added(mark(3, 0, "ann"));
+    let mut delta = Delta {
+        prefix: Some(PrefixRegister::chosen("app".parse().unwrap(), mark(4, 0, "ann").at(), actor("ann"))),
+        conflicts: vec![conflict],
+        gc_floor: Some(mark(1, 0, "ann").at()),
+        ..Delta::of_edge(EdgeKey::new(&from, &to, EdgeKind::Blocks), edge)
+    };
+    delta.join(&first);
+    delta.join(&second);
+    delta
+}
+
+#[test]
+fn the_journal_keeps_every_part_of_a_delta() {
+    let delta = of_every_kind();
+    assert!(!delta.is_empty() && Delta::default().is_empty());
+    assert_eq!((delta.beads.len(), delta.edges.len()), (2, 1));
+    let journaled = serde_json::to_vec(&delta).unwrap();
+    assert_eq!(serde_json::from_slice::<Delta>(&journaled).unwrap(), delta);
+}
+
+#[test]
+fn the_later_prefix_of_two_deltas_counts_whichever_comes_first() {
+    let chosen = |prefix: &str, ms: u64| Delta {
+        prefix: Some(PrefixRegister::chosen(prefix.parse().unwrap(), mark(ms, 0, "ann").at(), actor("ann"))),
+        ..Delta::default()
+    };
+    let (old, new) = (chosen("zz", 1), chosen("app", 2));
+    for (first, second) in [(&old, &new), (&new, &old), (&Delta::default(), &new), (&new, &Delta::default())]
+    {
+        let mut both = first.clone();
+        both.join(second);
+        assert_eq!(both, new);
+    }
+}
+
+/// The journal has a bound on its records, and an import may be larger.
+#[test]
+fn a_delta_in_parts_is_the_same_delta_and_the_parts_have_their_size() {
+    let mut delta = of_every_kind();
+    for number in 0..3 {
+        // The digits of the stamps count, so all have one.
+        delta.join(&birth(&format!("bd-{number}"), 3 + number).1);
+    }
+    let body = serde_json::to_value(&delta).unwrap()["beads"][0]["body"].to_string().len();
+    for (bytes, beads) in [(1, vec![1; 5]), (2 * body, vec![2, 2, 1]), (usize::MAX, vec![5])] {
+        let parts = delta.clone().split(bytes);
+        let filled: Vec<usize> =
+            parts.iter().map(|part| part.beads.len()).filter(|beads| *beads > 0).collect();
+        assert_eq!(filled, beads, "{bytes}");
+        assert!(parts.iter().all(|part| !part.is_empty()));
+        let mut whole = Delta::default();
+        let mut state = State::default();
+        for part in &parts {
+            whole.join(part);
+            state.take(part).unwrap();
+        }
+        assert_eq!(whole, delta, "{bytes}");
+    }
+    assert_eq!(Delta::default().split(1), []);
+}
+
+#[test]
+fn many_edges_are_parted_too() {
+    let lineages: Vec<_> = (0..8).map(|number| birth(&format!("bd-{number}"), 10).0).collect();
+    let mut delta = Delta::default();
+    for to in &lineages[1..] {
+        let key = EdgeKey::new(&lineages[0], to, EdgeKind::Blocks);
+        delta.edges.insert(key, Edge::added(mark(20, 0, "ann")));
+    }
+    // Each counts as 512 bytes, and the one that passes the bound is the last of its part.
+    let parts = delta.split(1_024);
+    assert_eq!(parts.iter().map(|part| part.edges.len()).collect::<Vec<_>>(), [3, 3, 1]);
 }

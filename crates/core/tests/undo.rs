@@ -6,12 +6,12 @@ mod support;
 use std::collections::BTreeMap;
 
 use beads_core::op::{
-    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Reopen, Restore, Unclaim,
-    Undo, Update,
+    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Renew, Reopen, Restore,
+    SetPrefix, Unclaim, Undo, Update,
 };
-use beads_core::{Catalog, Clock, Context, Delta, EdgeKind, Error, Field, Stamp};
+use beads_core::{Catalog, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Stamp};
 use serde_json::Value;
-use support::actor;
+use support::{actor, id, mark, value};
 
 struct Side {
     catalog: Catalog,
@@ -140,7 +140,9 @@ fn there_and_back(side: &mut Side, op: &Op) {
 
 #[test]
 fn whatever_was_written_there_since_stands_in_the_way() {
-    let since: [(Op, Op, &str); 6] = [
+    let remove = DepRemove { from: "bd-1".into(), to: "bd-2".into(), kind: EdgeKind::Blocks };
+    let since: [(Op, Op, &str); 7] = [
+        (dep("bd-1", "bd-2"), Op::DepRemove(remove), "dependency (blocks)"),
         (update("bd-1", "mine"), update("bd-1", "yours"), "title"),
         (update("bd-1", "mine"), Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() }), "deletion"),
         (create("bd-9"), update("bd-9", "yours"), "later change"),
@@ -220,5 +222,86 @@ fn parts_of_one_operation_are_undone_together() {
         side.catalog.take(&whole).unwrap();
         side.run("ann", &undo(&all));
         assert_eq!(before, side.sight(), "after {index}");
+    }
+}
+
+#[test]
+fn the_bounds_on_what_is_kept_are_where_they_are_said_to_be() {
+    for (bytes, lost) in [(64 * 1024, false), (64 * 1024 + 1, true)] {
+        let mut side = Side::new();
+        let describe = |text: String| {
+            Op::Update(Box::new(Update { description: Some(text.parse().unwrap()), ..Update::of("bd-1") }))
+        };
+        // The quotes of the text count.
+        side.run("ann", &describe("a".repeat(bytes - 2)));
+        assert_eq!(side.run("ann", &describe("b".into())).lost, lost, "{bytes}");
+    }
+    let at = mark(5, 0, "ann");
+    let lineage = |number: usize| Lineage::new(id(&format!("bd-{number}")), at.at(), actor("ann"));
+    for (beads, edges, lost) in [(1_000, 0, false), (1_001, 0, true), (999, 1, false), (999, 2, true)] {
+        let mut delta = Delta::default();
+        for number in 0..beads {
+            delta.beads.insert(lineage(number), value::birth(&at));
+        }
+        for to in 1..=edges {
+            let key = EdgeKey::new(&lineage(0), &lineage(to), EdgeKind::Blocks);
+            delta.edges.insert(key, Edge::added(at.clone()));
+        }
+        let undo = Undo::of(&Catalog::default(), &delta, &actor("ann"), 5).unwrap();
+        assert_eq!(undo.lost, lost, "{beads} and {edges}");
+    }
+}
+
+#[test]
+fn what_carries_another_name_or_an_earlier_time_was_imported_and_is_not_kept() {
+    let at = mark(5, 0, "ann");
+    let delta = Delta::of_bead(Lineage::new(id("bd-a"), at.at(), actor("ann")), value::birth(&at));
+    let lost = |by: &str, at_ms: u64| Undo::of(&Catalog::default(), &delta, &actor(by), at_ms).unwrap().lost;
+    assert!(!lost("ann", 5) && !lost("ann", 4));
+    assert!(lost("ben", 5) && lost("ann", 6));
+}
+
+#[test]
+fn an_operation_that_changed_no_bead_says_so() {
+    let mut side = Side::new();
+    let renewed = side.run("ann", &Op::Renew(Renew { id: "bd-2".into(), ..Renew::default() }));
+    let prefixed = side.run("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
+    for nothing in [renewed, prefixed] {
+        let refused = side.try_run("ann", &undo(&nothing));
+        assert!(matches!(refused, Err(Error::CannotUndo(why)) if why.contains("no bead")), "{nothing:?}");
+    }
+    assert_eq!(Undo::of(&side.catalog, &Delta::default(), &actor("ann"), 0), None);
+}
+
+/// What was done may carry a stamp of a clock that was ahead of ours; taking it back must beat it all the same.
+#[test]
+fn undoing_beats_what_it_takes_back_whatever_the_clock_says() {
+    for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
+        let mut side = Side::new();
+        let before = side.sight();
+        let done = side.run("ann", &op);
+        (side.clock, side.now_ms) = (Clock::new(Stamp::ZERO, 1), 0);
+        side.run("ann", &undo(&done));
+        assert_eq!(before, side.sight(), "{op:?}");
+    }
+}
+
+#[test]
+fn an_undoing_says_what_it_was_about_and_how_to_take_it_back() {
+    for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
+        let mut side = Side::new();
+        let done = side.run("ann", &op);
+        let mut context = Context {
+            actor: actor("ann"),
+            now_ms: side.now_ms,
+            clock: &mut side.clock,
+            random: &mut || 0,
+            branch: Default::default(),
+            lease_ms: 0,
+        };
+        let applied = undo(&done).apply(&side.catalog, &mut context).unwrap();
+        assert_eq!(side.catalog.id_of(applied.bead.as_ref().unwrap()).as_str(), "bd-1", "{op:?}");
+        let again = Undo::of(&side.catalog, &applied.delta, &actor("ann"), 0);
+        assert!(again.is_some() && applied.undone.as_deref() == again.as_ref(), "{op:?}");
     }
 }

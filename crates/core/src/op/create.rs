@@ -202,7 +202,8 @@ fn next_child(catalog: &Catalog, parent: &BeadId) -> Result<BeadId> {
         if !names.is_known(&id) {
             return Ok(id);
         }
-        number += 1;
+        // Anybody may have taken the greatest number there is; then it goes on at 0.
+        number = number.wrapping_add(1);
     }
 }
 
@@ -224,4 +225,35 @@ fn base36(random: u64, length: u32) -> String {
         rest /= 36;
     }
     digits.into_iter().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In numbers, because a store of half a million beads takes too long to make.
+    #[test]
+    fn ids_grow_with_the_store() {
+        for (beads, length) in [
+            (0, 4),
+            (999, 4),
+            (1_000, 5),
+            (19_999, 5),
+            (20_000, 6),
+            (499_999, 6),
+            (500_000, 7),
+            (usize::MAX, 7),
+        ] {
+            assert_eq!(minted_length(beads), length, "{beads}");
+        }
+    }
+
+    #[test]
+    fn digits_are_those_of_the_remainder() {
+        for (random, length, digits) in
+            [(0, 4, "0000"), (35, 1, "z"), (36, 2, "10"), (36, 1, "0"), (u64::MAX, 7, "264sgsf")]
+        {
+            assert_eq!(base36(random, length), digits);
+        }
+    }
 }

@@ -6,6 +6,7 @@ pub mod files;
 pub mod history;
 pub mod ids;
 pub mod oracle;
+pub mod side;
 pub mod value;
 pub mod world;
 

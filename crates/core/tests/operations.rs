@@ -1,0 +1,388 @@
+//! What each operation writes, what it leaves alone, what it refuses, and what it says about itself.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use beads_core::op::{
+    Change, ClaimBead, ClaimNext, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Renew, Reopen,
+    Restore, SetPrefix, Unclaim, Update,
+};
+use beads_core::{Applied, BeadType, EdgeKind, Error, Field, Patch, Slot, Status};
+use serde_json::{Value, json};
+use support::actor;
+use support::side::{Side, create, titled};
+
+fn close(id: &str) -> Op {
+    Op::Close(Close { id: id.into(), ..Close::default() })
+}
+
+fn close_for(id: &str, reason: &str) -> Op {
+    Op::Close(Close { id: id.into(), reason: reason.parse().unwrap(), ..Close::default() })
+}
+
+fn delete(id: &str) -> Op {
+    Op::Delete(Delete { id: id.into(), ..Delete::default() })
+}
+
+fn claim(id: &str) -> Op {
+    Op::Claim(ClaimBead { id: id.into(), ..ClaimBead::default() })
+}
+
+fn update(fields: Value) -> Op {
+    Op::Update(Box::new(serde_json::from_value(fields).unwrap()))
+}
+
+fn add(from: &str, kind: EdgeKind, to: &str) -> Op {
+    Op::DepAdd(DepAdd { from: from.into(), to: to.into(), kind })
+}
+
+fn remove(from: &str, kind: EdgeKind, to: &str) -> Op {
+    Op::DepRemove(DepRemove { from: from.into(), to: to.into(), kind })
+}
+
+fn status(side: &Side, id: &str) -> Status {
+    side.bead(id).status.value.status
+}
+
+/// The one patch of an operation on one bead.
+fn patch(applied: &Applied) -> &Patch {
+    let [patch] = applied.delta.beads.values().collect::<Vec<_>>()[..] else { panic!("{applied:?}") };
+    patch
+}
+
+fn written(applied: &Applied) -> Vec<Field> {
+    patch(applied).marks().map(|(field, _)| field).collect()
+}
+
+fn parents(side: &Side, id: &str) -> Vec<String> {
+    let parents = side.catalog.targets(side.catalog.resolve(id).unwrap(), EdgeKind::Parent);
+    parents.map(|parent| side.catalog.id_of(parent).to_string()).collect()
+}
+
+fn ids(side: &Side, lineages: &[beads_core::Lineage]) -> Vec<String> {
+    lineages.iter().map(|lineage| side.catalog.id_of(lineage).to_string()).collect()
+}
+
+#[test]
+fn a_new_bead_has_all_that_was_asked_for() {
+    let mut side = Side::with(&["bd-1"]);
+    let asked = json!({
+        "title": "a title", "id": "bd-2", "type": "bug", "priority": 0, "description": "d", "design": "e",
+        "acceptance_criteria": "a", "notes": "first", "assignee": "ben", "labels": ["x", "y"], "deps": ["bd-1"],
+        "external_ref": "gh-1", "source_repo": "r", "estimated_minutes": 5, "due_at": 1_900_000_000_000_u64,
+        "defer_until": 1_800_000_000_000_u64, "metadata": {"k": 1},
+    });
+    let made = side.done("ann", &Op::Create(serde_json::from_value(asked.clone()).unwrap()));
+    assert_eq!(side.about(&made), "bd-2");
+    let bead = side.bead("bd-2");
+    let same =
+        ["title", "type", "priority", "description", "design", "acceptance_criteria", "assignee", "labels"];
+    let more = ["external_ref", "source_repo", "estimated_minutes", "metadata"];
+    for name in same.iter().chain(&more) {
+        let field = Field::ALL.iter().find(|field| field.name() == *name).unwrap();
+        assert_eq!(bead.value_json(*field), asked[name], "{name}");
+    }
+    assert_eq!(bead.due_at.value.unwrap().ms(), 1_900_000_000_000);
+    assert_eq!(bead.defer_until.value.unwrap().ms(), 1_800_000_000_000);
+    assert_eq!((status(&side, "bd-2"), bead.created_on_branch.as_str()), (Status::Open, "main"));
+    let [note] = bead.notes_in_order()[..] else { panic!("{bead:?}") };
+    assert_eq!((note.content.as_str(), note.slot), ("first", Some(Slot::Notes)));
+    let blockers = side.catalog.targets(side.catalog.resolve("bd-2").unwrap(), EdgeKind::Blocks);
+    assert_eq!(ids(&side, &blockers.cloned().collect::<Vec<_>>()), ["bd-1"]);
+    assert!(side.bead("bd-1").notes.is_empty(), "no text, no note");
+}
+
+#[test]
+fn a_dependency_reads_as_it_is_written() {
+    let related = Dep { kind: EdgeKind::Related, id: "bd-1".into() };
+    assert_eq!("related: bd-1".parse(), Ok(related.clone()));
+    assert_eq!("bd-1".parse(), Ok(Dep { kind: EdgeKind::Blocks, id: "bd-1".into() }));
+    assert!("nonsense:bd-1".parse::<Dep>().is_err());
+    assert_eq!(serde_json::to_value(&related).unwrap(), json!("related:bd-1"));
+    assert_eq!(serde_json::from_value::<Dep>(json!("related:bd-1")).unwrap(), related);
+}
+
+#[test]
+fn ids_are_never_used_twice_and_fit_a_birth() {
+    let mut side = Side::with(&["bd-1"]);
+    side.done("ann", &delete("bd-1"));
+    assert!(matches!(side.refused("ann", &create("bd-1")), Error::IdTaken(_)));
+    let longest = format!("bd-{}", "x".repeat(125));
+    side.done("ann", &create(&longest));
+    assert!(matches!(side.refused("ann", &create(&format!("{longest}x"))), Error::Invalid { .. }));
+    let child = Create { parent: Some(longest), ..Create::titled("child".parse().unwrap()) };
+    let refused = side.refused("ann", &Op::Create(Box::new(child)));
+    assert!(matches!(refused, Error::Invalid { field: "parent", .. }), "{refused}");
+}
+
+#[test]
+fn a_minted_id_is_a_number_of_chance_and_a_clash_asks_chance_again() {
+    let mut side = Side::with(&[]);
+    let untitled = Op::Create(Box::new(Create::titled("minted".parse().unwrap())));
+    let number = 36 * 36 + 35;
+    side.chance = vec![36_u64.pow(4) + number, number, 2];
+    let (first, second) = (side.done("ann", &untitled), side.done("ann", &untitled));
+    assert_eq!((side.about(&first), side.about(&second)), ("bd-010z", "bd-0002"));
+    let chosen = side.done("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
+    assert!(chosen.delta.prefix.is_some());
+    let third = side.done("ann", &untitled);
+    assert_eq!(side.about(&third), "app-0002");
+    let again = side.done("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
+    assert!(again.delta.is_empty(), "it is the prefix already");
+}
+
+#[test]
+fn children_are_numbered_after_the_highest_there_ever_was() {
+    let mut side = Side::with(&["bd-1", "bd-1.7"]);
+    side.done("ann", &delete("bd-1.7"));
+    let child = Create { parent: Some("bd-1".into()), ..Create::titled("child".parse().unwrap()) };
+    for expected in ["bd-1.8", "bd-1.9"] {
+        let made = side.done("ann", &Op::Create(Box::new(child.clone())));
+        assert_eq!(side.about(&made), expected);
+        assert_eq!(parents(&side, expected), ["bd-1"]);
+    }
+    side.done("ann", &create(&format!("bd-1.{}", u64::MAX)));
+    for expected in ["bd-1.0", "bd-1.1"] {
+        let made = side.done("ann", &Op::Create(Box::new(child.clone())));
+        assert_eq!(side.about(&made), expected, "there is no higher one");
+    }
+}
+
+#[test]
+fn an_update_writes_only_what_changes() {
+    let mut side = Side::with(&["bd-1"]);
+    let asked =
+        json!({"id": "bd-1", "title": "new", "priority": 2, "due_at": 1_900_000_000_000_u64, "notes": "hm"});
+    let first = side.done("ann", &update(asked.clone()));
+    assert_eq!(written(&first), [Field::Title, Field::DueAt], "the priority is 2 already");
+    assert_eq!(side.about(&first), "bd-1");
+    assert_eq!(side.bead("bd-1").notes_in_order()[0].slot, Some(Slot::Notes));
+    let same = side.done("ann", &update(json!({"id": "bd-1", "title": "new", "notes": ""})));
+    assert!(same.delta.is_empty(), "{same:?}");
+    assert_eq!(side.about(&same), "bd-1");
+    let cleared = side.done("ann", &update(json!({"id": "bd-1", "due_at": null})));
+    assert_eq!((written(&cleared), side.bead("bd-1").due_at.value), (vec![Field::DueAt], None));
+}
+
+#[test]
+fn absent_changes_nothing_and_null_or_an_empty_text_clears() {
+    let read = |assignee: Value| -> Update {
+        serde_json::from_value(json!({"id": "x", "assignee": assignee})).unwrap()
+    };
+    assert_eq!(read(json!("ann")).assignee, Some(Change::Set(actor("ann"))));
+    assert_eq!(read(json!(null)).assignee, Some(Change::Clear));
+    assert_eq!(read(json!("")).assignee, Some(Change::Clear));
+    assert_eq!(serde_json::from_value::<Update>(json!({"id": "x"})).unwrap().assignee, None);
+    for change in [Change::Set(actor("ann")), Change::Clear] {
+        let update = Update { assignee: Some(change.clone()), ..Update::of("x") };
+        let wire = serde_json::to_value(&update).unwrap();
+        assert_eq!(wire["assignee"], json!(change.value()));
+        assert_eq!(serde_json::from_value::<Update>(wire).unwrap(), update);
+    }
+}
+
+#[test]
+fn labels_are_set_then_taken_away_then_added() {
+    let mut side = Side::with(&["bd-1"]);
+    let changes = [
+        (json!({"set_labels": ["a", "b"]}), json!(["a", "b"])),
+        (json!({"add_labels": ["c"]}), json!(["a", "b", "c"])),
+        (json!({"remove_labels": ["a"]}), json!(["b", "c"])),
+        (json!({"set_labels": ["x", "y"], "remove_labels": ["x"], "add_labels": ["z"]}), json!(["y", "z"])),
+        (json!({"title": "another"}), json!(["y", "z"])),
+        (json!({"set_labels": []}), json!(null)),
+    ];
+    for (mut change, expected) in changes {
+        change["id"] = json!("bd-1");
+        side.done("ann", &update(change.clone()));
+        assert_eq!(side.bead("bd-1").value_json(Field::Labels), expected, "{change}");
+    }
+}
+
+#[test]
+fn an_update_of_status_and_assignee_says_what_a_closing_needs() {
+    let mut side = Side::with(&["bd-1", "bd-2"]);
+    side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-1"));
+    let opened = side.done("ann", &update(json!({"id": "bd-1", "status": "open", "assignee": "ben"})));
+    assert_eq!(written(&opened), [Field::Assignee, Field::AssigneeExpires], "it is open already");
+    let same = side.done("ann", &update(json!({"id": "bd-1", "assignee": "ben"})));
+    assert!(same.delta.is_empty());
+    let started = side.done("ann", &update(json!({"id": "bd-1", "status": "in_progress"})));
+    assert_eq!(started.unblocked, []);
+    let closed = side.done("ann", &update(json!({"id": "bd-1", "status": "closed"})));
+    assert_eq!(ids(&side, &closed.unblocked), ["bd-2"]);
+    assert_eq!(side.bead("bd-1").status.value.closed_on_branch.as_str(), "main");
+    side.done("ann", &update(json!({"id": "bd-1", "assignee": ""})));
+    assert_eq!(side.bead("bd-1").claim.assignee, None);
+}
+
+#[test]
+fn a_bead_moves_from_parent_to_parent() {
+    let mut side = Side::with(&["bd-1", "bd-2", "bd-3"]);
+    let to = |parent: Value| update(json!({"id": "bd-3", "parent": parent}));
+    side.done("ann", &to(json!("bd-1")));
+    assert_eq!(parents(&side, "bd-3"), ["bd-1"]);
+    assert!(side.done("ann", &to(json!("bd-1"))).delta.is_empty(), "it is there already");
+    let before = side.catalog.state().edges().values().next().unwrap().clone();
+    let moved = side.done("ann", &to(json!("bd-2")));
+    assert_eq!(parents(&side, "bd-3"), ["bd-2"]);
+    assert!(moved.delta.beads.is_empty(), "the bead itself stays as it is: {moved:?}");
+    let gone = moved.delta.edges.values().find(|edge| edge.deleted).unwrap();
+    assert_eq!(gone.created, before.created, "who made it first is kept");
+    assert!(matches!(side.refused("ann", &update(json!({"id": "bd-2", "parent": "bd-3"}))), Error::Cycle(_)));
+    side.done("ann", &to(json!(null)));
+    assert_eq!(parents(&side, "bd-3"), Vec::<String>::new());
+    // It must beat the removal, whatever the clock says.
+    side.now_ms = 0;
+    side.done("ann", &to(json!("bd-2")));
+    assert_eq!(parents(&side, "bd-3"), ["bd-2"]);
+}
+
+#[test]
+fn closing_tells_who_can_go_on_and_again_only_brings_another_reason() {
+    let mut side = Side::with(&["bd-1", "bd-2"]);
+    side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-1"));
+    let closed = side.done("ann", &close_for("bd-1", "done"));
+    assert_eq!((side.about(&closed), ids(&side, &closed.unblocked)), ("bd-1", vec!["bd-2".to_owned()]));
+    let group = side.bead("bd-1").status.value.clone();
+    assert_eq!(
+        (group.status, group.closed_reason.as_str(), group.closed_on_branch.as_str()),
+        (Status::Closed, "done", "main")
+    );
+    for same in [close("bd-1"), close_for("bd-1", "done")] {
+        let applied = side.done("ann", &same);
+        assert!(applied.delta.is_empty() && side.about(&applied) == "bd-1", "{same:?}");
+    }
+    let other = side.done("ann", &close_for("bd-1", "given up"));
+    assert_eq!(other.unblocked, [], "nobody waited any more");
+    assert_eq!(side.bead("bd-1").status.value.closed_reason.as_str(), "given up");
+    let open = side.done("ann", &close("bd-2"));
+    assert_eq!(status(&side, side.about(&open)), Status::Closed, "without a reason");
+}
+
+#[test]
+fn reopening_ends_the_claim_unless_work_goes_on() {
+    let reopen = |status: Option<Status>| Reopen { id: "bd-1".into(), status, ..Reopen::default() };
+    let mut side = Side::with(&["bd-1"]);
+    assert!(side.done("ann", &Op::Reopen(reopen(None))).delta.is_empty(), "it is open");
+    side.done("ann", &claim("bd-1"));
+    side.done("ann", &close("bd-1"));
+    assert!(matches!(side.refused("ann", &Op::Reopen(reopen(Some(Status::Closed)))), Error::Invalid { .. }));
+
+    let mut goes_on = side.clone();
+    let on = goes_on.done("ann", &Op::Reopen(reopen(Some(Status::InProgress))));
+    assert_eq!((status(&goes_on, "bd-1"), &patch(&on).claim), (Status::InProgress, &None));
+    assert!(patch(&on).notes.is_empty());
+
+    let why = Reopen { reason: "not yet".parse().unwrap(), ..reopen(None) };
+    side.done("ben", &Op::Reopen(why));
+    let bead = side.bead("bd-1").clone();
+    assert_eq!((bead.status.value.status, &bead.claim.assignee), (Status::Open, &None));
+    assert_eq!(bead.notes_in_order()[0].content.as_str(), "not yet");
+    side.done("ben", &close("bd-1"));
+    let free = side.done("ben", &Op::Reopen(reopen(None)));
+    assert_eq!(patch(&free).claim, None, "nobody had it");
+}
+
+#[test]
+fn a_note_is_appended_and_named_and_an_empty_one_refused() {
+    let mut side = Side::with(&["bd-1"]);
+    let note = |text: &str| {
+        Op::NoteAdd(NoteAdd { id: "bd-1".into(), content: text.parse().unwrap(), ..NoteAdd::default() })
+    };
+    let noted = side.done("ann", &note("hm"));
+    let [only] = side.bead("bd-1").notes_in_order()[..] else { panic!("{noted:?}") };
+    assert_eq!((&noted.note, only.content.as_str(), only.slot), (&Some(only.id.clone()), "hm", None));
+    assert!(matches!(side.refused("ann", &note(" \n")), Error::Invalid { field: "note", .. }));
+}
+
+#[test]
+fn what_is_deleted_comes_back_with_a_note() {
+    let mut side = Side::with(&["bd-1"]);
+    let restore =
+        |reason: &str| Restore { id: "bd-1".into(), reason: reason.parse().unwrap(), ..Restore::default() };
+    let live = side.done("ann", &Op::Restore(restore("")));
+    assert!(live.delta.is_empty() && side.about(&live) == "bd-1");
+    for (reason, kept) in [("", "restored"), ("still needed", "still needed")] {
+        let gone = Delete { id: "bd-1".into(), reason: "old".parse().unwrap(), ..Delete::default() };
+        side.done("ann", &Op::Delete(gone));
+        assert_eq!(side.bead("bd-1").deletion.as_ref().unwrap().reason.as_str(), "old");
+        side.done("ann", &Op::Restore(restore(reason)));
+        assert!(side.bead("bd-1").deletion.is_none());
+        assert_eq!(side.bead("bd-1").notes_in_order().last().unwrap().content.as_str(), kept);
+    }
+}
+
+#[test]
+fn edges_come_and_go_and_never_close_a_circle_of_waiting() {
+    let mut side = Side::with(&["bd-1", "bd-2", "bd-3"]);
+    let first = side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
+    let key = first.edge.clone().unwrap();
+    assert_eq!((side.about(&first), first.delta.edges.contains_key(&key)), ("bd-1", true));
+    let again = side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
+    assert!(again.delta.is_empty() && again.edge == Some(key.clone()));
+    assert!(matches!(side.refused("ann", &add("bd-1", EdgeKind::Related, "bd-1")), Error::SelfEdge(_)));
+    side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-3"));
+    let Error::Cycle(way) = side.refused("ann", &add("bd-3", EdgeKind::Blocks, "bd-1")) else {
+        panic!("no cycle")
+    };
+    let way: Vec<_> = way.iter().map(beads_core::BeadId::as_str).collect();
+    assert_eq!(way, ["bd-3", "bd-1", "bd-2", "bd-3"]);
+    for kind in [EdgeKind::Related, EdgeKind::DiscoveredFrom] {
+        side.done("ann", &add("bd-1", kind, "bd-2"));
+        side.done("ann", &add("bd-2", kind, "bd-1"));
+    }
+    let removed = side.done("ann", &remove("bd-1", EdgeKind::Blocks, "bd-2"));
+    assert_eq!(removed.edge.as_ref(), Some(&key));
+    assert_eq!(removed.delta.edges[&key].created, first.delta.edges[&key].created);
+    assert!(side.catalog.state().edge(&key).unwrap().deleted);
+    assert!(matches!(
+        side.refused("ann", &remove("bd-1", EdgeKind::Blocks, "bd-2")),
+        Error::NoSuchEdge { .. }
+    ));
+    side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
+    assert!(!side.catalog.state().edge(&key).unwrap().deleted);
+}
+
+/// A batch puts the names of its own beads into later operations, so none may be overlooked.
+#[test]
+fn every_name_of_a_bead_in_an_operation_is_found() {
+    let deps = vec![Dep { kind: EdgeKind::Blocks, id: "b".into() }];
+    let born = Create { parent: Some("a".into()), deps, ..titled("bd-1") };
+    let moved = Update { parent: Some(Change::Set("b".into())), ..Update::of("a") };
+    let mut under = ClaimNext::default();
+    under.filter.under = Some("a".into());
+    let id = || "a".to_owned();
+    let ops: [(Op, &[&str]); 16] = [
+        (Op::Create(Box::new(born)), &["a", "b"]),
+        (Op::Update(Box::new(moved)), &["a", "b"]),
+        (Op::Update(Box::new(Update { parent: Some(Change::Clear), ..Update::of("a") })), &["a"]),
+        (claim("a"), &["a"]),
+        (Op::ClaimNext(Box::new(under)), &["a"]),
+        (Op::Renew(Renew { id: id(), ..Renew::default() }), &["a"]),
+        (Op::Unclaim(Unclaim { id: id(), ..Unclaim::default() }), &["a"]),
+        (close("a"), &["a"]),
+        (Op::Reopen(Reopen { id: id(), ..Reopen::default() }), &["a"]),
+        (delete("a"), &["a"]),
+        (Op::Restore(Restore { id: id(), ..Restore::default() }), &["a"]),
+        (Op::NoteAdd(NoteAdd { id: id(), ..NoteAdd::default() }), &["a"]),
+        (add("a", EdgeKind::Blocks, "b"), &["a", "b"]),
+        (remove("a", EdgeKind::Blocks, "b"), &["a", "b"]),
+        (Op::SetPrefix(SetPrefix { prefix: "a".parse().unwrap() }), &[]),
+        (Op::Undo(Box::default()), &[]),
+    ];
+    for (mut op, names) in ops {
+        let shown = format!("{op:?}");
+        assert_eq!(op.references_mut(), names, "{shown}");
+    }
+}
+
+#[test]
+fn a_type_and_an_estimate_can_be_set_and_an_estimate_cleared() {
+    let mut side = Side::with(&["bd-1"]);
+    side.done("ann", &update(json!({"id": "bd-1", "type": "epic", "estimated_minutes": 9})));
+    let bead = side.bead("bd-1");
+    assert_eq!((bead.kind.value, bead.value_json(Field::EstimatedMinutes)), (BeadType::Epic, json!(9)));
+    side.done("ann", &update(json!({"id": "bd-1", "estimated_minutes": ""})));
+    assert_eq!(side.bead("bd-1").estimated_minutes.value, None);
+}

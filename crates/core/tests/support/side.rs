@@ -1,0 +1,77 @@
+//! A replica without a disk, on which operations are tried one by one.
+
+use std::sync::Arc;
+
+use beads_core::op::Create;
+use beads_core::{Applied, Bead, Catalog, Clock, Context, Error, Op, Stamp};
+
+use super::actor;
+
+/// How long a claim lasts here when nobody says otherwise.
+pub const LEASE: u64 = 1_000;
+/// How much later each operation is than the one before.
+pub const STEP: u64 = 10;
+
+#[derive(Clone)]
+pub struct Side {
+    pub catalog: Catalog,
+    pub clock: Clock,
+    pub now_ms: u64,
+    /// What chance gives next; the last one again and again.
+    pub chance: Vec<u64>,
+}
+
+impl Side {
+    pub fn with(ids: &[&str]) -> Self {
+        let mut side = Self {
+            catalog: Catalog::default(),
+            clock: Clock::new(Stamp::ZERO, 1),
+            now_ms: 1_000,
+            chance: vec![0],
+        };
+        ids.iter().for_each(|id| drop(side.done("ann", &create(id))));
+        side
+    }
+
+    /// Tries an operation, and takes in what it decided.
+    pub fn run(&mut self, by: &str, op: &Op) -> Result<Applied, Error> {
+        self.now_ms += STEP;
+        let chance = &mut self.chance;
+        let mut context = Context {
+            actor: actor(by),
+            now_ms: self.now_ms,
+            clock: &mut self.clock,
+            random: &mut || if chance.len() > 1 { chance.remove(0) } else { chance[0] },
+            branch: "main".parse().unwrap(),
+            lease_ms: LEASE,
+        };
+        let applied = op.apply(&self.catalog, &mut context)?;
+        self.catalog.take(&applied.delta).unwrap();
+        Ok(applied)
+    }
+
+    pub fn done(&mut self, by: &str, op: &Op) -> Applied {
+        self.run(by, op).unwrap_or_else(|error| panic!("{op:?}: {error}"))
+    }
+
+    pub fn refused(&mut self, by: &str, op: &Op) -> Error {
+        self.run(by, op).expect_err(&format!("{op:?}"))
+    }
+
+    pub fn bead(&self, id: &str) -> &Arc<Bead> {
+        self.catalog.bead(self.catalog.resolve_any(id).unwrap()).unwrap()
+    }
+
+    /// The id of the bead that an operation says it was about.
+    pub fn about<'a>(&'a self, applied: &'a Applied) -> &'a str {
+        self.catalog.id_of(applied.bead.as_ref().unwrap()).as_str()
+    }
+}
+
+pub fn titled(id: &str) -> Create {
+    Create { id: Some(id.parse().unwrap()), ..Create::titled("something".parse().unwrap()) }
+}
+
+pub fn create(id: &str) -> Op {
+    Op::Create(Box::new(titled(id)))
+}
