@@ -67,8 +67,8 @@ thread_local! {
 impl Actor {
     /// Like parsing, without checking and keeping again what was read a moment ago.
     fn read(text: &str) -> Result<Self> {
-        let bytes = text.bytes().fold(text.len(), |sum, byte| sum.wrapping_mul(31) ^ usize::from(byte));
-        LAST_READ.with_borrow_mut(|last| match &mut last[bytes % REMEMBERED] {
+        let hash = text.bytes().fold(text.len(), |hash, byte| hash.wrapping_mul(31) ^ usize::from(byte));
+        LAST_READ.with_borrow_mut(|last| match &mut last[hash % REMEMBERED] {
             Some(known) if known.as_str() == text => Ok(known.clone()),
             place => Ok(place.insert(text.parse()?).clone()),
         })

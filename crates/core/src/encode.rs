@@ -87,7 +87,7 @@ impl State {
     }
 
     fn encode_edges(&self) -> Vec<u8> {
-        let name = |end: &'_ Endpoint| match end {
+        let name = |end: &Endpoint| match end {
             Endpoint::Bead(lineage) => self.names.id_of(lineage).clone(),
             Endpoint::Bare(id) => id.clone(),
         };

@@ -1,97 +1,18 @@
-//! Importing foreign files: each rule of docs/IMPORT.md, and that export and import undo each other.
+//! Importing foreign files: each rule of docs/IMPORT.md.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod support;
+
 use beads_core::import::{Import, LEGACY_FILES, Summary};
 use beads_core::query::ReadyFilter;
-use beads_core::{
-    Actor, Bead, Catalog, Clock, Context, EdgeKind, Field, Line, Op, Slot, Stamp, Status, export_jsonl,
-};
-use proptest::prelude::*;
+use beads_core::{Actor, Catalog, EdgeKind, Field, Slot, Stamp, Status};
 use serde_json::{Value, json};
 
-const LATE: u64 = 1_900_000_000_000;
-
-fn import(catalog: &mut Catalog, lines: &str) -> Summary {
-    import_with_deletions(catalog, lines, "")
-}
-
-fn import_with_deletions(catalog: &mut Catalog, lines: &str, deletions: &str) -> Summary {
-    let mut import = Import::default();
-    for (index, line) in lines.lines().enumerate() {
-        import.line("issues.jsonl", index + 1, line.as_bytes());
-    }
-    for (index, line) in deletions.lines().enumerate() {
-        import.deletion_line("deletions.jsonl", index + 1, line.as_bytes());
-    }
-    let plan = import.plan(catalog);
-    catalog.take(&plan.delta).unwrap();
-    let summary = &plan.summary;
-    let told = summary.created + summary.updated + summary.unchanged + summary.tombstones + summary.repeated;
-    assert_eq!(summary.lines, told + summary.attached + summary.skipped.len(), "every line counts once");
-    plan.summary
-}
-
-fn one(line: &Value) -> (Catalog, Summary) {
-    let mut catalog = Catalog::default();
-    let summary = import(&mut catalog, &line.to_string());
-    (catalog, summary)
-}
-
-fn bead<'a>(catalog: &'a Catalog, id: &str) -> &'a Bead {
-    catalog.bead(catalog.resolve_any(id).unwrap()).unwrap()
-}
-
-fn exported(catalog: &Catalog) -> String {
-    String::from_utf8(export_jsonl(catalog.state())).unwrap()
-}
-
-fn fingerprint(catalog: &Catalog) -> String {
-    catalog.state().encode().fingerprint()
-}
-
-fn act(catalog: &mut Catalog, clock: &mut Clock, op: &Value) {
-    let op: Op = serde_json::from_value(op.clone()).unwrap();
-    let mut context = Context {
-        actor: "ann".parse().unwrap(),
-        now_ms: LATE,
-        clock,
-        random: &mut || 7,
-        branch: "main".parse::<Line>().unwrap(),
-        lease_ms: 60_000,
-    };
-    let applied = op.apply(catalog, &mut context).unwrap();
-    catalog.take(&applied.delta).unwrap();
-}
-
-fn clock() -> Clock {
-    Clock::new(Stamp::ZERO, 4_711)
-}
-
-/// Exports, imports into an empty store and exports again.
-fn assert_round_trip(catalog: &mut Catalog) {
-    let first = exported(catalog);
-    let mut other = Catalog::default();
-    let summary = import(&mut other, &first);
-    assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
-    assert_eq!(exported(&other), first);
-    let before = fingerprint(catalog);
-    let again = import(catalog, &first);
-    assert_eq!(fingerprint(catalog), before, "importing one's own export changes nothing");
-    assert_eq!((again.created, again.updated, again.edges, again.notes), (0, 0, 0, 0), "{again:?}");
-}
-
-fn simple(id: &str) -> Value {
-    json!({
-        "id": id, "title": "T", "status": "open", "priority": 1, "issue_type": "bug",
-        "created_at": "2025-11-02T21:58:07.295058-08:00", "updated_at": "2025-11-03T20:56:22.700641-08:00",
-    })
-}
-
-fn with(mut line: Value, name: &str, value: Value) -> Value {
-    line[name] = value;
-    line
-}
+use support::import::{
+    LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, one,
+    simple, with,
+};
 
 #[test]
 fn importing_twice_or_on_two_replicas_changes_nothing() {
@@ -385,40 +306,6 @@ fn an_old_file_without_creators_meets_the_same_beads() {
     assert_eq!((summary.created, catalog.live_count()), (0, 1));
 }
 
-/// Everything that can be done to a bead here comes back exactly, stamps and all.
-#[test]
-fn our_own_beads_come_back_with_the_same_fingerprint() {
-    let mut catalog = Catalog::default();
-    let mut clock = clock();
-    for op in [
-        json!({"op": "create", "id": "bd-a1", "title": "One", "labels": ["x"], "metadata": {"k": [1, 2.5]}}),
-        json!({"op": "create", "id": "bd-b2", "title": "Two", "notes": "slot", "deps": ["blocks:bd-a1"]}),
-        json!({"op": "create", "id": "bd-c3", "title": "Three", "parent": "bd-a1"}),
-        json!({"op": "note_add", "id": "bd-a1", "content": "a note"}),
-        json!({"op": "update", "id": "bd-b2", "notes": "another"}),
-        json!({"op": "claim", "id": "bd-a1"}),
-        json!({"op": "close", "id": "bd-b2", "reason": "done"}),
-        json!({"op": "delete", "id": "bd-c3", "reason": "no"}),
-    ] {
-        act(&mut catalog, &mut clock, &op);
-    }
-    let mut other = Catalog::default();
-    import(&mut other, &exported(&catalog));
-    assert_eq!(fingerprint(&other), fingerprint(&catalog));
-    assert_round_trip(&mut catalog);
-    // A reader that drops the field it does not know, and a hand that edits without moving the time, harm nothing.
-    for change in [("_bd", Value::Null), ("title", json!("zzz"))] {
-        let edited: Vec<_> = exported(&catalog)
-            .lines()
-            .map(|line| with(serde_json::from_str(line).unwrap(), change.0, change.1.clone()).to_string())
-            .collect();
-        let before = bead(&catalog, "bd-a1").clone();
-        let summary = import(&mut catalog, &edited.join("\n"));
-        assert_eq!((summary.created, summary.notes), (0, 0), "{summary:?}");
-        assert_eq!(*bead(&catalog, "bd-a1"), before);
-    }
-}
-
 fn legacy(files: &[(&str, &str)]) -> (Catalog, Summary) {
     let mut import = Import::default();
     for (name, content) in files {
@@ -468,52 +355,6 @@ fn the_earlier_store_in_each_of_its_shapes() {
 }
 
 #[test]
-fn the_real_files_lose_nothing() {
-    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    for name in ["issues-v0.30.jsonl", "issues-v0.44.jsonl"] {
-        let Ok(lines) = std::fs::read_to_string(data.join(name)) else {
-            println!("skipped: ../shared/data/{name} is not here");
-            continue;
-        };
-        let mut catalog = Catalog::default();
-        let summary = import(&mut catalog, &lines);
-        assert_eq!(summary.lines, lines.lines().count());
-        assert!(summary.skipped.is_empty(), "{summary:?}");
-        assert_eq!(summary.created + summary.tombstones, summary.lines);
-        let told = exported(&catalog);
-        for (before, after) in lines.lines().zip(told.lines()) {
-            assert_same(&serde_json::from_str(before).unwrap(), &serde_json::from_str(after).unwrap());
-        }
-        assert_round_trip(&mut catalog);
-        catalog.state().encode().decode().unwrap();
-    }
-}
-
-/// Every field of the original is told again: times to the millisecond, edges in any order, comments under other ids.
-fn assert_same(before: &Value, after: &Value) {
-    for (name, value) in before.as_object().unwrap() {
-        let told = &after[name];
-        match name.as_str() {
-            "updated_at" => {}
-            "deleted_at" if after["status"] == "tombstone" => {}
-            name if name.ends_with("_at") => {
-                let ms = |value: &Value| value.as_str().unwrap().parse::<beads_core::Timestamp>().unwrap();
-                assert_eq!(ms(value), ms(told), "{name} of {before}");
-            }
-            "dependencies" | "comments" | "labels" => {
-                assert_eq!(
-                    value.as_array().unwrap().len(),
-                    told.as_array().unwrap().len(),
-                    "{name} of {before}"
-                );
-            }
-            "description" if value == "" => {}
-            _ => assert_eq!(value, told, "{name} of {before}"),
-        }
-    }
-}
-
-#[test]
 fn deletions_of_the_real_file() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/deletions-v0.30-head.jsonl");
@@ -525,99 +366,4 @@ fn deletions_of_the_real_file() {
     let summary = import_with_deletions(&mut catalog, "", &lines);
     assert_eq!(summary.skipped.len(), 1, "the head of a file ends within a line: {:?}", summary.skipped);
     assert_eq!(summary.tombstones + summary.repeated + 1, summary.lines);
-}
-
-/// Lines that are nearly right, which is where surprises are.
-fn nearly_a_line() -> impl Strategy<Value = String> {
-    let scalar = prop_oneof![
-        Just(json!(null)),
-        any::<bool>().prop_map(|b| json!(b)),
-        any::<i64>().prop_map(|n| json!(n)),
-        any::<f64>().prop_map(|n| json!(n)),
-        "[\\PC\u{0}\n]{0,12}".prop_map(|text| json!(text)),
-        Just(json!("2025-11-02T21:58:07Z")),
-        Just(json!("bd-a1")),
-        Just(json!("tombstone")),
-        Just(json!("closed")),
-    ];
-    let value = scalar.prop_recursive(3, 16, 4, |inner| {
-        prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            proptest::collection::btree_map(name(), inner, 0..4)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
-        ]
-    });
-    proptest::collection::btree_map(name(), value, 0..10).prop_map(|map| {
-        let mut line = json!({"id": "bd-a1"});
-        for (name, value) in map {
-            line[name] = value;
-        }
-        line.to_string()
-    })
-}
-
-fn name() -> impl Strategy<Value = String> {
-    prop_oneof![
-        proptest::sample::select(vec![
-            "id",
-            "title",
-            "status",
-            "priority",
-            "issue_type",
-            "type",
-            "labels",
-            "notes",
-            "comments",
-            "dependencies",
-            "created_at",
-            "updated_at",
-            "closed_at",
-            "deleted_at",
-            "created_by",
-            "assignee",
-            "metadata",
-            "_bd",
-            "_at",
-            "_by",
-            "_v",
-            "_type",
-            "text",
-            "author",
-            "depends_on_id",
-            "defer_until",
-            "entries",
-            "ts",
-            "_import",
-        ])
-        .prop_map(str::to_owned),
-        "[a-z_]{1,6}",
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let mut import = Import::default();
-        import.line("f", 1, &bytes);
-        import.deletion_line("f", 1, &bytes);
-        for file in LEGACY_FILES {
-            import.legacy_line(file, 1, &bytes);
-        }
-        let _ = import.plan(&Catalog::default());
-    }
-
-    #[test]
-    fn whatever_is_taken_comes_back(lines in proptest::collection::vec(nearly_a_line(), 1..4)) {
-        let mut catalog = Catalog::default();
-        import(&mut catalog, &lines.join("\n"));
-        catalog.state().encode().decode().unwrap();
-        let mut legacy = Import::default();
-        for (line, file) in lines.iter().zip(LEGACY_FILES.iter().cycle()) {
-            legacy.legacy_line(file, 2, line.as_bytes());
-        }
-        let _ = legacy.plan(&catalog);
-        assert_round_trip(&mut catalog);
-    }
 }

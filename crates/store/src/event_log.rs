@@ -313,13 +313,19 @@ impl<F: DiskFile> EventLog<F> {
         let mut next = seq + 1;
         let in_memory = self.recent.front().map_or(self.end + 1, |first| first.seq);
         let start = self.files.partition_point(|first| *first <= next).saturating_sub(1);
-        for first in self.files.iter().skip(start) {
+        for (index, first) in self.files.iter().enumerate().skip(start) {
             if next >= in_memory {
                 break;
             }
             let name = file_name(*first);
             let bytes = disk.read(&name).map_err(|error| io(disk, "read", &name, error))?;
-            for logged in events_in(&bytes) {
+            let Some(events) = events_in(&bytes) else {
+                // Nobody passes over them unawares.
+                let behind = self.files.get(index + 1).copied().unwrap_or(in_memory) - 1;
+                let (cursor, oldest) = (self.at(seq).to_string(), self.at(behind).to_string());
+                return Err(Error::CursorExpired { cursor, oldest });
+            };
+            for logged in events {
                 if logged.seq < next || logged.seq >= in_memory {
                     continue;
                 }
@@ -348,11 +354,11 @@ fn covered_by(frames: &Frames<'_>) -> std::result::Result<Option<Covered>, ()> {
     frames.payloads.iter().map(covered).next_back().transpose()
 }
 
-/// The events of a file, as far as it can be read.
-fn events_in(bytes: &[u8]) -> Vec<Logged> {
+/// The events of a file; `None` when it has some that this program cannot read.
+fn events_in(bytes: &[u8]) -> Option<Vec<Logged>> {
     let frames = Frames::read(bytes);
     let events = frames.payloads.iter().flat_map(|payload| lines(payload).skip(1));
-    events.map_while(|line| serde_json::from_slice(line).ok()).collect()
+    events.map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn file_name(first: u64) -> String {
@@ -364,6 +370,24 @@ fn file_name(first: u64) -> String {
 mod tests {
     use super::*;
     use crate::RealDisk;
+
+    /// They were written by another version, perhaps.
+    #[test]
+    fn events_that_cannot_be_read_are_not_passed_over_unawares() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        let payload =
+            b"{\"log\":\"0a\",\"position\":2,\"commit\":null,\"end\":2}\n{\"seq\":1,\"type\":\"sung\"}\n";
+        LogFile::create(&disk, &file_name(1), payload).unwrap();
+        let mut log = EventLog::open(&disk).unwrap();
+        let event: Event =
+            serde_json::from_str(r#"{"type":"synced","at":"2026-01-01T00:00:00.000Z"}"#).unwrap();
+        log.push(3, vec![event]);
+        let since = |text: &str| log.since(&disk, &text.parse().unwrap(), 10, |_| true);
+        let told = since("0").unwrap_err().to_string();
+        assert!(told.contains("the oldest cursor is 0a-2"), "{told}");
+        assert_eq!(since("0a-2").unwrap().events.len(), 1);
+    }
 
     /// As it is in a daemon that is never at rest: each checkpoint ends among writes, so that nothing is left to flush.
     #[test]

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use beads_core::query::{Finding, Group, LabelCount, Summary, TreeRow};
 use beads_core::{
-    Actor, BeadId, BeadType, BeadView, Catalog, EdgeKey, EdgeKind, Labels, Note, NoteId, Prefix, Priority,
-    Slot, Stamp, Status, Text, Timestamp, Title,
+    Actor, BeadId, BeadType, BeadView, Catalog, EdgeKey, EdgeKind, Labels, Note, Prefix, Priority, Slot,
+    Stamp, Status, Text, Timestamp, Title,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::brief::Brief;
+use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
@@ -81,133 +81,6 @@ impl From<Result<Done, Failure>> for EachAnswer {
             Ok(done) => Self::Done(Box::new(done)),
             Err(failure) => Self::Failed(failure),
         }
-    }
-}
-
-/// One mutation that went through: the bead as it is now, or the edge.
-#[derive(Debug)]
-pub struct Done {
-    pub verb: &'static str,
-    /// The bead was chosen for the caller, who therefore has not read it yet.
-    pub next: bool,
-    pub bead: Option<BeadView>,
-    pub edge: Option<EdgeAnswer>,
-    /// The note that was appended.
-    pub note: Option<NoteId>,
-    pub renewed: bool,
-    /// The fence of the claim that was made, which may be over by now if the request is a repetition.
-    pub fence: Option<Stamp>,
-    /// With a claim: what its holder needs to begin.
-    pub brief: Option<Brief>,
-    /// With a closing: what waited for this bead alone.
-    pub unblocked: Vec<Unblocked>,
-    /// With a creation: beads with nearly the same title.
-    pub similar: Vec<Similar>,
-    pub dry_run: bool,
-}
-
-/// `close --claim-next`.
-#[derive(Debug, Serialize)]
-pub struct ClosedAndClaimed {
-    pub closed: Vec<Done>,
-    /// Null when nothing was ready.
-    pub claimed: Option<Box<Done>>,
-}
-
-/// `claim --confirm`: the claim as it was answered, in the dialect in which it was asked for, and where it was pushed to.
-#[derive(Debug, Serialize)]
-pub struct ConfirmedAnswer {
-    #[serde(flatten)]
-    pub claimed: serde_json::Value,
-    /// The remote, or null when there is none.
-    #[serde(rename = "confirmed_by")]
-    pub remote: serde_json::Value,
-}
-
-/// A bead that can be worked on because another one was closed.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Unblocked {
-    pub id: BeadId,
-    pub title: Title,
-    pub priority: Priority,
-}
-
-/// A bead whose title is nearly that of a new one: perhaps they are the same work.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Similar {
-    pub id: BeadId,
-    pub title: Title,
-    pub status: Status,
-}
-
-/// What is printed for a mutation, with beads in either dialect.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum DoneOf<'a, B> {
-    Edge(&'a EdgeAnswer),
-    Note(NoteAnswer),
-    Claimed(ClaimedOf<'a, B>),
-    Closed(ClosedOf<'a, B>),
-    Created(CreatedOf<'a, B>),
-    Bead(B),
-    Nothing,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ClaimedOf<'a, B> {
-    #[serde(flatten)]
-    bead: B,
-    /// Proves the claim to later commands.
-    fence: Option<String>,
-    renewed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    brief: Option<&'a Brief>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ClosedOf<'a, B> {
-    #[serde(flatten)]
-    bead: B,
-    /// What waited for this bead alone.
-    unblocked: &'a [Unblocked],
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedOf<'a, B> {
-    #[serde(flatten)]
-    bead: B,
-    /// Other beads with nearly the same title, a few at most.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    similar: &'a [Similar],
-}
-
-impl Done {
-    pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
-        let Some(bead) = &self.bead else {
-            return self.edge.as_ref().map_or(DoneOf::Nothing, DoneOf::Edge);
-        };
-        match (&self.edge, self.verb) {
-            (Some(edge), _) => DoneOf::Edge(edge),
-            (None, "claimed" | "renewed") => DoneOf::Claimed(ClaimedOf {
-                bead: show(bead),
-                fence: self.fence.map(|stamp| stamp.to_string()),
-                renewed: self.renewed,
-                brief: self.brief.as_ref(),
-            }),
-            (None, "closed") => DoneOf::Closed(ClosedOf { bead: show(bead), unblocked: &self.unblocked }),
-            (None, "created") => DoneOf::Created(CreatedOf { bead: show(bead), similar: &self.similar }),
-            (None, "noted") => match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
-                Some(note) => DoneOf::Note(NoteAnswer::new(&bead.id, note)),
-                None => DoneOf::Bead(show(bead)),
-            },
-            (None, _) => DoneOf::Bead(show(bead)),
-        }
-    }
-}
-
-impl Serialize for Done {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.shown(|bead| bead).serialize(serializer)
     }
 }
 

@@ -6,7 +6,8 @@ use beads_core::{BeadFacts, BeadId, BeadView, LinkView, Slot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::{Answer, Detail, Done, DoneOf, EpicAnswer, LinkedBead, NoteAnswer};
+use super::answer::{Answer, Detail, EpicAnswer, LinkedBead, NoteAnswer};
+use super::done::{Done, DoneOf};
 use super::planning::ExplainAnswer;
 
 /// An answer in this dialect. What holds no bead looks the same in both.

@@ -5,6 +5,7 @@ mod brief;
 mod compat;
 pub mod csv;
 mod detail;
+mod done;
 pub mod dot;
 mod events;
 pub mod graph;
@@ -22,13 +23,13 @@ mod text;
 mod upkeep;
 
 pub use answer::{
-    Answer, BatchAnswer, ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, ConflictAnswer, CountAnswer,
-    CountByAnswer, CreatedOf, CycleAnswer, Detail, Done, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer,
-    Similar, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, Unblocked,
-    UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EachAnswer,
+    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer,
+    PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
+    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
+pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};

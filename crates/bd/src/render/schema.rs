@@ -10,11 +10,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::answer::{
-    ClaimedOf, ClosedOf, ConflictAnswer, CountAnswer, CountByAnswer, CreatedOf, CycleAnswer, DoneOf,
-    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer,
-    RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
+use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf};
 use super::events::EventAnswer;
 use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};

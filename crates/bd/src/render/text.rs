@@ -5,9 +5,10 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{
-    Answer, ClosedAndClaimed, ConfirmedAnswer, ConflictAnswer, Done, EachAnswer, EdgeAnswer, InitAnswer,
-    RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    Answer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer,
 };
+use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::style::Style;
 use super::{detail, graph_answer, import, past, planning, rows, upkeep};
 use crate::escape::escape;

@@ -5,6 +5,7 @@ pub mod example;
 pub mod files;
 pub mod history;
 pub mod ids;
+pub mod import;
 pub mod oracle;
 pub mod side;
 pub mod value;

@@ -1,0 +1,88 @@
+//! Importing into a catalog, and what is said of it.
+
+use beads_core::import::{Import, Summary};
+use beads_core::{Bead, Catalog, Clock, Context, Line, Op, Stamp, export_jsonl};
+use serde_json::{Value, json};
+
+pub const LATE: u64 = 1_900_000_000_000;
+
+pub fn import(catalog: &mut Catalog, lines: &str) -> Summary {
+    import_with_deletions(catalog, lines, "")
+}
+
+pub fn import_with_deletions(catalog: &mut Catalog, lines: &str, deletions: &str) -> Summary {
+    let mut import = Import::default();
+    for (index, line) in lines.lines().enumerate() {
+        import.line("issues.jsonl", index + 1, line.as_bytes());
+    }
+    for (index, line) in deletions.lines().enumerate() {
+        import.deletion_line("deletions.jsonl", index + 1, line.as_bytes());
+    }
+    let plan = import.plan(catalog);
+    catalog.take(&plan.delta).unwrap();
+    let summary = &plan.summary;
+    let told = summary.created + summary.updated + summary.unchanged + summary.tombstones + summary.repeated;
+    assert_eq!(summary.lines, told + summary.attached + summary.skipped.len(), "every line counts once");
+    plan.summary
+}
+
+pub fn one(line: &Value) -> (Catalog, Summary) {
+    let mut catalog = Catalog::default();
+    let summary = import(&mut catalog, &line.to_string());
+    (catalog, summary)
+}
+
+pub fn bead<'a>(catalog: &'a Catalog, id: &str) -> &'a Bead {
+    catalog.bead(catalog.resolve_any(id).unwrap()).unwrap()
+}
+
+pub fn exported(catalog: &Catalog) -> String {
+    String::from_utf8(export_jsonl(catalog.state())).unwrap()
+}
+
+pub fn fingerprint(catalog: &Catalog) -> String {
+    catalog.state().encode().fingerprint()
+}
+
+pub fn act(catalog: &mut Catalog, clock: &mut Clock, op: &Value) {
+    let op: Op = serde_json::from_value(op.clone()).unwrap();
+    let mut context = Context {
+        actor: "ann".parse().unwrap(),
+        now_ms: LATE,
+        clock,
+        random: &mut || 7,
+        branch: "main".parse::<Line>().unwrap(),
+        lease_ms: 60_000,
+    };
+    let applied = op.apply(catalog, &mut context).unwrap();
+    catalog.take(&applied.delta).unwrap();
+}
+
+pub fn clock() -> Clock {
+    Clock::new(Stamp::ZERO, 4_711)
+}
+
+/// Exports, imports into an empty store and exports again.
+pub fn assert_round_trip(catalog: &mut Catalog) {
+    let first = exported(catalog);
+    let mut other = Catalog::default();
+    let summary = import(&mut other, &first);
+    assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
+    assert_eq!(exported(&other), first);
+    let before = fingerprint(catalog);
+    let again = import(catalog, &first);
+    assert_eq!(fingerprint(catalog), before, "importing one's own export changes nothing");
+    assert_eq!((again.created, again.updated, again.edges, again.notes), (0, 0, 0, 0), "{again:?}");
+}
+
+pub fn simple(id: &str) -> Value {
+    json!({
+        "id": id, "title": "T", "status": "open", "priority": 1, "issue_type": "bug",
+        "created_at": "2025-11-02T21:58:07.295058-08:00", "updated_at": "2025-11-03T20:56:22.700641-08:00",
+    })
+}
+
+pub fn with(mut line: Value, name: &str, value: Value) -> Value {
+    line[name] = value;
+    line
+}
