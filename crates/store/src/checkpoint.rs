@@ -1,6 +1,6 @@
 //! Writing the state to the sync ref.
 
-use beads_core::{State, concurrent_writes};
+use beads_core::{Snapshot, State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
@@ -18,6 +18,8 @@ pub struct Checkpoint {
     pub(crate) base: Option<CommitId>,
     /// The last commit that this replica had seen whole.
     pub(crate) ground: Option<CommitId>,
+    /// The commit that the ref was moved to, until it was read back.
+    pub(crate) written: Option<(CommitId, Snapshot)>,
     pub(crate) keep_segment: u64,
 }
 
@@ -41,7 +43,19 @@ impl Checkpoint {
     /// Commits the state and moves the ref, joining with whatever else appeared there.
     pub fn save(mut self, repository: &impl Repository) -> Result<Saved> {
         let commit = self.save_local(repository)?;
+        self.read_back(repository)?;
         Ok(self.into_saved(commit))
+    }
+
+    /// Only what can be read again may be trimmed from the journal.
+    pub(crate) fn read_back(&mut self, repository: &impl Repository) -> Result<()> {
+        if let Some((commit, snapshot)) = &self.written
+            && !repository.holds(commit, snapshot)?
+        {
+            return Err(Error::RefMoved(REF));
+        }
+        self.written = None;
+        Ok(())
     }
 
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
@@ -70,7 +84,7 @@ impl Checkpoint {
     }
 
     /// The commit that holds the state. None is made when the ref, or a remote's ref that a clone brought along, holds
-    /// exactly this state already.
+    /// exactly this state already. It remains to be read back.
     pub(crate) fn save_local(&mut self, repository: &impl Repository) -> Result<CommitId> {
         for _ in 0..MAX_ROUNDS {
             let tip = repository.tip()?;
@@ -105,11 +119,8 @@ impl Checkpoint {
                 None => repository.write(&snapshot, &parents, "beads")?,
             };
             if repository.swing(tip.as_deref(), &commit)? {
-                // Read back: only what can be read again may be trimmed from the journal.
-                if !repository.holds(&commit, &snapshot)? {
-                    return Err(Error::RefMoved(REF));
-                }
                 self.base = Some(commit.clone());
+                self.written = Some((commit.clone(), snapshot));
                 return Ok(commit);
             }
             self.base = tip;

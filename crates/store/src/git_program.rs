@@ -1,21 +1,23 @@
 //! The transport that runs the user's `git`: their ssh configuration, credential helpers and proxies just work, and
 //! what is sent is a delta.
 
-use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use git2::Oid;
-use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::child::{Output, finish};
 use crate::git::GitRepository;
-use crate::native::no_answer_within;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
 use crate::url::web_host;
 use crate::{Error, Result, credentials};
+
+/// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
+static WAS_THERE: AtomicBool = AtomicBool::new(false);
 
 /// A remote reached through the `git` program.
 #[derive(Debug, Clone)]
@@ -32,8 +34,13 @@ impl GitProgram {
 
     /// Whether there is a `git` to run.
     pub fn is_installed() -> bool {
-        let version = Command::new("git").arg("--version").stdin(Stdio::null()).output();
-        version.is_ok_and(|output| output.status.success())
+        let runs = || {
+            let version = Command::new("git").arg("--version").stdin(Stdio::null()).output();
+            version.is_ok_and(|output| output.status.success())
+        };
+        let is_there = WAS_THERE.load(Ordering::Relaxed) || runs();
+        WAS_THERE.store(is_there, Ordering::Relaxed);
+        is_there
     }
 
     fn tracking_ref(&self) -> String {
@@ -41,6 +48,10 @@ impl GitProgram {
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Output> {
+        self.run_while(arguments, &mut || ())
+    }
+
+    fn run_while(&self, arguments: &[&str], work: &mut dyn FnMut()) -> Result<Output> {
         let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
         let mut command = Command::new("git");
         command
@@ -64,8 +75,11 @@ impl GitProgram {
             .stderr(Stdio::piped())
             // What git starts in turn (ssh, helpers) must not outlive it.
             .process_group(0);
-        let child = command.spawn().map_err(|error| failed(format!("cannot run git: {error}")))?;
-        wait(child, self.deadline).map_err(failed)
+        let child = command.spawn().map_err(|error| {
+            WAS_THERE.store(false, Ordering::Relaxed);
+            failed(format!("cannot run git: {error}"))
+        })?;
+        finish(child, self.deadline, work).map_err(failed)
     }
 
     /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
@@ -132,10 +146,14 @@ impl Remote for GitProgram {
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.push_while(expected, new, &mut || ())
+    }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         // An empty expectation means: only if the ref is not there.
         let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
         let refspec = format!("{new}:{REF}");
-        let output = self.run(&[
+        let arguments = [
             "push",
             "--quiet",
             "--porcelain",
@@ -144,7 +162,8 @@ impl Remote for GitProgram {
             &lease,
             &self.remote,
             &refspec,
-        ])?;
+        ];
+        let output = self.run_while(&arguments, work)?;
         if output.success {
             let git = &GitRepository::open(&self.git_dir)?.git;
             // Only a note of what we saw; the next fetch makes it again.
@@ -168,49 +187,6 @@ impl Remote for GitProgram {
         }
         Err(self.failed(&output))
     }
-}
-
-/// How often it is looked whether git is done.
-const SHORTEST_LOOK: Duration = Duration::from_micros(300);
-const LONGEST_LOOK: Duration = Duration::from_millis(20);
-
-struct Output {
-    success: bool,
-    stdout: String,
-    stderr: String,
-}
-
-/// Waits, but not for ever: a remote that does not answer must not hang a sync.
-fn wait(mut child: std::process::Child, deadline: Duration) -> Result<Output, String> {
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let read = |source: Option<Box<dyn Read + Send>>| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            if let Some(mut source) = source {
-                let _ = source.read_to_end(&mut bytes);
-            }
-            String::from_utf8_lossy(&bytes).into_owned()
-        })
-    };
-    let stdout = read(stdout.map(|s| Box::new(s) as Box<dyn Read + Send>));
-    let stderr = read(stderr.map(|s| Box::new(s) as Box<dyn Read + Send>));
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() >= deadline => {
-                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-                let _ = child.wait();
-                return Err(no_answer_within(deadline));
-            }
-            // The longer it has taken, the less it matters when its end is seen.
-            Ok(None) => std::thread::sleep((start.elapsed() / 16).clamp(SHORTEST_LOOK, LONGEST_LOOK)),
-            Err(error) => return Err(error.to_string()),
-        }
-    };
-    let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
-    Ok(Output { success: status.success(), stdout: text(stdout), stderr: text(stderr) })
 }
 
 /// The end of what git said, on one line and without credentials.

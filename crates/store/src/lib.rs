@@ -10,6 +10,7 @@ pub mod url;
 mod absorb;
 mod batch;
 mod checkpoint;
+mod child;
 mod credential_helper;
 mod credentials;
 mod error;

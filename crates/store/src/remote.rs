@@ -10,6 +10,13 @@ pub trait Remote {
 
     /// Moves the remote's sync ref from `expected` to `new`, but only if it still is where `expected` says.
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed>;
+
+    /// The same, and `work` is done while the remote is busy, where that is possible, else before. It may be left undone
+    /// when nothing was pushed.
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
+        work();
+        self.push(expected, new)
+    }
 }
 
 /// How a push ended.

@@ -342,6 +342,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             begun: None,
             base: self.base.clone(),
             ground: self.ground.clone(),
+            written: None,
             keep_segment: self.journal.current_segment(),
         })
     }

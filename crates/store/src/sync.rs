@@ -48,6 +48,7 @@ impl Checkpoint {
                 Err(error) => break Err(error),
             }
         };
+        self.read_back(repository)?;
         Ok((self.into_saved(commit), outcome))
     }
 
@@ -71,7 +72,7 @@ impl Checkpoint {
         let theirs = remote.fetch()?;
         let Some(theirs) = theirs else {
             done.pushed = true;
-            return remote.push(None, commit);
+            return self.push(repository, remote, None, commit);
         };
         if theirs == *commit {
             return Ok(Pushed::Done);
@@ -97,7 +98,20 @@ impl Checkpoint {
             }
         }
         done.pushed = true;
-        remote.push(Some(&theirs), commit)
+        self.push(repository, remote, Some(&theirs), commit)
+    }
+
+    /// Pushes, and reads back meanwhile what was saved. If that fails it is tried again, and told, in the end.
+    fn push(
+        &mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+        expected: Option<&str>,
+        commit: &str,
+    ) -> Result<Pushed> {
+        remote.push_while(expected, commit, &mut || {
+            let _ = self.read_back(repository);
+        })
     }
 
     /// Joins their state into ours and moves the local ref there: to their own commit when it holds everything, else to

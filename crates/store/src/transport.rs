@@ -65,6 +65,13 @@ impl Remote for AnyRemote {
             Self::Native(remote) => remote.push(expected, new),
         }
     }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
+        match self {
+            Self::Git(remote) => remote.push_while(expected, new, work),
+            Self::Native(remote) => remote.push_while(expected, new, work),
+        }
+    }
 }
 
 /// The remote to synchronise with when none is named: `origin`, or the only one there is.

@@ -1,0 +1,140 @@
+//! Waiting for a program that may hang, and for what it says.
+
+use std::io::{ErrorKind, Read};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::native::no_answer_within;
+
+/// How often it is looked whether the program is done: when its output is closed, which it does by ending, and before.
+const SHORT_LOOK: Duration = Duration::from_micros(200);
+const LONG_LOOK: Duration = Duration::from_millis(20);
+
+/// How long the output of a program that is done may stay open. What it started and left behind, as ssh does with the
+/// connection it shares, may hold it open for hours.
+const LEFT_OPEN: Duration = Duration::from_millis(500);
+
+/// What a program that is done has said.
+pub struct Output {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Does `work` while the program runs, then waits for its end, but not for ever: a remote that does not answer must not
+/// hang a sync. The program leads a process group, and past the deadline the whole group is ended.
+pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> Result<Output, String> {
+    let start = Instant::now();
+    let (open, closed) = channel();
+    let stdout = child.stdout.take().map(|pipe| Heard::from(pipe, open.clone()));
+    let stderr = child.stderr.take().map(|pipe| Heard::from(pipe, open.clone()));
+    drop(open);
+    work();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if start.elapsed() >= deadline => {
+                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+                let _ = child.wait();
+                return Err(no_answer_within(deadline));
+            }
+            Ok(None) if is_closed(&closed, LONG_LOOK) => std::thread::sleep(SHORT_LOOK),
+            Ok(None) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    is_closed(&closed, LEFT_OPEN);
+    let text = |heard: Option<Heard>| heard.map(|heard| heard.text()).unwrap_or_default();
+    Ok(Output { success: status.success(), stdout: text(stdout), stderr: text(stderr) })
+}
+
+/// Waits until both pipes are closed, or not that long.
+fn is_closed(pipes: &Receiver<()>, within: Duration) -> bool {
+    pipes.recv_timeout(within) == Err(RecvTimeoutError::Disconnected)
+}
+
+/// What came out of a pipe so far.
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Heard {
+    /// Reads in a thread of its own, which drops `open` when the pipe is closed.
+    fn from(mut pipe: impl Read + Send + 'static, open: Sender<()>) -> Self {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            let _open = open;
+            let mut part = [0; 4096];
+            loop {
+                match pipe.read(&mut part) {
+                    Ok(0) => return,
+                    Ok(count) => {
+                        let mut heard = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                        heard.extend_from_slice(&part[..count]);
+                    }
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+        });
+        Self(heard)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // failing is a test's job
+
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn all_that_was_said_is_heard_and_work_is_done_meanwhile() {
+        let mut child = shell(
+            "read line; i=0; while [ $i -lt 5000 ]; do echo \"$line $i\"; i=$((i+1)); done; echo no >&2; exit 3",
+        );
+        let mut input = child.stdin.take();
+        // It goes on only when it is told to, so it was running meanwhile.
+        let mut work = || std::io::Write::write_all(&mut input.take().unwrap(), b"yes\n").unwrap();
+        let output = finish(child, Duration::MAX, &mut work).unwrap();
+        assert!(!output.success);
+        assert_eq!(output.stdout.lines().count(), 5000);
+        assert!(output.stdout.ends_with("yes 4999\n"));
+        assert_eq!(output.stderr, "no\n");
+    }
+
+    #[test]
+    fn who_is_left_behind_with_the_output_in_hand_is_not_waited_for() {
+        // What is left behind ends with its input, which is ours.
+        let mut child = shell("exec 3<&0; cat <&3 >/dev/null & echo done");
+        let input = child.stdin.take();
+        let output = finish(child, Duration::MAX, &mut || ()).unwrap();
+        assert_eq!((output.success, output.stdout.as_str()), (true, "done\n"));
+        drop(input);
+    }
+
+    #[test]
+    fn past_the_deadline_all_of_it_is_ended() {
+        let mut child = shell("cat & cat");
+        let input = child.stdin.take();
+        let Err(reason) = finish(child, Duration::ZERO, &mut || ()) else { panic!("nobody ended it") };
+        assert!(reason.contains("no answer"), "{reason}");
+        drop(input);
+    }
+}
