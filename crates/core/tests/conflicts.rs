@@ -7,8 +7,8 @@ use beads_core::op::{
     Close, CollectGarbage, ConflictDismiss, ConflictRestore, Create, Delete, DepAdd, DepRemove, Op, Update,
 };
 use beads_core::{
-    Catalog, Clock, Conflict, Context, Delta, EdgeKind, Error, Field, Lineage, Stamp, State, Status,
-    concurrent_writes,
+    Catalog, Clock, Conflict, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Stamp, State,
+    Status, concurrent_writes,
 };
 use serde_json::json;
 use support::{actor, assert_same, decode, id, join, mark, value};
@@ -237,7 +237,13 @@ fn below_the_floor_deletions_are_forgotten_everywhere() {
     let lineage = before.catalog.resolve("bd-a").unwrap().clone();
     let late = history.state().bead(&lineage).unwrap().deletion.clone();
     let patch = beads_core::Patch { deletion: late, ..Default::default() };
-    replayed.take(&Delta::of_bead(lineage, patch)).unwrap();
+    replayed.take(&Delta::of_bead(lineage.clone(), patch)).unwrap();
+    // And of edges that only one end is left of.
+    let left = before.catalog.resolve("bd-b").unwrap();
+    for (from, to) in [(&lineage, left), (left, &lineage)] {
+        let edge = EdgeKey::new(from, to, EdgeKind::Blocks);
+        replayed.take(&Delta::of_edge(edge, Edge::added(mark(DAY + 1, 0, "ann")))).unwrap();
+    }
     assert_same("replayed", &replayed.encode(), &files);
 }
 
