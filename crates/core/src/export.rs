@@ -281,7 +281,7 @@ impl Line<'_> {
     fn exact(&self, line: Map<String, Value>, edges: Vec<Option<Edge>>) -> Option<Exact> {
         let sum = import::sum(&line);
         let in_file = |id: &BeadId| self.state.names().holder(id.as_str()).is_some();
-        let draft = Draft::read(Fields::new(line)).ok()?;
+        let draft = Draft::read(Fields::new(line), None).ok()?;
         let derived = draft.bead(self.lineage, None, in_file).ok()?;
         let same_edges = draft.edges().zip(&edges).all(|(a, b)| b.as_ref().is_none_or(|b| a == b));
         if draft.lineage() == *self.lineage && same_edges && derived == *self.bead {

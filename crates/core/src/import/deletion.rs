@@ -48,7 +48,7 @@ pub(super) fn stand_in(id: &BeadId, deletion: &Deletion, first: Stamp) -> Result
         "created_at": first, "updated_at": first,
     });
     let serde_json::Value::Object(map) = line else { return Err("not a line".to_owned()) };
-    let draft = Draft::read(Fields::new(map))?;
+    let draft = Draft::read(Fields::new(map), None)?;
     let lineage = draft.lineage();
     let mut bead = draft.bead(&lineage, None, |_| true)?;
     bead.deletion = Some(deletion.clone());

@@ -119,11 +119,7 @@ impl Draft {
         Lineage::new(self.born.clone(), self.created.at(), self.created.by().clone())
     }
 
-    pub(crate) fn read(mut fields: Fields) -> Result<Self, String> {
-        let exact = match fields.take(exact::NAME) {
-            Some(value) => serde_json::from_value::<Exact>(value).ok(),
-            None => None,
-        };
+    pub(crate) fn read(mut fields: Fields, exact: Option<Exact>) -> Result<Self, String> {
         let believed = exact.as_ref().is_some_and(|exact| exact::believed(exact, fields.rest()));
         let id = read_id(&mut fields)?;
         let mut draft = Self::read_fields(id, &mut fields);

@@ -11,6 +11,7 @@ mod exact;
 mod fields;
 mod kind;
 mod legacy;
+mod object;
 mod plan;
 mod summary;
 mod time;
@@ -33,6 +34,7 @@ use serde_json::{Map, Value};
 use crate::parts::in_parts;
 use crate::{Actor, BeadId};
 use deletion::Deletions;
+use object::Object;
 
 /// A line longer than this is not read into memory. Go's `bd` has lines of tens of megabytes when logs were pasted.
 pub const MAX_FOREIGN_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -121,7 +123,7 @@ impl Import {
     ) {
         let Some(bytes) = content(number, bytes) else { return };
         self.summary.lines += 1;
-        let taken = object(bytes).and_then(|map| {
+        let taken = object::read(bytes).map_err(|reason| (None, reason)).and_then(|map| {
             let id = id_in(&map);
             let place = Place { file: file.to_owned(), line: number };
             take(self, place, map).map_err(|reason| (id, reason))
@@ -136,13 +138,16 @@ type Refusal = (Option<BeadId>, String);
 
 /// What a line of `issues.jsonl` says by itself; `None` for a blank one.
 fn understand(number: usize, bytes: &[u8]) -> Option<Result<Draft, Refusal>> {
-    let map = object(content(number, bytes)?);
-    Some(map.and_then(|map| {
-        let id = id_in(&map);
-        let other = map.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue");
+    let object = object::read::<Object>(content(number, bytes)?).map_err(|reason| (None, reason));
+    Some(object.and_then(|object| {
+        let id = id_in(&object.others);
+        let other = object.others.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue");
         match other.map(|kind| format!("it is a {kind}, not a bead")) {
             Some(reason) => Err((id, reason)),
-            None => Draft::read(Fields::new(map)).map_err(|reason| (id, reason)),
+            None => {
+                let exact = object.exact();
+                Draft::read(Fields::new(object.others), exact).map_err(|reason| (id, reason))
+            }
         }
     }))
 }
@@ -155,23 +160,6 @@ fn content(number: usize, bytes: &[u8]) -> Option<&[u8]> {
 
 fn id_in(map: &Map<String, Value>) -> Option<BeadId> {
     map.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok())
-}
-
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
-        if bytes.starts_with(marker.as_bytes()) {
-            return Err((None, format!("a conflict marker ({marker})")));
-        }
-    }
-    // What is known to be text is read faster; what is not gets the words of the reader who finds out.
-    let read =
-        std::str::from_utf8(bytes).map_or_else(|_| serde_json::from_slice(bytes), serde_json::from_str);
-    match read {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err((None, "not a JSON object".to_owned())),
-        // The reader's words may quote the line; where it stopped is enough.
-        Err(error) => Err((None, format!("not JSON: stopped at column {}", error.column()))),
-    }
 }
 
 /// Something kept under [`KEPT`], by the name of its field.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::deletion::{is_stand_in, stand_in};
 use super::dependency::Dependency;
 use super::{Draft, Import, Place, Summary, unknown_actor};
+use crate::parts::in_parts;
 use crate::{Bead, BeadId, Catalog, Delta, Edge, EdgeKey, Lineage, Patch, size};
 
 /// What an import adds, and what to tell about it.
@@ -97,9 +98,15 @@ impl Planner<'_> {
                 *holder = lineage.clone();
             }
         }
-        for ((place, draft), lineage) in drafts.into_iter().zip(lineages) {
-            let known = self.catalog.bead(&lineage);
-            let built = draft.bead(&lineage, known.map(AsRef::as_ref), |id| self.holders.contains_key(id));
+        let drafts: Vec<_> = drafts.into_iter().zip(lineages).collect();
+        let (catalog, holders) = (self.catalog, &self.holders);
+        let parts = in_parts(&drafts, |drafts| {
+            let built = drafts.iter().map(|((_, draft), lineage)| {
+                draft.bead(lineage, catalog.bead(lineage).map(AsRef::as_ref), |id| holders.contains_key(id))
+            });
+            built.collect::<Vec<_>>()
+        });
+        for (((place, draft), lineage), built) in drafts.into_iter().zip(parts.into_iter().flatten()) {
             match built {
                 Ok(mut bead) => {
                     self.inherit_deletion(draft.id(), &lineage, &mut bead);

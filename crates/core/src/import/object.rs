@@ -1,0 +1,71 @@
+//! The bytes of a line as a JSON object.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::exact::{self, Exact};
+
+/// A line, with what only our own exports say set apart: it is the larger part of such a line, and is understood without a
+/// general value in between.
+#[derive(Debug)]
+pub(super) struct Object<'a> {
+    pub others: Map<String, Value>,
+    exact: Option<&'a RawValue>,
+}
+
+impl Object<'_> {
+    /// `None` when it is not there, or not as we write it.
+    pub fn exact(&self) -> Option<Exact> {
+        serde_json::from_str(self.exact?.get()).ok()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+struct ObjectVisitor;
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+        let mut object = Object { others: Map::new(), exact: None };
+        while let Some(name) = map.next_key::<String>()? {
+            if name == exact::NAME {
+                object.exact = Some(map.next_value()?);
+            } else {
+                object.others.insert(name, map.next_value()?);
+            }
+        }
+        Ok(object)
+    }
+}
+
+/// Reads a line; what is wrong with it is told in words that do not quote it.
+pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
+        if bytes.starts_with(marker.as_bytes()) {
+            return Err(format!("a conflict marker ({marker})"));
+        }
+    }
+    // What is known to be text is read faster; what is not gets the words of the reader who finds out.
+    let read =
+        std::str::from_utf8(bytes).map_or_else(|_| serde_json::from_slice(bytes), serde_json::from_str);
+    read.map_err(|error: serde_json::Error| {
+        if error.is_data() {
+            "not a JSON object".to_owned()
+        } else {
+            format!("not JSON: stopped at column {}", error.column())
+        }
+    })
+}
