@@ -318,6 +318,38 @@ mod tests {
     }
 
     #[test]
+    fn chunks_are_full_behind_what_comes_in_order_and_half_full_elsewhere() {
+        let collected: SharedMap<usize, ()> = (0..10 * FULL).map(|key| (key, ())).collect();
+        let mut in_order = SharedMap::default();
+        (0..10 * FULL).for_each(|key| {
+            in_order.insert(key, ());
+        });
+        for map in [collected, in_order] {
+            assert!(map.chunks.iter().all(|chunk| chunk.len() == FULL));
+        }
+        let mut backwards = SharedMap::default();
+        (0..10 * FULL).rev().for_each(|key| {
+            backwards.insert(key, ());
+        });
+        assert!(backwards.chunks.iter().all(|chunk| chunk.len() >= FULL / 2));
+    }
+
+    #[test]
+    fn equal_are_maps_with_the_same_entries_however_they_came_to_be() {
+        let map = |entries: &[(u8, u8)]| entries.iter().copied().collect::<SharedMap<_, _>>();
+        let mut grown = map(&[(3, 3)]);
+        (0..3).rev().for_each(|key| {
+            grown.insert(key, key);
+        });
+        assert_eq!(grown, map(&[(0, 0), (1, 1), (2, 2), (3, 3)]));
+        let one = map(&[(1, 1), (2, 2)]);
+        for other in [map(&[(1, 1), (2, 3)]), map(&[(1, 1), (3, 2)]), map(&[(1, 1)])] {
+            assert_ne!(one, other);
+            assert_ne!(other, one);
+        }
+    }
+
+    #[test]
     fn of_entries_with_one_key_the_last_stays() {
         let map: SharedMap<u8, &str> = [(2, "b"), (1, "a"), (2, "c")].into_iter().collect();
         assert!(map.iter().eq([(&1, &"a"), (&2, &"c")]));
