@@ -1,7 +1,7 @@
 //! Taking back what was only tried: several operations that must all go through, or none. A savepoint costs in proportion
 //! to the delta it guards, never to the size of the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{
@@ -28,9 +28,11 @@ impl Catalog {
     /// Call it before [`take`](Self::take), and [`roll_back`](Self::roll_back) in the reverse order.
     pub fn savepoint(&self, delta: &Delta) -> Savepoint {
         let state = self.state();
-        let collides =
-            |lineage: &Lineage| state.bead(lineage).is_none() && state.names().is_known(lineage.birth_id());
-        if delta.gc_floor.is_some() || delta.beads.keys().any(collides) {
+        let mut ids = BTreeSet::new();
+        let mut births =
+            delta.beads.keys().filter(|lineage| state.bead(lineage).is_none()).map(Lineage::birth_id);
+        let collides = births.any(|id| state.names().is_known(id) || !ids.insert(id));
+        if collides || delta.gc_floor.is_some() {
             return Savepoint(Kept::Whole(Box::new(self.clone())));
         }
         let edge = |key: &EdgeKey| (key.clone(), state.edge(key).cloned());

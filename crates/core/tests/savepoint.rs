@@ -1,0 +1,48 @@
+//! What was only tried leaves no trace, whatever it was and however much of it was tried at once.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use beads_core::{Catalog, Delta};
+use proptest::prelude::*;
+
+use support::history::history;
+use support::world::World;
+use support::{assert_same, cases, decode};
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    #[test]
+    fn rolling_back_leads_to_where_it_was(
+        history in history(6..24),
+        start in any::<prop::sample::Index>(),
+        at_once in 1..30_usize,
+    ) {
+        let world = World::play(&history);
+        let before = Catalog::from(decode(start.get(&world.sent)));
+        let deltas: Vec<_> = world.deltas().cloned().collect();
+        let parts: Vec<_> = deltas.chunks(at_once).map(|parts| {
+            let mut delta = Delta::default();
+            parts.iter().for_each(|part| delta.join(part));
+            delta
+        }).collect();
+        let mut catalog = before.clone();
+        let mut savepoints = Vec::new();
+        for delta in &parts {
+            let savepoint = catalog.savepoint(delta);
+            if catalog.take(delta).is_ok() {
+                savepoints.push(savepoint);
+            }
+        }
+        savepoints.into_iter().rev().for_each(|savepoint| catalog.roll_back(savepoint));
+        prop_assert!(catalog == before, "it is another");
+        prop_assert_eq!(catalog.state().names(), before.state().names());
+        // Nor does it remember anything that would show only later.
+        let mut untried = before;
+        for delta in &parts {
+            prop_assert_eq!(catalog.take(delta).is_ok(), untried.take(delta).is_ok());
+        }
+        assert_same("taken in earnest", &catalog.state().encode(), &untried.state().encode());
+    }
+}
