@@ -1,0 +1,35 @@
+//! Ids that follow from births, in corners that random births do not reach. The law itself is in `laws.rs`.
+#![allow(clippy::unwrap_used)] // failing is a test's job
+
+mod support;
+
+use beads_core::{Delta, Lineage, State};
+
+use support::ids::{self, Birth};
+use support::{actor, id, mark, value};
+
+fn lineage((born, (ms, counter, by)): &Birth) -> Lineage {
+    Lineage::new(id(born), mark(*ms, *counter, by).at(), actor(by))
+}
+
+#[test]
+fn where_all_shorter_ids_are_taken_a_bead_gets_a_longer_one() {
+    // Behind a dot there are only digits. Every 32 characters of a suffix come from another hash.
+    const LONGEST_TAKEN: usize = 69;
+    for born in ["bd-a", "bd-a.1"] {
+        let birth = |born: String, ms: u64| -> Birth { (born, (ms, 0, "ann".to_owned())) };
+        let loser = birth(born.to_owned(), 9);
+        let rivals =
+            (6..=LONGEST_TAKEN).map(|length| birth(format!("{born}{}", ids::suffix(&loser, length)), 2));
+        let births = [birth(born.to_owned(), 1), loser.clone()].into_iter().chain(rivals).collect();
+        let mut state = State::default();
+        for birth in &births {
+            let lineage = lineage(birth);
+            let whole = value::birth(&lineage.mark());
+            state.take(&Delta::of_bead(lineage, whole)).unwrap();
+        }
+        let name = state.names().id_of(&lineage(&loser)).to_string();
+        assert_eq!(name, ids::derive(&births).of[&loser]);
+        assert_eq!(name.len(), born.len() + LONGEST_TAKEN + 1);
+    }
+}
