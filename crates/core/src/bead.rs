@@ -247,16 +247,22 @@ macro_rules! define_bead {
             }
         }
 
+        impl From<Bead> for Patch {
+            fn from(bead: Bead) -> Self {
+                Self {
+                    $($field: Some(bead.$field),)*
+                    status: Some(bead.status),
+                    claim: Some(bead.claim),
+                    notes: bead.notes.into_values().collect(),
+                    deletion: bead.deletion,
+                    created_on_branch: bead.created_on_branch,
+                }
+            }
+        }
+
         impl From<&Bead> for Patch {
             fn from(bead: &Bead) -> Self {
-                Self {
-                    $($field: Some(bead.$field.clone()),)*
-                    status: Some(bead.status.clone()),
-                    claim: Some(bead.claim.clone()),
-                    notes: bead.notes.values().cloned().collect(),
-                    deletion: bead.deletion.clone(),
-                    created_on_branch: bead.created_on_branch.clone(),
-                }
+                Self::from(bead.clone())
             }
         }
     };

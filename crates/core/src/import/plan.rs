@@ -56,6 +56,9 @@ impl Import {
     /// Edges and notes of files of their own join their beads.
     fn drafts_with_what_belongs_to_them(&mut self) -> Vec<(Place, Draft)> {
         let mut drafts = std::mem::take(&mut self.drafts);
+        if self.edges.is_empty() && self.notes.is_empty() {
+            return drafts;
+        }
         let mut by_id: BTreeMap<BeadId, usize> = BTreeMap::new();
         for (index, (_, draft)) in drafts.iter().enumerate() {
             by_id.entry(draft.id().clone()).or_insert(index);
@@ -191,21 +194,18 @@ impl Planner<'_> {
     fn compare_beads(&mut self) {
         for (lineage, Incoming { bead, place }) in std::mem::take(&mut self.beads) {
             let known = self.catalog.bead(&lineage);
-            let patch = Patch::from(&bead);
-            let joined = match known {
-                Some(known) => {
-                    let mut joined = known.as_ref().clone();
-                    joined.join(&patch);
-                    joined
-                }
-                None => bead,
-            };
-            if known.is_some_and(|known| **known == joined) {
+            let joined = known.map(|known| {
+                let mut joined = known.as_ref().clone();
+                joined.join(&Patch::from(&bead));
+                joined
+            });
+            let joined = joined.as_ref().unwrap_or(&bead);
+            if known.is_some_and(|known| known.as_ref() == joined) {
                 self.summary.unchanged += 1;
                 continue;
             }
             let id = self.catalog.id_of(&lineage);
-            if let Err(error) = size::check_bead(id, &lineage, &joined) {
+            if let Err(error) = size::check_bead(id, &lineage, joined) {
                 self.summary.skip(&place.file, place.line, Some(id.clone()), &error.to_string());
                 continue;
             }
@@ -217,7 +217,7 @@ impl Planner<'_> {
                 None => self.summary.created += 1,
                 Some(_) => self.summary.updated += 1,
             }
-            self.delta.beads.insert(lineage, patch);
+            self.delta.beads.insert(lineage, Patch::from(bead));
         }
     }
 
