@@ -93,15 +93,21 @@ impl Heard {
 mod tests {
     #![allow(clippy::unwrap_used)] // failing is a test's job
 
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
     use super::*;
 
     fn shell(script: &str) -> Child {
+        shell_with(script, Stdio::piped())
+    }
+
+    fn shell_with(script: &str, input: Stdio) -> Child {
         let mut command = Command::new("sh");
         command.args(["-c", script]).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     #[test]
@@ -131,10 +137,12 @@ mod tests {
 
     #[test]
     fn past_the_deadline_all_of_it_is_ended() {
-        let mut child = shell("cat & cat");
-        let input = child.stdin.take();
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let child = shell_with("exec 3<&0; cat <&3 & cat", OwnedFd::from(theirs).into());
         let Err(reason) = finish(child, Duration::ZERO, &mut || ()) else { panic!("nobody ended it") };
         assert!(reason.contains("no answer"), "{reason}");
-        drop(input);
+        // What they read from is closed when nobody is left who holds it.
+        ours.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        assert_eq!(ours.read(&mut [0]).unwrap(), 0);
     }
 }
