@@ -39,6 +39,13 @@ pub(crate) struct Merged {
     pub(crate) begun: State,
 }
 
+impl Saved {
+    /// Whether something of others came in with it.
+    pub fn brought_something(&self) -> bool {
+        self.merged.is_some()
+    }
+}
+
 impl Checkpoint {
     /// Commits the state and moves the ref, joining with whatever else appeared there.
     pub fn save(mut self, repository: &impl Repository) -> Result<Saved> {

@@ -319,10 +319,12 @@ impl<F: DiskFile> EventLog<F> {
             }
             let name = file_name(*first);
             let bytes = disk.read(&name).map_err(|error| io(disk, "read", &name, error))?;
-            let Some(events) = events_in(&bytes) else {
-                // Nobody passes over them unawares.
-                let behind = self.files.get(index + 1).copied().unwrap_or(in_memory) - 1;
-                let (cursor, oldest) = (self.at(seq).to_string(), self.at(behind).to_string());
+            let events = events_in(&bytes);
+            let due = self.files.get(index + 1).copied().unwrap_or(in_memory).min(in_memory);
+            let behind = events.as_ref().and_then(|events| events.last()).map_or(*first, |last| last.seq + 1);
+            let (Some(events), true) = (events, behind >= due) else {
+                // Some cannot be read, or are gone with the end of a damaged file. Nobody passes over them unawares.
+                let (cursor, oldest) = (self.at(seq).to_string(), self.at(due - 1).to_string());
                 return Err(Error::CursorExpired { cursor, oldest });
             };
             for logged in events {
@@ -387,6 +389,34 @@ mod tests {
         let told = since("0").unwrap_err().to_string();
         assert!(told.contains("the oldest cursor is 0a-2"), "{told}");
         assert_eq!(since("0a-2").unwrap().events.len(), 1);
+    }
+
+    #[test]
+    fn nor_are_those_that_are_gone_with_the_end_of_a_damaged_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        let payload = |end: u64, seqs: &[u64]| {
+            let event = |seq: &u64| {
+                format!(
+                    "{{\"seq\":{seq},\"position\":{seq},\"type\":\"synced\",\"at\":\"2026-01-01T00:00:00.000Z\"}}\n"
+                )
+            };
+            let covered = format!("{{\"log\":\"0a\",\"position\":{end},\"commit\":null,\"end\":{end}}}\n");
+            (covered + &seqs.iter().map(event).collect::<String>()).into_bytes()
+        };
+        let mut first = LogFile::create(&disk, &file_name(1), &payload(1, &[1])).unwrap();
+        let whole = std::fs::metadata(directory.path().join(file_name(1))).unwrap().len();
+        first.append(&payload(2, &[2])).unwrap();
+        LogFile::create(&disk, &file_name(3), &payload(3, &[3])).unwrap();
+        let read = || EventLog::open(&disk).unwrap().since(&disk, &"0".parse().unwrap(), 10, |_| true);
+        assert_eq!(read().unwrap().events.len(), 3);
+        for length in [whole, whole + 5] {
+            let file =
+                std::fs::File::options().write(true).open(directory.path().join(file_name(1))).unwrap();
+            file.set_len(length).unwrap();
+            let told = read().unwrap_err().to_string();
+            assert!(told.contains("the oldest cursor is 0a-2"), "{told}");
+        }
     }
 
     /// As it is in a daemon that is never at rest: each checkpoint ends among writes, so that nothing is left to flush.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use beads_core::Snapshot;
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
-use git2::{ErrorCode, ObjectType, Oid, Signature, Tree};
+use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
 use crate::repository::{CommitId, REF, Repository};
@@ -57,18 +57,33 @@ impl GitRepository {
     }
 
     /// The content of a loose object; `None` when it is packed, or missing, which the library finds out.
-    fn loose(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn loose(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>> {
         let objects = self.git.commondir().join("objects");
         loose::read(&objects, id, kind).map_err(|reason| Self::damaged(commit, reason))
     }
 
-    pub(crate) fn tree(&self, commit: &str) -> Result<Tree<'_>> {
+    pub(crate) fn commit(&self, commit: &str) -> Result<Commit<'_>> {
         let wrong = |error: git2::Error| Self::damaged(commit, error.message());
         let id = Oid::from_str(commit).map_err(wrong)?;
         self.loose(commit, id, ObjectType::Commit)?;
-        let tree = self.git.find_commit(id).map_err(wrong)?.tree_id();
+        self.git.find_commit(id).map_err(wrong)
+    }
+
+    pub(crate) fn tree(&self, commit: &str) -> Result<Tree<'_>> {
+        let tree = self.commit(commit)?.tree_id();
         self.loose(commit, tree, ObjectType::Tree)?;
-        self.git.find_tree(tree).map_err(wrong)
+        self.git.find_tree(tree).map_err(|error| Self::damaged(commit, error.message()))
+    }
+
+    /// The content of a blob, whatever a commit calls it.
+    pub(crate) fn blob(&self, commit: &str, id: Oid) -> Result<Vec<u8>> {
+        match self.loose(commit, id, ObjectType::Blob)? {
+            Some(content) => Ok(content),
+            None => {
+                let blob = self.git.find_blob(id).map_err(|error| Self::damaged(commit, error.message()))?;
+                Ok(blob.content().to_vec())
+            }
+        }
     }
 
     pub(crate) fn file(&self, commit: &str, tree: &Tree<'_>, name: &str) -> Result<Vec<u8>> {
@@ -111,7 +126,7 @@ impl GitRepository {
     }
 
     /// The library syncs the files it writes, but not every directory it makes on the way there.
-    fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
+    pub(crate) fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
         let root = self.git.commondir().join("objects");
         let fan_out = |object: &Oid| root.join(&object.to_string()[..2]);
         let mut directories: Vec<PathBuf> =

@@ -73,7 +73,7 @@ impl GitProgram {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // What git starts in turn (ssh, helpers) must not outlive it.
+            // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
             .process_group(0);
         let child = command.spawn().map_err(|error| {
             WAS_THERE.store(false, Ordering::Relaxed);
@@ -110,7 +110,11 @@ impl GitProgram {
         if !output.success {
             return Err(self.failed(&output));
         }
-        Ok(output.stdout.split_whitespace().next().map(str::to_owned))
+        // Git matches the end of names: others may have a ref of ours among theirs.
+        let ours = |line: &str| {
+            line.split_once('\t').filter(|(_, name)| *name == REF).map(|(tip, _)| tip.to_owned())
+        };
+        Ok(output.stdout.lines().find_map(ours))
     }
 
     fn failed(&self, output: &Output) -> Error {
@@ -123,7 +127,8 @@ impl Remote for GitProgram {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
         let repository = GitRepository::open(&self.git_dir)?;
         let tracked = || repository.git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
-        if tracked().as_ref() == Some(&tip) {
+        let before = tracked();
+        if before.as_ref() == Some(&tip) {
             // It was here, or we brought it there: there is nothing to fetch.
             return Ok(Some(tip));
         }
@@ -142,7 +147,10 @@ impl Remote for GitProgram {
         if !output.success {
             return Err(self.failed(&output));
         }
-        Ok(tracked().or(Some(tip)))
+        let fetched = tracked().unwrap_or(tip);
+        // It may become the local ref as it is, and git does not sync the objects of small fetches.
+        repository.settle_objects(&fetched, before.as_deref())?;
+        Ok(Some(fetched))
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use git2::Oid;
+use git2::{ObjectType, Oid};
 
 use crate::disk::sync_directory;
 use crate::repository::REF;
@@ -22,15 +22,23 @@ const ASIDE: &str = "beads-packed";
 /// What there is to pack.
 struct LooseHistory {
     commits: Vec<Oid>,
-    /// Commits, trees and blobs, newest first, with the names of the files: the packer finds deltas by them.
-    objects: Vec<(Oid, String)>,
+    /// Commits, trees and blobs, newest first.
+    objects: Vec<LooseObject>,
+}
+
+struct LooseObject {
+    id: Oid,
+    kind: ObjectType,
+    /// The name of a file, by which the packer finds deltas.
+    name: Option<String>,
 }
 
 impl GitRepository {
     /// Packs the loose objects of the sync ref's history when there are many. Returns how many objects were packed.
     pub fn pack_loose_history(&self) -> Result<usize> {
         self.remove_leftovers()?;
-        let LooseHistory { commits, objects } = self.loose_history()?;
+        let tip = self.git.refname_to_id(REF).ok();
+        let LooseHistory { commits, objects } = self.loose_history(tip, None)?;
         if commits.len() < PACK_AFTER {
             return Ok(0);
         }
@@ -48,37 +56,53 @@ impl GitRepository {
         self.objects_dir().join(&name[..2]).join(&name[2..])
     }
 
-    /// Loose commits from the tip back to the first packed one on each line, and their loose objects.
-    fn loose_history(&self) -> Result<LooseHistory> {
-        let mut commits = Vec::new();
-        let mut objects: Vec<(Oid, String)> = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut wanted: Vec<Oid> = self.git.refname_to_id(REF).ok().into_iter().collect();
+    /// Loose commits from a tip back to the first packed or known one on each line, and their loose objects.
+    fn loose_history(&self, tip: Option<Oid>, known: Option<Oid>) -> Result<LooseHistory> {
+        let (mut commits, mut objects) = (Vec::new(), Vec::new());
+        let mut seen: BTreeSet<Oid> = known.into_iter().collect();
+        let mut wanted: Vec<Oid> = tip.into_iter().collect();
         while let Some(id) = wanted.pop() {
             if !seen.insert(id) || !self.loose_path(id).exists() {
                 continue;
             }
-            let commit = self.git.find_commit(id)?;
-            let tree = commit.tree()?;
+            let commit = self.commit(&id.to_string())?;
+            let tree = self.tree(&id.to_string())?;
             wanted.extend(commit.parent_ids());
             commits.push(id);
-            let entries = tree
-                .iter()
-                .map(|entry| (entry.id(), String::from_utf8_lossy(entry.name_bytes()).into_owned()));
-            for (object, name) in [(id, String::new()), (tree.id(), String::new())].into_iter().chain(entries)
-            {
-                if object == id || (seen.insert(object) && self.loose_path(object).exists()) {
-                    objects.push((object, name));
-                }
-            }
+            objects.push(LooseObject { id, kind: ObjectType::Commit, name: None });
+            let files = tree.iter().map(|entry| LooseObject {
+                id: entry.id(),
+                kind: entry.kind().unwrap_or(ObjectType::Blob),
+                name: Some(String::from_utf8_lossy(entry.name_bytes()).into_owned()),
+            });
+            let tree = LooseObject { id: tree.id(), kind: ObjectType::Tree, name: None };
+            let new = |object: &LooseObject| seen.insert(object.id) && self.loose_path(object.id).exists();
+            objects.extend([tree].into_iter().chain(files).filter(new));
         }
         Ok(LooseHistory { commits, objects })
     }
 
-    fn write_pack(&self, objects: &[(Oid, String)]) -> Result<()> {
+    /// Makes durable what somebody else brought who may not have done so: the history of a tip up to what was known before.
+    pub(crate) fn settle_objects(&self, tip: &str, known: Option<&str>) -> Result<()> {
+        let known = known.and_then(|known| Oid::from_str(known).ok());
+        // What cannot be read is told by whoever needs it.
+        let Ok(history) = self.loose_history(Oid::from_str(tip).ok(), known) else { return Ok(()) };
+        let objects: Vec<_> = history.objects.iter().map(|object| object.id).collect();
+        for object in &objects {
+            let path = self.loose_path(*object);
+            let synced = fs::File::open(&path).and_then(|file| file.sync_all());
+            synced.map_err(|source| Error::Io { action: "sync", path, source })?;
+        }
+        self.sync_directories_of(&objects)?;
+        self.sync_packs()
+    }
+
+    fn write_pack(&self, objects: &[LooseObject]) -> Result<()> {
         let mut pack = self.git.packbuilder()?;
-        for (object, name) in objects {
-            pack.insert_object(*object, Some(name).filter(|name| !name.is_empty()).map(String::as_str))?;
+        for LooseObject { id, kind, name } in objects {
+            // The library would never return from one that was cut short.
+            self.loose(&id.to_string(), *id, *kind)?;
+            pack.insert_object(*id, name.as_deref())?;
         }
         let odb = self.git.odb()?;
         let mut writer = odb.packwriter()?;
@@ -97,15 +121,15 @@ impl GitRepository {
     }
 
     /// Moves the loose objects aside, reads every commit back from the pack alone, and only then lets go of them.
-    fn trade_loose_for_packed(&self, commits: &[Oid], objects: &[(Oid, String)]) -> Result<()> {
+    fn trade_loose_for_packed(&self, commits: &[Oid], objects: &[LooseObject]) -> Result<()> {
         let aside = self.objects_dir().join(ASIDE);
         let io = |source| Error::Io { action: "move packed objects to", path: aside.clone(), source };
         fs::create_dir_all(&aside).map_err(io)?;
         let mut moved = Vec::new();
-        for (object, _) in objects {
-            let place = aside.join(object.to_string());
-            fs::rename(self.loose_path(*object), &place).map_err(io)?;
-            moved.push((*object, place));
+        for LooseObject { id, .. } in objects {
+            let place = aside.join(id.to_string());
+            fs::rename(self.loose_path(*id), &place).map_err(io)?;
+            moved.push((*id, place));
         }
         if let Err(error) = self.read_back(commits) {
             for (object, place) in moved {

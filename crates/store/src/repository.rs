@@ -19,7 +19,8 @@ pub trait Repository: Send {
     /// known once it is decoded.
     fn snapshot(&self, commit: &str) -> Result<Snapshot>;
 
-    /// Writes a commit with these files. When this returns, the objects are on stable storage.
+    /// Writes a commit with these files. When this returns, the objects are on stable storage, as those are that a fetch
+    /// brought and that it has in common with them.
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId>;
 
     /// Whether a commit has exactly these files.

@@ -71,8 +71,7 @@ impl Checkpoint {
     ) -> Result<Pushed> {
         let theirs = remote.fetch()?;
         let Some(theirs) = theirs else {
-            done.pushed = true;
-            return self.push(repository, remote, None, commit);
+            return self.push(repository, remote, None, commit, done);
         };
         if theirs == *commit {
             return Ok(Pushed::Done);
@@ -97,8 +96,7 @@ impl Checkpoint {
                 return Ok(Pushed::Done);
             }
         }
-        done.pushed = true;
-        self.push(repository, remote, Some(&theirs), commit)
+        self.push(repository, remote, Some(&theirs), commit, done)
     }
 
     /// Pushes, and reads back meanwhile what was saved. If that fails it is tried again, and told, in the end.
@@ -108,10 +106,13 @@ impl Checkpoint {
         remote: &impl Remote,
         expected: Option<&str>,
         commit: &str,
+        done: &mut Exchange,
     ) -> Result<Pushed> {
-        remote.push_while(expected, commit, &mut || {
+        let pushed = remote.push_while(expected, commit, &mut || {
             let _ = self.read_back(repository);
-        })
+        })?;
+        done.pushed = pushed == Pushed::Done;
+        Ok(pushed)
     }
 
     /// Joins their state into ours and moves the local ref there: to their own commit when it holds everything, else to
@@ -130,7 +131,8 @@ impl Checkpoint {
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
         let snapshot = self.state.encode();
-        let target = if repository.holds(theirs, &snapshot)? {
+        let is_theirs = repository.holds(theirs, &snapshot)?;
+        let target = if is_theirs {
             theirs.to_owned()
         } else {
             repository.write(&snapshot, &[commit.to_owned(), theirs.to_owned()], "beads: merge")?
@@ -138,6 +140,10 @@ impl Checkpoint {
         for _ in 0..MAX_ROUNDS {
             if repository.swing(Some(commit), &target)? {
                 self.base = Some(target.clone());
+                if !is_theirs {
+                    // It holds all that our own commit before it does.
+                    self.written = Some((target.clone(), snapshot));
+                }
                 return Ok(target);
             }
             // A lock that a killed process left is gone by now; where the ref is elsewhere, somebody moved it.

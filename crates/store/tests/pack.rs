@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on stops
 
 use beads_core::op::{Create, Op, Update};
-use beads_store::{Caller, GitRepository, REF, RealDisk, RealWorld, Replica, Repository};
+use beads_store::{Caller, GitRepository, PACK_AFTER, REF, RealDisk, RealWorld, Replica, Repository};
 
 fn caller() -> Caller {
     Caller { actor: "ann".parse().unwrap(), branch: Default::default(), lease_ms: 1, request: None }
@@ -62,4 +62,35 @@ fn what_a_crash_left_aside_is_put_back() {
     repository.pack_loose_history().unwrap();
     assert!(!aside.exists());
     GitRepository::open(directory.path()).unwrap().snapshot(&tip).unwrap();
+}
+
+/// The library never returns from such an object.
+#[test]
+fn a_history_with_an_object_that_was_cut_short_is_not_packed_and_nothing_is_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
+    let disk = RealDisk::new(directory.path().join("beads"));
+    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    for number in 0..PACK_AFTER {
+        let create = Create::titled(format!("bead {number}").parse().unwrap());
+        replica.apply(&Op::Create(Box::new(create)), &caller()).unwrap();
+        replica.checkpoint(&repository).unwrap();
+    }
+    let git = git2::Repository::open_bare(directory.path()).unwrap();
+    let old = git.find_reference(REF).unwrap().peel_to_commit().unwrap().parent(0).unwrap();
+    let (commit, tree) = (old.id(), old.tree_id());
+    let blob = git.find_tree(tree).unwrap().get_name("state.jsonl").unwrap().id();
+    for object in [blob, tree, commit].map(|id| id.to_string()) {
+        let path = directory.path().join("objects").join(&object[..2]).join(&object[2..]);
+        let whole = std::fs::read(&path).unwrap();
+        // As the library left it, it may not be written to.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let before = loose_objects(directory.path());
+        let again = GitRepository::open(directory.path()).unwrap();
+        assert!(again.pack_loose_history().is_err());
+        assert_eq!(loose_objects(directory.path()), before);
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert!(GitRepository::open(directory.path()).unwrap().pack_loose_history().unwrap() > 0);
 }

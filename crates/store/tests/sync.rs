@@ -228,3 +228,19 @@ fn the_first_sync_of_a_fresh_clone_keeps_what_lost() {
         assert_eq!(kept, ["from the fresh clone"]);
     }
 }
+
+#[test]
+fn a_ref_that_only_ends_like_ours_is_not_ours() {
+    for transport in transports() {
+        let (root, mut clones) = world(&["ann", "ben"], transport);
+        let remote = git2::Repository::open_bare(root.path().join("remote.git")).unwrap();
+        let author = git2::Signature::now("a", "b@c").unwrap();
+        let tree = remote.find_tree(remote.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let stranger = format!("refs/backup/{REF}");
+        remote.commit(Some(&stranger), &author, &author, "another", &tree, &[]).unwrap();
+        clones[0].run(&create("bd-a1", "one"));
+        assert!(clones[0].sync().pushed);
+        assert!(clones[1].sync().pulled);
+        assert_eq!(clones[0].tip(), clones[1].tip());
+    }
+}

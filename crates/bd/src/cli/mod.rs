@@ -175,7 +175,8 @@ impl Verb {
         matches!(self, Self::Create(args) if args.is_silent())
     }
 
-    /// Verbs about beads become a call on the store; the others act on their own.
+    /// Verbs about beads become a call on the store; the others act on their own, once they are told to: the daemon reads
+    /// verbs too, and must not do what they do.
     fn act(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
         let call = match self {
             Self::Init(args) => args.call(),
@@ -186,7 +187,7 @@ impl Verb {
             Self::Search(args) => args.call()?,
             Self::Ready(args) => args.call(),
             Self::Blocked(args) => args.call()?,
-            Self::Claim(args) if args.confirm() => return args.confirmed(globals).map(Action::Done),
+            Self::Claim(args) if args.confirm() => return Action::own(|globals| args.confirmed(globals)),
             Self::Claim(args) => args.call()?,
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
@@ -217,24 +218,24 @@ impl Verb {
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::RepairDeps(args) => args.call(),
-            Self::Doctor(args) => return args.run(globals).map(Action::Done),
-            Self::Migrate(args) => return args.run(globals).map(Action::Done),
+            Self::Doctor(args) => return Action::own(|globals| args.run(globals)),
+            Self::Migrate(args) => return Action::own(|globals| args.run(globals)),
             Self::Export(args) => args.call(globals)?,
-            Self::Import(args) => return args.run(globals).map(Action::Done),
-            Self::Watch(args) => return args.run(globals).map(Action::Done),
-            Self::Where(args) => return args.run(globals).map(Action::Done),
-            Self::Info(args) => return args.run(globals).map(Action::Done),
-            Self::Prime(args) => return args.run(globals).map(Action::Done),
-            Self::Quickstart(args) => return Ok(Action::Done(args.run(globals))),
-            Self::Onboard(args) => return Ok(Action::Done(args.run(globals))),
-            Self::Setup(args) => return args.run(globals).map(Action::Done),
-            Self::Mcp(args) => return args.run(globals).map(Action::Done),
-            Self::Daemon(args) => return args.run(globals).map(Action::Done),
-            Self::Batch(args) => return args.run(globals).map(Action::Done),
-            Self::Tool(args) => return args.run(globals).map(Action::Done),
-            Self::Version(args) => return Ok(Action::Done(args.run(globals))),
-            Self::Completions(args) => return Ok(Action::Done(args.run())),
-            Self::Demo(args) => return args.run().map(Action::Done),
+            Self::Import(args) => return Action::own(|globals| args.run(globals)),
+            Self::Watch(args) => return Action::own(|globals| args.run(globals)),
+            Self::Where(args) => return Action::own(|globals| args.run(globals)),
+            Self::Info(args) => return Action::own(|globals| args.run(globals)),
+            Self::Prime(args) => return Action::own(|globals| args.run(globals)),
+            Self::Quickstart(args) => return Action::own(|globals| Ok(args.run(globals))),
+            Self::Onboard(args) => return Action::own(|globals| Ok(args.run(globals))),
+            Self::Setup(args) => return Action::own(|globals| args.run(globals)),
+            Self::Mcp(args) => return Action::own(|globals| args.run(globals)),
+            Self::Daemon(args) => return Action::own(|globals| args.run(globals)),
+            Self::Batch(args) => return Action::own(|globals| args.run(globals)),
+            Self::Tool(args) => return Action::own(|globals| args.run(globals)),
+            Self::Version(args) => return Action::own(|globals| Ok(args.run(globals))),
+            Self::Completions(args) => return Action::own(|_| Ok(args.run())),
+            Self::Demo(args) => return Action::own(|_| args.run()),
         };
         Ok(Action::Call(call))
     }
@@ -242,7 +243,17 @@ impl Verb {
 
 enum Action {
     Call(Call),
-    Done(Reply),
+    Own(Box<Deed>),
+}
+
+/// What a verb does by itself.
+type Deed = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
+
+impl Action {
+    #[allow(clippy::unnecessary_wraps)] // as verbs return it
+    fn own(act: impl FnOnce(&Globals) -> Result<Reply, Failure> + 'static) -> Result<Self, Failure> {
+        Ok(Self::Own(Box::new(act)))
+    }
 }
 
 /// Runs a command line and prints its answer.
@@ -270,7 +281,7 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
     let ids_only = cli.verb.wants_ids_only();
     let answer = || -> Result<Reply, Failure> {
         match cli.verb.act(&globals, Input::Ours)? {
-            Action::Done(reply) => Ok(reply),
+            Action::Own(act) => act(&globals),
             Action::Call(call) => ask(&globals, call, |request| {
                 request.output.ids_only = ids_only;
                 if request.call.mutates() && request.request_id.is_none() {

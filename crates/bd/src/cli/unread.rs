@@ -14,7 +14,7 @@ use crate::daemon::SocketPath;
 use crate::failure::Failure;
 use crate::request::{Call, Reply, Request};
 
-/// Verbs that ask nothing of the process that they were typed into.
+/// Verbs that ask nothing of the process that they were typed into, but with some of their options.
 const VERBS: [&str; 30] = [
     "create", "new", "update", "show", "list", "search", "ready", "blocked", "claim", "renew", "unclaim",
     "reclaim", "close", "reopen", "delete", "restore", "deleted", "note", "comment", "comments", "label",
@@ -82,6 +82,7 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
     request.call = match verb.act(&globals, Input::OutOfReach) {
         // Somebody who waits asks again with the time that is left.
         Ok(Action::Call(call)) if !matches!(call, Call::Wait { .. }) => call,
+        // Least of all what would act here, and might ask this very daemon.
         _ => return Err(back()),
     };
     Ok(request)

@@ -2,6 +2,7 @@
 //! durable with one sync, and only then lets the answers go. So replies never speak of anything that a crash could
 //! take back, and what queued up during a sync shares the next one.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -277,7 +278,9 @@ impl Engine {
                 // There it is about this thread alone. Whoever is asked something goes first.
                 let _ = rustix::process::nice(BACKGROUND);
             }
-            let _ = send.send(plan.run(checkpoint));
+            // Somebody waits for the result, also for that of a panic: nothing would ever be saved again.
+            let result = catch_unwind(AssertUnwindSafe(|| plan.run(checkpoint)));
+            let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
         });
     }
 

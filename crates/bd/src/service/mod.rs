@@ -30,6 +30,7 @@ use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, St
 
 use beads_core::canonical::hex;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::config::{Config, PREFIX_KEY};
@@ -290,18 +291,35 @@ fn check_request_id(id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells one request from another under the same id. What only says how to answer does not count, and an id that was
-/// drawn at random needs none.
+/// Tells one request from another under the same id. What only says how to answer does not count, nor at which time exactly
+/// something is due: in two days is another time whenever it is said. An id that was drawn at random needs none.
 fn digest(request: &Request, call: &Call) -> String {
     if request.request_id.as_ref().is_none_or(|id| id.starts_with('~')) {
         return String::new();
     }
-    let bytes = match call {
-        Call::Import { source, dry_run } => serde_json::to_vec(&(&request.actor, source.what(), dry_run)),
-        call => serde_json::to_vec(&(&request.actor, call)),
+    let said = match call {
+        Call::Import { source, dry_run } => serde_json::to_value((&request.actor, source.what(), dry_run)),
+        call => serde_json::to_value((&request.actor, call)),
     };
-    let bytes = bytes.unwrap_or_default();
-    hex(&Sha256::digest(bytes))[..16].to_owned()
+    let mut said = said.unwrap_or_default();
+    forget_times(&mut said);
+    hex(&Sha256::digest(said.to_string()))[..16].to_owned()
+}
+
+/// That there is a time counts, not which.
+fn forget_times(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(forget_times),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if matches!(name.as_str(), "due_at" | "defer_until") {
+                    *value = Value::Bool(!value.is_null());
+                }
+                forget_times(value);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Whether there is nothing yet of what the caller waits for.

@@ -203,7 +203,12 @@ impl Service {
             pushed: exchange.pushed,
             ..Event::new(EventKind::Synced, now_ms)
         });
+        let brought = saved.brought_something();
         self.replica.finish_checkpoint(saved, synced)?;
+        if brought {
+            // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
+            self.note_merge();
+        }
         let state = &mut self.sync_state;
         if !local_only {
             state.remote.clone_from(&remote);
@@ -228,9 +233,6 @@ impl Service {
             self.sync_state.save(&self.place.store_dir());
         }
         let exchange = exchange?;
-        if exchange.pulled {
-            self.note_merge();
-        }
         Ok(SyncAnswer {
             remote,
             commit: self.replica.base().map(str::to_owned),

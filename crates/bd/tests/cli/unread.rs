@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Mode, Run, Sandbox};
+use crate::sandbox::{Mode, Run, Sandbox, both, is_alive, wait_until};
 use crate::socket::Client;
 
 /// Says nothing that matters, but something that only the typed-in process may read.
@@ -105,6 +105,25 @@ fn what_belongs_to_the_caller_is_read_by_the_caller() {
     assert!(reply["stdout"].as_str().unwrap().contains("from a file"), "{reply}");
 }
 
+/// One that was started where the store is, or with the variables that name it, would ask itself and wait for ever.
+#[test]
+fn a_daemon_that_finds_its_own_store_does_not_act_on_words() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["one", "--id", "bd-1"]);
+    let (socket, pid) = (bd.socket(), bd.daemon_pid().unwrap());
+    bd.text(&["daemon", "stop"]);
+    wait_until("the daemon ends", || !is_alive(pid));
+    let mut daemon = bd.command(&["daemon", "run"]).spawn().unwrap();
+    wait_until("another one listens", || Client::connect(&socket).is_some());
+    let mut client = Client::connect(&socket).unwrap();
+    let reply = client.ask(&json!({"words": ["claim", "bd-1", "--confirm"]})).unwrap();
+    assert_eq!(reply["error"]["code"], "not_read", "{reply}");
+    assert_eq!(bd.show("bd-1")["status"], "open", "it claimed something by itself");
+    drop(client);
+    bd.text(&["daemon", "stop"]);
+    assert!(daemon.wait().unwrap().success());
+}
+
 #[test]
 fn a_request_id_holds_for_words_too() {
     let bd = Sandbox::new(Mode::Daemon);
@@ -112,6 +131,17 @@ fn a_request_id_holds_for_words_too() {
     let (first, again) = (bd.json(&words), bd.json(&words));
     assert_eq!(first["id"], again["id"]);
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
+}
+
+/// In two days is another moment each time it is said.
+#[test]
+fn a_request_with_a_span_of_time_is_the_same_when_it_is_repeated() {
+    both(|bd| {
+        let words = ["create", "once", "--due", "+2d", "--defer", "+1h", "--request-id", "k1"];
+        let (first, again) = (bd.json(&words), bd.json(&words));
+        assert_eq!(first["id"], again["id"]);
+        bd.error(&["create", "once", "--due", "+2d", "--request-id", "k1"], "request_id_reused");
+    });
 }
 
 /// A daemon that took the words and went away without a reply may have done what they ask.

@@ -87,7 +87,7 @@ pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> R
             return Ok(found);
         }
         Tip::Damaged { commit, .. } => {
-            if repository.git.find_commit(Oid::from_str(commit)?).is_ok() {
+            if repository.commit(commit).is_ok() {
                 found.tip_commit = Some(commit.clone());
                 let whole = read_files(repository, commit, salvage)?;
                 let before = take_readable(repository, vec![commit.clone()], salvage, &mut found);
@@ -122,7 +122,7 @@ fn take_readable(
             readable.push(commit);
             continue;
         }
-        let damaged = Oid::from_str(&commit).and_then(|oid| repository.git.find_commit(oid));
+        let damaged = repository.commit(&commit);
         for parent in damaged.iter().flat_map(git2::Commit::parent_ids) {
             if seen.insert(parent.to_string()) {
                 queue.push_back(parent.to_string());
@@ -154,10 +154,10 @@ fn take_earlier_tips(repository: &GitRepository, salvage: &mut Salvage, found: &
 /// Takes the lines of a commit that does not decode. Returns whether all its objects are there.
 fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -> Result<bool> {
     let place = |name: &str| format!("{name} of commit {commit}");
-    let tree = match repository.git.find_commit(Oid::from_str(commit)?).and_then(|commit| commit.tree()) {
+    let tree = match repository.tree(commit) {
         Ok(tree) => tree,
         Err(error) => {
-            salvage.report(&format!("the tree of commit {commit}"), None, error.message());
+            salvage.report(&format!("the tree of commit {commit}"), None, reason(&error));
             return Ok(false);
         }
     };
@@ -168,11 +168,11 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
             salvage.report(&place(&name), None, "not part of the format");
             continue;
         }
-        match repository.git.find_blob(entry.id()) {
-            Ok(blob) => files.push((name, blob.content().to_vec())),
+        match repository.blob(commit, entry.id()) {
+            Ok(content) => files.push((name, content)),
             Err(error) => {
                 whole &= entry.kind() != Some(ObjectType::Blob);
-                salvage.report(&place(&name), None, error.message());
+                salvage.report(&place(&name), None, reason(&error));
             }
         }
     }
@@ -183,6 +183,14 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
     }
     salvage.take_files(&files)?;
     Ok(whole)
+}
+
+/// What is wrong, without the commit that is named beside it.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::RefDamaged { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn decode(repository: &GitRepository, commit: &str) -> Result<State> {
