@@ -43,7 +43,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// `0` is the beginning of whatever log there is.
+/// `0` is the beginning of whatever log there is, and too old like any other once the first events are gone.
 impl std::str::FromStr for Cursor {
     type Err = Error;
 
