@@ -39,18 +39,34 @@ impl StoreLock {
 
     /// Takes the lock, waiting for it if need be.
     pub fn take(path: &Path, patience: Duration) -> Result<Self> {
+        Self::take_unless(path, patience, || false)?.ok_or_else(|| busy(path, patience))
+    }
+
+    /// The same, but stops waiting, without the lock, as soon as there is no point in it.
+    pub fn take_unless(
+        path: &Path,
+        patience: Duration,
+        is_pointless: impl Fn() -> bool,
+    ) -> Result<Option<Self>> {
         let start = Instant::now();
         let mut wait = SHORTEST_WAIT;
         loop {
             if let Some(lock) = Self::try_take(path)? {
-                return Ok(lock);
+                return Ok(Some(lock));
+            }
+            if is_pointless() {
+                return Ok(None);
             }
             if start.elapsed() >= patience {
-                let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-                return Err(Error::Busy { path: path.to_owned(), waited_ms });
+                return Err(busy(path, patience));
             }
             std::thread::sleep(wait);
             wait = (wait * 2).min(LONGEST_WAIT);
         }
     }
+}
+
+fn busy(path: &Path, patience: Duration) -> Error {
+    let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+    Error::Busy { path: path.to_owned(), waited_ms }
 }

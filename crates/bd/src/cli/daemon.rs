@@ -1,4 +1,5 @@
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beads_store::StoreLock;
@@ -62,9 +63,12 @@ impl Args {
             Verb::Stop => {
                 let place = globals.place()?;
                 let request = globals.request(&place, Call::DaemonStop)?;
+                let socket = SocketPath::of(&place);
+                let before = birth(socket.path());
                 if client::ask_running(&place, &request).is_some() {
-                    // It has left when it lets go of the store.
-                    drop(StoreLock::take(&place.lock_path(), PATIENCE)?);
+                    // It has left when it lets go of the store, or when somebody who needs one has started the next.
+                    let is_another = || birth(socket.path()).is_some_and(|now| Some(now) != before);
+                    drop(StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?);
                 }
                 Ok(render::reply(Ok(Answer::Daemon(not_running(&place))), &request.output, 0))
             }
@@ -79,6 +83,12 @@ impl Args {
             }
         }
     }
+}
+
+/// Tells the socket of one daemon from that of the next, which may get the same inode.
+fn birth(socket: &Path) -> Option<(u64, i64, i64)> {
+    let metadata = std::fs::metadata(socket).ok()?;
+    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
 fn not_running(place: &Place) -> DaemonStatus {

@@ -58,15 +58,13 @@ struct Opened {
 fn open(options: &RunOptions) -> Result<Option<Opened>, Failure> {
     let place = &options.place;
     let socket = SocketPath::of(place);
-    let lock = match StoreLock::try_take(&place.lock_path())? {
-        Some(lock) => lock,
-        // A daemon that listens stays; one that does not is leaving, or is a command that is soon done.
-        None if std::os::unix::net::UnixStream::connect(socket.path()).is_ok() => return Ok(None),
-        None => match StoreLock::take(&place.lock_path(), PATIENCE) {
-            Ok(lock) => lock,
-            Err(beads_store::Error::Busy { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        },
+    // A daemon that listens stays, also one that was faster just now; who holds the lock and does not is leaving, or is a
+    // command that is soon done.
+    let is_served = || std::os::unix::net::UnixStream::connect(socket.path()).is_ok();
+    let lock = match StoreLock::take_unless(&place.lock_path(), PATIENCE, is_served) {
+        Ok(Some(lock)) => lock,
+        Ok(None) | Err(beads_store::Error::Busy { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     socket.prepare()?;
     let service = Service::open(place, lock)?;

@@ -67,6 +67,23 @@ fn stopping_saves_and_ends_it() {
     assert_ne!(bd.daemon_pid(), Some(pid));
 }
 
+/// Who watches starts the next one as soon as one is gone, and that one keeps the store.
+#[test]
+fn stopping_is_done_when_the_next_one_is_there() {
+    let bd = sandbox();
+    bd.create(&["one", "--id", "bd-1"]);
+    let watch = ["watch", "--since", "0", "--json"];
+    let mut watching = bd.command(&watch).stdout(std::process::Stdio::null()).spawn().unwrap();
+    for _ in 0..10 {
+        bd.text(&["note", "bd-1", "once more"]);
+        let before = bd.daemon_pid();
+        bd.text(&["daemon", "stop"]);
+        assert!(before.is_none() || bd.daemon_pid() != before);
+    }
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
 #[test]
 fn a_polite_signal_makes_it_save_and_leave() {
     let bd = sandbox();
