@@ -7,8 +7,9 @@ use std::panic::{UnwindSafe, catch_unwind};
 /// What the standard library says of a program that panicked.
 const PANICKED: c_int = 101;
 
-/// Does what matters here of what the standard library does around `main`. One thing is left out on purpose: it reads the map of the process's memory, to tell
-/// an overflow of the first stack from other faults, and that was a quarter of the instructions of a short command.
+/// Does what matters here of what the standard library does around `main`. One thing is left out on purpose: it reads the
+/// map of the process's memory, to tell an overflow of the first stack from other faults, and that was a quarter of the
+/// instructions of a short command.
 pub fn begin(main: impl FnOnce() -> u8 + UnwindSafe) -> c_int {
     keep_standard_files();
     ignore_broken_pipes();

@@ -75,14 +75,15 @@ impl GitRepository {
         self.git.find_tree(tree).map_err(|error| Self::damaged(commit, error.message()))
     }
 
-    /// The content of a blob, whatever a commit calls it.
-    pub(crate) fn blob(&self, commit: &str, id: Oid) -> Result<Vec<u8>> {
-        match self.loose(commit, id, ObjectType::Blob)? {
+    /// The content of a blob, or what is wrong with it. It need not be hashed again when it is vouched for.
+    pub(crate) fn blob(&self, id: Oid, vouched: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
+        let objects = self.git.commondir().join("objects");
+        match loose::read_vouched(&objects, id, ObjectType::Blob, vouched)? {
             Some(content) => Ok(content),
-            None => {
-                let blob = self.git.find_blob(id).map_err(|error| Self::damaged(commit, error.message()))?;
-                Ok(blob.content().to_vec())
-            }
+            None => match self.git.find_blob(id) {
+                Ok(blob) => Ok(blob.content().to_vec()),
+                Err(error) => Err(error.message().to_owned()),
+            },
         }
     }
 
@@ -98,20 +99,12 @@ impl GitRepository {
         name: &str,
         vouched: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<u8>> {
-        let wrong = |reason: &str| Self::damaged(commit, format!("{name}: {reason}"));
         let entry = tree.get_name(name).ok_or_else(|| Self::damaged(commit, format!("{name} is missing")))?;
         if entry.kind() != Some(ObjectType::Blob) || entry.filemode() != FILE_MODE {
             return Err(Self::damaged(commit, format!("{name} is not a regular file")));
         }
-        let objects = self.git.commondir().join("objects");
-        let loose = loose::read_vouched(&objects, entry.id(), ObjectType::Blob, vouched);
-        match loose.map_err(|reason| wrong(&reason))? {
-            Some(content) => Ok(content),
-            None => {
-                let blob = self.git.find_blob(entry.id()).map_err(|error| wrong(error.message()))?;
-                Ok(blob.content().to_vec())
-            }
-        }
+        let content = self.blob(entry.id(), vouched);
+        content.map_err(|reason| Self::damaged(commit, format!("{name}: {reason}")))
     }
 
     fn write_tree(&self, snapshot: &Snapshot) -> Result<(Oid, Vec<Oid>)> {

@@ -8,6 +8,14 @@ fn caller() -> Caller {
     Caller { actor: "ann".parse().unwrap(), branch: Default::default(), lease_ms: 1, request: None }
 }
 
+fn store() -> (tempfile::TempDir, GitRepository, Replica<RealDisk, RealWorld>) {
+    let directory = tempfile::tempdir().unwrap();
+    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
+    let disk = RealDisk::new(directory.path().join("beads"));
+    let replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    (directory, repository, replica)
+}
+
 fn loose_objects(git_dir: &std::path::Path) -> usize {
     let fan_outs = std::fs::read_dir(git_dir.join("objects")).unwrap().map(|entry| entry.unwrap());
     let fan_outs = fan_outs.filter(|entry| entry.file_name().len() == 2);
@@ -16,10 +24,7 @@ fn loose_objects(git_dir: &std::path::Path) -> usize {
 
 #[test]
 fn every_commit_is_still_there_after_packing_and_the_loose_ones_are_gone() {
-    let directory = tempfile::tempdir().unwrap();
-    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
-    let disk = RealDisk::new(directory.path().join("beads"));
-    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    let (directory, repository, mut replica) = store();
     for number in 0..50 {
         let create = Create {
             id: Some(format!("bd-{number}").parse().unwrap()),
@@ -49,10 +54,7 @@ fn every_commit_is_still_there_after_packing_and_the_loose_ones_are_gone() {
 
 #[test]
 fn what_a_crash_left_aside_is_put_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
-    let disk = RealDisk::new(directory.path().join("beads"));
-    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    let (directory, repository, mut replica) = store();
     replica.checkpoint(&repository).unwrap();
     let tip = repository.tip().unwrap().unwrap();
     let objects = directory.path().join("objects");
@@ -67,10 +69,7 @@ fn what_a_crash_left_aside_is_put_back() {
 /// The library never returns from such an object.
 #[test]
 fn a_history_with_an_object_that_was_cut_short_is_not_packed_and_nothing_is_lost() {
-    let directory = tempfile::tempdir().unwrap();
-    let repository = GitRepository::open_or_init_bare(directory.path()).unwrap();
-    let disk = RealDisk::new(directory.path().join("beads"));
-    let mut replica = Replica::open(disk, &repository, RealWorld).unwrap();
+    let (directory, repository, mut replica) = store();
     for number in 0..PACK_AFTER {
         let create = Create::titled(format!("bead {number}").parse().unwrap());
         replica.apply(&Op::Create(Box::new(create)), &caller()).unwrap();

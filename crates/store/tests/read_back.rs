@@ -9,8 +9,8 @@ use beads_core::Snapshot;
 use beads_store::{CommitId, Error, GitRepository, Pushed, Remote, Repository, Result};
 use bench_store::{BenchStore, caller, create};
 
-/// Passes everything on, and claims that no commit holds what it should.
-struct Forgetful(GitRepository);
+/// Passes everything on, and claims that commits with at least so many parents do not hold what they should.
+struct Forgetful(GitRepository, usize);
 
 impl Repository for Forgetful {
     fn tip(&self) -> Result<Option<CommitId>> {
@@ -22,8 +22,10 @@ impl Repository for Forgetful {
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {
         self.0.write(snapshot, parents, message)
     }
-    fn holds(&self, _: &str, _: &Snapshot) -> Result<bool> {
-        Ok(false)
+    fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
+        let git = git2::Repository::open(self.0.common_dir()).unwrap();
+        let parents = git.find_commit(commit.parse().unwrap()).unwrap().parent_count();
+        if parents >= self.1 { Ok(false) } else { self.0.holds(commit, snapshot) }
     }
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
         self.0.is_ancestor(ancestor, commit)
@@ -42,15 +44,16 @@ impl Repository for Forgetful {
     }
 }
 
-/// An empty remote that takes everything, and tells whether it was offered anything. Some have time for work meanwhile.
+/// A remote that takes everything, and tells whether it was offered anything. Some have time for work meanwhile.
 struct Willing {
+    tip: Option<CommitId>,
     has_time: bool,
     offered: Cell<bool>,
 }
 
 impl Remote for Willing {
     fn fetch(&self) -> Result<Option<CommitId>> {
-        Ok(None)
+        Ok(self.tip.clone())
     }
 
     fn push(&self, _: Option<&str>, _: &str) -> Result<Pushed> {
@@ -71,7 +74,7 @@ fn a_save_that_cannot_be_read_back_is_none() {
     let store = BenchStore::new();
     let mut replica = store.open();
     replica.apply(&create("kept"), &caller()).unwrap();
-    let saved = replica.checkpoint(&Forgetful(store.repository()));
+    let saved = replica.checkpoint(&Forgetful(store.repository(), 0));
     assert!(matches!(saved, Err(Error::RefMoved(_))), "{saved:?}");
     assert_eq!(replica.unsaved().records, 1);
     drop(replica);
@@ -85,7 +88,28 @@ fn nor_is_a_sync_whoever_took_it() {
         let mut replica = store.open();
         replica.apply(&create("kept"), &caller()).unwrap();
         let (repository, remote) =
-            (Forgetful(store.repository()), Willing { has_time, offered: Cell::new(false) });
+            (Forgetful(store.repository(), 0), Willing { tip: None, has_time, offered: Cell::new(false) });
+        let synced = replica.begin_checkpoint().unwrap().sync(&repository, &remote, |_| ());
+        assert!(matches!(synced, Err(Error::RefMoved(_))), "{synced:?}");
+        assert!(remote.offered.get());
+        replica.abandon_checkpoint();
+        assert_eq!(replica.unsaved().records, 1);
+    }
+}
+
+#[test]
+fn nor_is_one_whose_merge_cannot_be_read_back() {
+    for has_time in [true, false] {
+        let (other, store) = (BenchStore::new(), BenchStore::new());
+        // Else the same bead would be made twice.
+        other.world.jump(1);
+        let mut theirs = other.open();
+        theirs.apply(&create("theirs"), &caller()).unwrap();
+        let tip = store.repository().write(&theirs.catalog().state().encode(), &[], "theirs").unwrap();
+        let mut replica = store.open();
+        replica.apply(&create("kept"), &caller()).unwrap();
+        let repository = Forgetful(store.repository(), 2);
+        let remote = Willing { tip: Some(tip), has_time, offered: Cell::new(false) };
         let synced = replica.begin_checkpoint().unwrap().sync(&repository, &remote, |_| ());
         assert!(matches!(synced, Err(Error::RefMoved(_))), "{synced:?}");
         assert!(remote.offered.get());

@@ -177,7 +177,7 @@ impl Verb {
 
     /// Verbs about beads become a call on the store; the others act on their own, once they are told to: the daemon reads
     /// verbs too, and must not do what they do.
-    fn act(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
+    fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
         let call = match self {
             Self::Init(args) => args.call(),
             Self::Create(args) => args.call(input)?,
@@ -187,7 +187,7 @@ impl Verb {
             Self::Search(args) => args.call()?,
             Self::Ready(args) => args.call(),
             Self::Blocked(args) => args.call()?,
-            Self::Claim(args) if args.confirm() => return Action::own(|globals| args.confirmed(globals)),
+            Self::Claim(args) if args.confirm() => return Ok(Action::own(|globals| args.confirmed(globals))),
             Self::Claim(args) => args.call()?,
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
@@ -218,24 +218,24 @@ impl Verb {
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::RepairDeps(args) => args.call(),
-            Self::Doctor(args) => return Action::own(|globals| args.run(globals)),
-            Self::Migrate(args) => return Action::own(|globals| args.run(globals)),
+            Self::Doctor(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Migrate(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Export(args) => args.call(globals)?,
-            Self::Import(args) => return Action::own(|globals| args.run(globals)),
-            Self::Watch(args) => return Action::own(|globals| args.run(globals)),
-            Self::Where(args) => return Action::own(|globals| args.run(globals)),
-            Self::Info(args) => return Action::own(|globals| args.run(globals)),
-            Self::Prime(args) => return Action::own(|globals| args.run(globals)),
-            Self::Quickstart(args) => return Action::own(|globals| Ok(args.run(globals))),
-            Self::Onboard(args) => return Action::own(|globals| Ok(args.run(globals))),
-            Self::Setup(args) => return Action::own(|globals| args.run(globals)),
-            Self::Mcp(args) => return Action::own(|globals| args.run(globals)),
-            Self::Daemon(args) => return Action::own(|globals| args.run(globals)),
-            Self::Batch(args) => return Action::own(|globals| args.run(globals)),
-            Self::Tool(args) => return Action::own(|globals| args.run(globals)),
-            Self::Version(args) => return Action::own(|globals| Ok(args.run(globals))),
-            Self::Completions(args) => return Action::own(|_| Ok(args.run())),
-            Self::Demo(args) => return Action::own(|_| args.run()),
+            Self::Import(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Watch(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Info(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Prime(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Quickstart(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
+            Self::Onboard(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
+            Self::Setup(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Mcp(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Daemon(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Batch(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Tool(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Version(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
+            Self::Completions(args) => return Ok(Action::own(|_| Ok(args.run()))),
+            Self::Demo(args) => return Ok(Action::own(|_| args.run())),
         };
         Ok(Action::Call(call))
     }
@@ -250,9 +250,8 @@ enum Action {
 type Deed = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
 
 impl Action {
-    #[allow(clippy::unnecessary_wraps)] // as verbs return it
-    fn own(act: impl FnOnce(&Globals) -> Result<Reply, Failure> + 'static) -> Result<Self, Failure> {
-        Ok(Self::Own(Box::new(act)))
+    fn own(deed: impl FnOnce(&Globals) -> Result<Reply, Failure> + 'static) -> Self {
+        Self::Own(Box::new(deed))
     }
 }
 
@@ -280,8 +279,8 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
     let format = globals.format();
     let ids_only = cli.verb.wants_ids_only();
     let answer = || -> Result<Reply, Failure> {
-        match cli.verb.act(&globals, Input::Ours)? {
-            Action::Own(act) => act(&globals),
+        match cli.verb.action(&globals, Input::Ours)? {
+            Action::Own(deed) => deed(&globals),
             Action::Call(call) => ask(&globals, call, |request| {
                 request.output.ids_only = ids_only;
                 if request.call.mutates() && request.request_id.is_none() {

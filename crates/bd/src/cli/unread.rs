@@ -79,7 +79,7 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
     };
     request.output.ids_only = verb.wants_ids_only();
     globals.correct(&mut request);
-    request.call = match verb.act(&globals, Input::OutOfReach) {
+    request.call = match verb.action(&globals, Input::OutOfReach) {
         // Somebody who waits asks again with the time that is left.
         Ok(Action::Call(call)) if !matches!(call, Call::Wait { .. }) => call,
         // Least of all what would act here, and might ask this very daemon.

@@ -312,10 +312,12 @@ fn forget_times(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(forget_times),
         Value::Object(fields) => {
             for (name, value) in fields {
-                if matches!(name.as_str(), "due_at" | "defer_until") {
-                    *value = Value::Bool(!value.is_null());
+                match name.as_str() {
+                    "due_at" | "defer_until" => *value = Value::Bool(!value.is_null()),
+                    // Whatever names are in there, they are the user's.
+                    "metadata" => {}
+                    _ => forget_times(value),
                 }
-                forget_times(value);
             }
         }
         _ => {}

@@ -157,7 +157,7 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
     let tree = match repository.tree(commit) {
         Ok(tree) => tree,
         Err(error) => {
-            salvage.report(&format!("the tree of commit {commit}"), None, reason(&error));
+            salvage.report(&format!("the tree of commit {commit}"), None, error.to_string());
             return Ok(false);
         }
     };
@@ -168,11 +168,11 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
             salvage.report(&place(&name), None, "not part of the format");
             continue;
         }
-        match repository.blob(commit, entry.id()) {
+        match repository.blob(entry.id(), |_| false) {
             Ok(content) => files.push((name, content)),
-            Err(error) => {
+            Err(reason) => {
                 whole &= entry.kind() != Some(ObjectType::Blob);
-                salvage.report(&place(&name), None, reason(&error));
+                salvage.report(&place(&name), None, reason);
             }
         }
     }
@@ -183,14 +183,6 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
     }
     salvage.take_files(&files)?;
     Ok(whole)
-}
-
-/// What is wrong, without the commit that is named beside it.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::RefDamaged { reason, .. } => reason.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn decode(repository: &GitRepository, commit: &str) -> Result<State> {
