@@ -53,13 +53,7 @@ enum Verb {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         match self.verb {
-            Verb::Status => {
-                let place = globals.place()?;
-                let request = globals.request(&place, Call::DaemonStatus)?;
-                let output = request.output.clone();
-                let absent = || render::reply(Ok(Answer::Daemon(not_running(&place))), &output, 0);
-                Ok(client::ask_running(&place, &request).unwrap_or_else(absent))
-            }
+            Verb::Status => status(globals, &globals.place()?),
             Verb::Stop => {
                 let place = globals.place()?;
                 let request = globals.request(&place, Call::DaemonStop)?;
@@ -70,7 +64,7 @@ impl Args {
                     let is_another = || birth(socket.path()).is_some_and(|now| Some(now) != before);
                     drop(StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?);
                 }
-                Ok(render::reply(Ok(Answer::Daemon(not_running(&place))), &request.output, 0))
+                status(globals, &place)
             }
             Verb::Run { detach, store, private } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };
@@ -83,6 +77,13 @@ impl Args {
             }
         }
     }
+}
+
+/// Tells of the daemon that runs now, and starts none.
+fn status(globals: &Globals, place: &Place) -> Result<Reply, Failure> {
+    let request = globals.request(place, Call::DaemonStatus)?;
+    let absent = || render::reply(Ok(Answer::Daemon(not_running(place))), &request.output, 0);
+    Ok(client::ask_running(place, &request).unwrap_or_else(absent))
 }
 
 /// Tells the socket of one daemon from that of the next, which may get the same inode.

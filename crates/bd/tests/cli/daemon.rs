@@ -77,8 +77,10 @@ fn stopping_is_done_when_the_next_one_is_there() {
     for _ in 0..10 {
         bd.text(&["note", "bd-1", "once more"]);
         let before = bd.daemon_pid();
-        bd.text(&["daemon", "stop"]);
-        assert!(before.is_none() || bd.daemon_pid() != before);
+        let told = bd.json(&["daemon", "stop"]);
+        // None, or the next one, and nothing else.
+        assert!(told["pid"].is_null() || told["pid"].as_u64() != before.map(u64::from), "{told}");
+        assert_eq!(told["running"], !told["pid"].is_null(), "{told}");
     }
     watching.kill().unwrap();
     watching.wait().unwrap();
