@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, Value};
+use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value};
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
@@ -281,6 +281,15 @@ impl Bead {
             .map(|mark| (mark.at(), mark.by()));
         let notes = self.notes.values().map(|note| (note.at, &note.author));
         registers.chain(notes).max().expect("a bead has registers")
+    }
+
+    /// The status that is shown. Claims never write the status register, so that a stale claim cannot undo a close:
+    /// an open bead with a claim is in progress because of the claim.
+    pub fn status(&self) -> Status {
+        match self.status.value.status {
+            Status::Open if self.claim.is_taken() => Status::InProgress,
+            stored => stored,
+        }
     }
 
     /// Not deleted, or touched strictly after the deletion.

@@ -254,7 +254,7 @@ impl Catalog {
     }
 
     pub(crate) fn is_unfinished(&self, lineage: &Lineage) -> bool {
-        self.live_bead(lineage).is_some_and(|bead| bead.status.value.status != Status::Closed)
+        self.live_bead(lineage).is_some_and(|bead| bead.status() != Status::Closed)
     }
 
     fn refresh(&mut self, touched: &Touched) {
@@ -304,9 +304,9 @@ impl Catalog {
             priority: bead.priority.value,
             waits_for_children: bead.kind.value == BeadType::Epic
                 && self.open_children(lineage).next().is_some(),
-            status: bead.status.value.status,
+            status: bead.status(),
             blocked: self.open_blockers(lineage).next().is_some(),
-            until_ms: match bead.status.value.status {
+            until_ms: match bead.status() {
                 Status::Open => bead.defer_until.value.map(Timestamp::ms),
                 Status::InProgress => bead.claim.expires.map(Timestamp::ms),
                 Status::Closed => None,

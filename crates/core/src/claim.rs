@@ -30,6 +30,11 @@ impl Claim {
         self.expires.is_some_and(|expires| expires.ms() < now_ms)
     }
 
+    /// Taken by a claim: an assignee with a lease. `create --assignee` names somebody without one.
+    pub fn is_taken(&self) -> bool {
+        self.assignee.is_some() && self.expires.is_some()
+    }
+
     /// The holder, unless the lease has run out.
     pub fn holder(&self, now_ms: u64) -> Option<&Actor> {
         self.assignee.as_ref().filter(|_| !self.expired(now_ms))

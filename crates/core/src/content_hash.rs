@@ -79,7 +79,7 @@ pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
             .collect(),
         priority: bead.priority.value,
         source_repo: bead.source_repo.value.non_empty(),
-        status: status.status,
+        status: bead.status(),
         title: &bead.title.value,
         r#type: bead.kind.value,
     };

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Actor, Bead, BeadId, Catalog, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Result, Stamp,
+    Actor, Bead, BeadId, Catalog, Claim, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Note, Result, Stamp,
     State, Status, Timestamp, Title, Touched,
 };
 
@@ -19,6 +19,12 @@ pub enum EventKind {
     Updated,
     Note,
     Closed,
+    /// A closed bead is unfinished again.
+    Reopened,
+    /// A claim was given back, or taken away; `assignee` held it.
+    Released,
+    /// A claim was given back because its lease had run out; `assignee` held it.
+    Expired,
     Unblocked,
     Deleted,
     /// Something went to or came from the remote.
@@ -35,6 +41,9 @@ impl EventKind {
             Self::Updated => "updated",
             Self::Note => "note",
             Self::Closed => "closed",
+            Self::Reopened => "reopened",
+            Self::Released => "released",
+            Self::Expired => "expired",
             Self::Unblocked => "unblocked",
             Self::Deleted => "deleted",
             Self::Synced => "synced",
@@ -60,10 +69,10 @@ pub struct Event {
     /// `updated`: what changed. `conflict`: the one field that both sides wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// `claimed`: who has it.
+    /// `claimed`: who has it. `released` and `expired`: who had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
-    /// `claimed`: the fence, `ms.counter`.
+    /// `claimed`: the fence, `ms.counter`. `released` and `expired`: the fence that is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<String>,
     /// `closed` and `deleted`: why. `note`: the text. `synced`: the remote.
@@ -107,6 +116,12 @@ impl Event {
 
     fn by(mut self, mark: &Mark) -> Self {
         self.by = Some(mark.by().clone());
+        self
+    }
+
+    fn with_claim(mut self, claim: &Claim) -> Self {
+        self.assignee.clone_from(&claim.assignee);
+        self.fence = claim.fence().map(|fence| fence.to_string());
         self
     }
 
@@ -238,11 +253,19 @@ impl Catalog {
         let mut latest = Stamp::ZERO;
         let mut last = new.top_mark().clone();
         let closed = old.status.mark != new.status.mark && new.status.value.status == Status::Closed;
+        let was_closed = old.status.value.status == Status::Closed;
+        let reopened = was_closed && new.status.value.status != Status::Closed;
         let claimed = old.claim.mark != new.claim.mark && new.claim.assignee.is_some();
+        let released = old.claim.is_taken() && new.claim.assignee.is_none();
         for field in Field::ALL.iter().filter(|field| old.mark(**field) != new.mark(**field)) {
             let told = match field {
-                Field::Status => closed || (claimed && new.status.value.status == Status::InProgress),
-                Field::Assignee | Field::AssigneeExpires => claimed,
+                Field::Status => {
+                    closed
+                        || reopened
+                        || (claimed && new.status() == Status::InProgress)
+                        || (released && new.status() == Status::Open)
+                }
+                Field::Assignee | Field::AssigneeExpires => claimed || released,
                 _ => false,
             };
             if !told {
@@ -255,12 +278,16 @@ impl Catalog {
         if old.deletion.is_some() && new.deletion.is_none() {
             fields.push("deleted".to_owned());
         }
+        if reopened {
+            events.push(about(EventKind::Reopened, &new.status.mark));
+        }
+        if released && !was_closed {
+            let expired = old.claim.expired(new.claim.mark.at().ms());
+            let kind = if expired { EventKind::Expired } else { EventKind::Released };
+            events.push(about(kind, &new.claim.mark).with_claim(&old.claim));
+        }
         if claimed {
-            events.push(Event {
-                assignee: new.claim.assignee.clone(),
-                fence: new.claim.fence().map(|fence| fence.to_string()),
-                ..about(EventKind::Claimed, &new.claim.mark)
-            });
+            events.push(about(EventKind::Claimed, &new.claim.mark).with_claim(&new.claim));
         }
         for note in new.notes_in_order().into_iter().filter(|note| !old.notes.contains_key(&note.id)) {
             events.push(about(EventKind::Note, &note.mark()).text(Some(note.content.as_str())));
@@ -280,21 +307,19 @@ impl Catalog {
         }
     }
 
-    /// What a bead that is new here went through before it came: it may have been claimed, closed or deleted elsewhere.
+    /// What a bead that is new here went through before it came: it may have been discussed, claimed, closed or
+    /// deleted elsewhere.
     fn state_events(&self, lineage: &Lineage, bead: &Bead) -> Vec<Event> {
         let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
-        let mut events = Vec::new();
+        let note = |note: &Arc<Note>| about(EventKind::Note, &note.mark()).text(Some(note.content.as_str()));
+        let mut events: Vec<Event> = bead.notes_in_order().into_iter().map(note).collect();
         if let Some(deletion) = &bead.deletion {
             events.push(about(EventKind::Deleted, &deletion.mark).text(deletion.reason.non_empty()));
         } else if bead.status.value.status == Status::Closed {
             let reason = bead.status.value.closed_reason.non_empty();
             events.push(about(EventKind::Closed, &bead.status.mark).text(reason));
-        } else if let (Status::InProgress, Some(fence)) = (bead.status.value.status, bead.claim.fence()) {
-            events.push(Event {
-                assignee: bead.claim.assignee.clone(),
-                fence: Some(fence.to_string()),
-                ..about(EventKind::Claimed, &bead.claim.mark)
-            });
+        } else if bead.status() == Status::InProgress && bead.claim.assignee.is_some() {
+            events.push(about(EventKind::Claimed, &bead.claim.mark).with_claim(&bead.claim));
         }
         events
     }

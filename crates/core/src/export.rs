@@ -182,7 +182,7 @@ impl Line<'_> {
         if self.bead.deletion.is_some() {
             return ("tombstone".to_owned(), false);
         }
-        let status = self.bead.status.value.status;
+        let status = self.bead.status();
         let word = kept.get("status").and_then(Value::as_str).filter(|_| self.imported(Field::Status));
         let mapped = word.map(|word| (word, mapped_status(word, status == Status::Closed)));
         match mapped.filter(|(_, mapped)| mapped.status == status) {

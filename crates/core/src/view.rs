@@ -189,7 +189,7 @@ impl Catalog {
             id: id.clone(),
             title: bead.title.value.clone(),
             description: bead.description.value.clone(),
-            status: status.status,
+            status: bead.status(),
             priority: bead.priority.value,
             kind: bead.kind.value,
             issue_type: bead.kind.value,
@@ -249,7 +249,7 @@ impl Catalog {
         Some(LinkView {
             id: self.id_of(end).clone(),
             title: bead.title.value.clone(),
-            status: bead.status.value.status,
+            status: bead.status(),
             priority: bead.priority.value,
             issue_type: bead.kind.value,
             dependency_type: key.kind.client_name(),

@@ -48,7 +48,7 @@ fn assign(id: &str, to: &str) -> Op {
 }
 
 fn status(bead: &Bead) -> Status {
-    bead.status.value.status
+    bead.status()
 }
 
 fn expires(side: &Side, id: &str) -> u64 {

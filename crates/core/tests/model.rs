@@ -65,13 +65,19 @@ impl Model {
     fn expect(&mut self, ours: &Snapshot) {
         let mut reply = String::new();
         assert!(self.replies.read_line(&mut reply).unwrap() > 0, "the model stopped");
-        let theirs: BTreeMap<String, String> = serde_json::from_str(&reply).unwrap();
+        let theirs: BTreeMap<String, Value> = serde_json::from_str(&reply).unwrap();
         if let Some(error) = theirs.get("error") {
             panic!("the model refuses: {error}");
         }
+        let state = support::decode(ours);
+        for (lineage, bead) in state.beads() {
+            let id = state.names().id_of(lineage);
+            assert_eq!(theirs["shown"][id.as_str()], bead.status().as_str(), "the status shown for {id}");
+        }
         for (name, bytes) in ours.files() {
             let ours = String::from_utf8_lossy(bytes);
-            assert!(ours == theirs[name], "{name} differs\n---- ours\n{ours}---- model\n{}", theirs[name]);
+            let theirs = theirs[name].as_str().unwrap();
+            assert!(ours == theirs, "{name} differs\n---- ours\n{ours}---- model\n{theirs}");
         }
     }
 

@@ -42,7 +42,7 @@ impl Service {
 
     fn started(&self, which: impl Fn(&Bead) -> bool) -> impl Iterator<Item = (String, &Bead)> {
         let catalog = self.replica.catalog();
-        let started = move |bead: &Bead| bead.status.value.status == Status::InProgress && which(bead);
+        let started = move |bead: &Bead| bead.status() == Status::InProgress && which(bead);
         let found = catalog.live().filter(move |(_, bead)| started(bead));
         found.map(|(lineage, bead)| (catalog.id_of(lineage).to_string(), bead.as_ref()))
     }

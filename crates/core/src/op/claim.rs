@@ -1,11 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Applied, Guard};
-use crate::{
-    Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Register, Result, Status, StatusGroup,
-};
+use crate::{Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Status};
 
-/// Takes a bead for the caller (§4.2.3). A holder who claims again renews its lease and keeps its fence.
+/// Takes a bead for the caller (§4.2.3). A holder who claims again renews its lease and keeps its fence. The status
+/// register is never written, so that a claim by a replica that does not know of a close cannot undo it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimBead {
     pub id: String,
@@ -23,13 +22,9 @@ impl ClaimBead {
         self.guard.check(catalog, lineage, bead)?;
         check_free(catalog, lineage, bead, context)?;
         let mark = context.mark(bead.stamps())?;
-        let (status, claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
+        let (claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
         let fence = claim.fence();
-        let patch = Patch {
-            status: status.map(|group| Register::new(mark.clone(), group)),
-            claim: Some(claim),
-            ..Patch::default()
-        };
+        let patch = Patch { claim: Some(claim), ..Patch::default() };
         Ok(Applied { renewed, fence, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }
@@ -59,16 +54,15 @@ pub(super) fn claimed(
     mark: &Mark,
     lease_ms: Option<u64>,
     context: &Context<'_>,
-) -> Result<(Option<StatusGroup>, Claim, bool)> {
+) -> Result<(Claim, bool)> {
     let expires = Some(context.lease_end(lease_ms)?);
-    let started = bead.status.value.status == Status::InProgress;
-    let renewed = started && bead.claim.holder(context.now_ms) == Some(&context.actor);
+    let renewed = bead.claim.is_taken() && bead.claim.holder(context.now_ms) == Some(&context.actor);
     let claim = if renewed {
         bead.claim.renewed(mark.clone(), expires)
     } else {
         Claim::new(mark.clone(), Some(context.actor.clone()), expires)
     };
-    Ok(((!started).then(|| Status::InProgress.into()), claim, renewed))
+    Ok((claim, renewed))
 }
 
 /// Any mutation by the holder of a running lease keeps the lease running, and never shortens it.
@@ -78,6 +72,6 @@ pub(super) fn renewal(bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result
         return Ok(None);
     };
     let new = context.lease_end(None)?;
-    Ok((bead.status.value.status == Status::InProgress && new > old)
+    Ok((bead.status() == Status::InProgress && new > old)
         .then(|| bead.claim.renewed(mark.clone(), Some(new))))
 }

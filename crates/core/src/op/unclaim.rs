@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result, Status, Text};
 
-/// Gives a bead back. Only its holder may, unless the lease has run out or `force` is given.
+/// Gives a bead back. Only its holder may, unless the lease has run out or `force` is given. The status register is
+/// written only where `in_progress` is stored, by an older version or on request: it would outlive the claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unclaim {
     pub id: String,

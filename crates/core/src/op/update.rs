@@ -158,21 +158,38 @@ impl Update {
         context: &Context<'_>,
     ) -> Result<(Option<StatusGroup>, Option<Claim>)> {
         if self.claim {
-            let (status, claim, _) = claimed(bead, mark, None, context)?;
-            return Ok((status, Some(claim)));
+            let (claim, _) = claimed(bead, mark, None, context)?;
+            return Ok((None, Some(claim)));
         }
-        let old = bead.status.value.status;
-        let status = self.status.filter(|new| *new != old).map(|new| match new {
-            Status::Closed => StatusGroup { closed_on_branch: context.branch.clone(), ..new.into() },
-            Status::Open | Status::InProgress => new.into(),
-        });
         let claim = match &self.assignee {
             Some(change) if change.value() != bead.claim.assignee.as_ref() => {
                 Some(Claim::new(mark.clone(), change.value().cloned(), None))
             }
+            _ if self.ends_claim(bead) => Some(Claim::new(mark.clone(), None, None)),
             _ => None,
         };
+        let stored = bead.status.value.status;
+        let new = match self.status {
+            // It is in progress already, by its claim.
+            Some(Status::InProgress) if claim.is_none() && bead.status() == Status::InProgress => None,
+            Some(new) => Some(new),
+            // A claim that goes to another hand is over, so the work has not begun.
+            None if claim.is_some() && bead.claim.is_taken() && stored == Status::InProgress => {
+                Some(Status::Open)
+            }
+            None => None,
+        };
+        let status = new.filter(|new| *new != stored).map(|new| match new {
+            Status::Closed => StatusGroup { closed_on_branch: context.branch.clone(), ..new.into() },
+            Status::Open | Status::InProgress => new.into(),
+        });
         Ok((status, claim))
+    }
+
+    /// Back to `open` without a word about the assignee: an open bead has no claim.
+    fn ends_claim(&self, bead: &Bead) -> bool {
+        self.status == Some(Status::Open) && self.assignee.is_none() && bead.status() == Status::InProgress
+            && bead.claim.is_taken()
     }
 
     /// The edges to touch, each with whether it goes.

@@ -66,7 +66,7 @@ impl Catalog {
         let mut summary = Summary { total_issues: self.live_count(), ..Summary::default() };
         let mut lead_ms = 0;
         for (lineage, bead) in self.live() {
-            match bead.status.value.status {
+            match bead.status() {
                 Status::Open => summary.open_issues += 1,
                 Status::InProgress => summary.in_progress_issues += 1,
                 Status::Closed => {
@@ -75,7 +75,7 @@ impl Catalog {
                 }
             }
             let deferred = bead.defer_until.value.is_some_and(|until| until.ms() > now_ms);
-            summary.deferred_issues += usize::from(deferred && bead.status.value.status != Status::Closed);
+            summary.deferred_issues += usize::from(deferred && bead.status() != Status::Closed);
         }
         if summary.closed_issues > 0 {
             summary.average_lead_time_hours = lead_ms as f64 / summary.closed_issues as f64 / MS_PER_HOUR;
@@ -92,7 +92,7 @@ impl Catalog {
 
 fn groups(bead: &Bead, by: CountBy) -> Vec<String> {
     match by {
-        CountBy::Status => vec![bead.status.value.status.to_string()],
+        CountBy::Status => vec![bead.status().to_string()],
         CountBy::Type => vec![bead.kind.value.to_string()],
         CountBy::Priority => vec![bead.priority.value.to_string()],
         CountBy::Assignee => {

@@ -31,7 +31,7 @@ impl Catalog {
             None => self.live().map(|(lineage, _)| lineage).collect(),
         };
         let is_shown = |lineage: &Lineage| {
-            let status = self.live_bead(lineage).map(|bead| bead.status.value.status);
+            let status = self.live_bead(lineage).map(|bead| bead.status());
             status.is_some_and(|status| asked.closed || status != Status::Closed)
         };
         let beads: BTreeSet<&Lineage> = chosen.into_iter().filter(|lineage| is_shown(lineage)).collect();

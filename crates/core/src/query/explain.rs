@@ -57,7 +57,7 @@ impl Catalog {
             asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
         let not_ready = self
             .live()
-            .filter(|(_, bead)| bead.status.value.status != Status::Closed)
+            .filter(|(_, bead)| bead.status() != Status::Closed)
             .filter(|(lineage, bead)| {
                 below.as_ref().is_none_or(|below| below.contains(*lineage))
                     && prepared.matches(self, lineage, bead)
@@ -83,7 +83,7 @@ impl Catalog {
         if !by.is_empty() {
             reasons.push(Reason::Blocked { by });
         }
-        if bead.status.value.status == Status::InProgress && !bead.claim.expired(now_ms) {
+        if bead.status() == Status::InProgress && !bead.claim.expired(now_ms) {
             reasons.push(Reason::Held { by: bead.claim.assignee.clone(), until: bead.claim.expires });
         }
         let until = bead.defer_until.value.filter(|until| until.ms() > now_ms);

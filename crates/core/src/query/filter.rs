@@ -56,7 +56,7 @@ pub struct Filter {
     pub limit: Option<usize>,
 }
 
-/// A stored status, or the derived one.
+/// A status as it is shown, or blocked, which is derived from dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusFilter {
@@ -152,16 +152,16 @@ impl Prepared<'_> {
             && (!updated_asked
                 || within(bead.updated().at().ms(), filter.updated_after, filter.updated_before))
             && (!closed_asked
-                || (bead.status.value.status == Status::Closed
+                || (bead.status() == Status::Closed
                     && within(bead.status.mark.at().ms(), filter.closed_after, filter.closed_before)))
     }
 }
 
 fn has(status: StatusFilter, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
-    let stored = bead.status.value.status;
+    let shown = bead.status();
     match status {
-        StatusFilter::Blocked => stored != Status::Closed && catalog.open_blockers(lineage).next().is_some(),
-        other => other == stored.into(),
+        StatusFilter::Blocked => shown != Status::Closed && catalog.open_blockers(lineage).next().is_some(),
+        other => other == shown.into(),
     }
 }
 

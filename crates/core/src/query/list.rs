@@ -122,7 +122,7 @@ impl Catalog {
                 SortKey::Closed => closed_ms(b.1).cmp(&closed_ms(a.1)),
                 SortKey::Id => self.id_of(a.0).cmp(self.id_of(b.0)),
                 SortKey::Title => a.1.title.value.cmp(&b.1.title.value),
-                SortKey::Status => a.1.status.value.status.cmp(&b.1.status.value.status),
+                SortKey::Status => a.1.status().cmp(&b.1.status()),
                 SortKey::Type => a.1.kind.value.cmp(&b.1.kind.value),
                 SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
                 SortKey::Impact => {
@@ -139,7 +139,7 @@ impl Catalog {
 }
 
 fn closed_ms(bead: &Bead) -> Option<u64> {
-    (bead.status.value.status == crate::Status::Closed).then(|| bead.status.mark.at().ms())
+    (bead.status() == crate::Status::Closed).then(|| bead.status.mark.at().ms())
 }
 
 /// Assigned beads by name, unassigned ones last.

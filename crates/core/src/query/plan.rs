@@ -141,7 +141,7 @@ impl Catalog {
         let key = |bead: usize| {
             let started = self
                 .bead(graph.beads[bead])
-                .is_some_and(|bead| bead.status.value.status == Status::InProgress);
+                .is_some_and(|bead| bead.status() == Status::InProgress);
             (!started, urgency[bead], Reverse(weights[bead] + behind[bead]), bead)
         };
         let mut missing: Vec<usize> = graph.waits_for.iter().map(Vec::len).collect();

@@ -1,7 +1,8 @@
 """Plays the histories of tests/model.rs on the executable model of the merge rules.
 
 Reads one JSON request per line: {"reset": n} begins a history of n replicas; {"on": i, "delta": {...}} is a write;
-{"into": i, "from": j} is a pull, answered with the files that replica i has after it. The model's directory is the
+{"into": i, "from": j} is a pull, answered with the files that replica i has after it and the status
+that each bead is shown with. The model's directory is the
 first argument. Where the model is older than the design, it is extended here, in memory.
 """
 import hashlib, json, re, sys, traceback
@@ -62,6 +63,15 @@ def unbody(i, o):
 
 model.Bead.last, model.body, model.unbody = last, body, unbody
 
+# A claim never writes the status register: what is shown follows from the stored status and the claim.
+def shown(bead):
+    status, claim = (json.loads(bead.regs[r][1]) for r in ('status', 'assignee'))
+    taken = 'assignee' in claim and 'assignee_expires' in claim
+    return 'in_progress' if status['status'] == 'open' and taken else status['status']
+
+def shown_all(state):
+    return {i: shown(state.beads[l]) for l, i in model.ids(state.beads)[0].items()}
+
 # ---------------------------------------------------------------- requests
 def mark(m):
     return stamp(*m)
@@ -108,7 +118,7 @@ def answer(replicas, request):
     else:
         into, sent = request['into'], model.encode(replicas[request['from']])
         replicas[into] = model.join(replicas[into], model.decode(sent))
-        return {n: b.decode() for n, b in model.encode(replicas[into]).items()}
+        return {'shown': shown_all(replicas[into]), **{n: b.decode() for n, b in model.encode(replicas[into]).items()}}
 
 replicas, broken = [], None
 for line in sys.stdin:
