@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
@@ -10,6 +11,7 @@ use beads_store::StoreLock;
 
 use crate::daemon::{self, SocketPath};
 use crate::failure::Failure;
+use crate::hangup::Hangup;
 use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Reply, Request};
@@ -37,11 +39,19 @@ pub struct Access {
     pub lock_timeout: Duration,
     /// Nothing is asked after this: the process ends and need not clear away what it has in memory.
     pub is_last: bool,
+    /// Lets another thread end the request.
+    pub hangup: Option<Arc<Hangup>>,
+}
+
+impl Access {
+    fn is_hung_up(&self) -> bool {
+        self.hangup.as_ref().is_some_and(|hangup| hangup.is_hung_up())
+    }
 }
 
 impl Default for Access {
     fn default() -> Self {
-        Self { no_daemon: false, lock_timeout: Duration::from_secs(30), is_last: false }
+        Self { no_daemon: false, lock_timeout: Duration::from_secs(30), is_last: false, hangup: None }
     }
 }
 
@@ -116,7 +126,10 @@ fn through_daemon(
     let mut pause = Duration::from_millis(1);
     loop {
         let asked = Instant::now();
-        match exchange(&socket, &request.still_waiting(give_up)) {
+        if access.is_hung_up() {
+            return Err(hung_up());
+        }
+        match exchange_until(&socket, &request.still_waiting(give_up), access.hangup.as_deref()) {
             Exchange::Reply(reply)
                 if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
@@ -152,8 +165,18 @@ pub enum Exchange {
     Lost,
 }
 
+/// What a request that was left by its own caller ends with.
+fn hung_up() -> Failure {
+    Failure::new("cancelled_call", "the call was given up by its caller; a claim made for it is given back")
+}
+
 /// Asks whoever listens, once.
 pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
+    exchange_until(socket, request, None)
+}
+
+/// The same, until another thread hangs up.
+fn exchange_until(socket: &SocketPath, request: &Request, hangup: Option<&Hangup>) -> Exchange {
     // A directory that others can write to could hold anybody's socket.
     if socket.check().is_err() {
         return Exchange::Nobody;
@@ -167,12 +190,19 @@ pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');
+    if hangup.is_some_and(|hangup| !hangup.connect(&stream)) {
+        return Exchange::Lost;
+    }
     let mut line = Vec::new();
     let mut talk = || -> std::io::Result<usize> {
         (&stream).write_all(&frame)?;
         BufReader::new(&stream).read_until(b'\n', &mut line)
     };
-    match talk() {
+    let talked = talk();
+    if let Some(hangup) = hangup {
+        hangup.disconnect();
+    }
+    match talked {
         Ok(_) if line.ends_with(b"\n") => match serde_json::from_slice(&line) {
             Ok(reply) => Exchange::Reply(Box::new(reply)),
             Err(_) => Exchange::Lost,
@@ -184,13 +214,20 @@ pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
 /// Does the work in this process. Somebody who waits lets go of the store in between.
 fn here(place: &Place, request: &Request, access: &Access, give_up: Instant) -> Result<Reply, Failure> {
     loop {
+        if access.is_hung_up() {
+            return Err(hung_up());
+        }
         let seen = journal_files(place);
         let last = Instant::now() >= give_up;
         if let Some(reply) = in_process(place, &request.still_waiting(give_up), access, last)? {
             return Ok(reply);
         }
         let looked = Instant::now();
-        while Instant::now() < give_up && looked.elapsed() < LOOK_AGAIN && journal_files(place) == seen {
+        while Instant::now() < give_up
+            && looked.elapsed() < LOOK_AGAIN
+            && journal_files(place) == seen
+            && !access.is_hung_up()
+        {
             let left = give_up.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(LOOK_AT_JOURNAL));
         }

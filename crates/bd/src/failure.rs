@@ -41,8 +41,10 @@ const TABLE: &[Row] = &[
         "it belongs to another store, or the store was restored; watch from now",
     ),
     Row("timeout", exit::DOMAIN, ""),
-    Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
+    Row("not_holder", exit::DOMAIN, "only its holder may, or --force with a reason"),
     Row("closed", exit::DOMAIN, ""),
+    Row("blocked", exit::DOMAIN, "finish those first, or close it with --force"),
+    Row("open_children", exit::DOMAIN, "finish those first, or close it with --force"),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
     Row("nothing_to_undo", exit::DOMAIN, "bd log shows what was done to a bead"),
     Row("cannot_undo", exit::DOMAIN, ""),
@@ -149,7 +151,9 @@ impl From<beads_core::Error> for Failure {
                 json!({"id": id, "holder": holder, "expires": expires.map(|time| time.to_string())})
             }
             E::NotHolder { id, holder } => json!({"id": id, "holder": holder}),
-            E::StaleClaim { id, current } => json!({"id": id, "fence": current}),
+            E::StaleClaim { id, current, holder } => json!({"id": id, "fence": current, "holder": holder}),
+            E::OpenBlockers { id, open } => json!({"id": id, "blocked_by": open}),
+            E::OpenChildren { id, open } => json!({"id": id, "open_children": open}),
             E::UndoBlocked(obstacles) => {
                 let obstacle = |one: &beads_core::Obstacle| {
                     let (by, at) = (one.mark.by(), one.mark.at());

@@ -11,6 +11,7 @@ pub mod daemon;
 pub mod dialect;
 pub mod escape;
 pub mod failure;
+pub mod hangup;
 pub mod mcp;
 mod names;
 pub mod place;

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value};
+use crate::field::{
+    BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value,
+};
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};

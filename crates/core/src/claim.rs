@@ -40,6 +40,11 @@ impl Claim {
         self.assignee.as_ref().filter(|_| !self.expired(now_ms))
     }
 
+    /// Another actor who holds the bead under a lease that still runs.
+    pub fn held_by_other(&self, actor: &Actor, now_ms: u64) -> Option<&Actor> {
+        self.holder(now_ms).filter(|holder| self.expires.is_some() && *holder != actor)
+    }
+
     /// Lexicographic order over (claim, renewal, bytes) is total, so taking the greater is a join.
     pub(crate) fn join(&mut self, other: &Self, bytes: impl Fn(&Self) -> Vec<u8>) {
         let key = |claim: &Self| (claim.mark.clone(), claim.expires_mark.clone());

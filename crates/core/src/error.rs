@@ -35,8 +35,14 @@ pub enum Error {
     #[error("{id} is held by {holder}, not by you")]
     NotHolder { id: BeadId, holder: Actor },
 
-    #[error("the claim on {id} that you hold is over: its fence is now {current}")]
-    StaleClaim { id: BeadId, current: String },
+    #[error("your claim on {id} is over: {}", over(holder.as_ref(), current))]
+    StaleClaim { id: BeadId, current: String, holder: Option<Actor> },
+
+    #[error("{id} waits for {}: nothing was changed", ids(open))]
+    OpenBlockers { id: BeadId, open: Vec<BeadId> },
+
+    #[error("{id} has open children, {}: nothing was changed", ids(open))]
+    OpenChildren { id: BeadId, open: Vec<BeadId> },
 
     #[error("nothing is ready")]
     NothingReady,
@@ -84,6 +90,8 @@ impl Error {
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::NotHolder { .. } => "not_holder",
             Self::StaleClaim { .. } => "stale_claim",
+            Self::OpenBlockers { .. } => "blocked",
+            Self::OpenChildren { .. } => "open_children",
             Self::NothingReady => "nothing_ready",
             Self::Closed(_) => "closed",
             Self::SelfEdge(_) => "self_dependency",
@@ -119,6 +127,24 @@ impl std::fmt::Display for Obstacle {
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// How many ids a message names; the rest is counted.
+const NAMED: usize = 10;
+
+fn ids(all: &[BeadId]) -> String {
+    let named: Vec<_> = all.iter().take(NAMED).map(BeadId::as_str).collect();
+    match all.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn over(holder: Option<&Actor>, current: &str) -> String {
+    match holder {
+        Some(holder) => format!("{holder} holds it, and its fence is now {current}"),
+        None => format!("nobody holds it, and its fence is now {current}"),
+    }
+}
 
 /// Whoever asks for an id may mean the bead that lost it.
 fn also_born(remapped: &[BeadId]) -> String {

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Actor, Bead, BeadId, Catalog, Claim, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Note, Result, Stamp,
-    State, Status, Timestamp, Title, Touched,
+    Actor, Bead, BeadId, Catalog, Claim, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Note,
+    Result, Stamp, State, Status, Timestamp, Title, Touched,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,10 @@ pub enum EventKind {
     Deleted,
     /// Something went to or came from the remote.
     Synced,
+    /// The first exchange with the remote that failed after one that did not; `text` says why.
+    SyncFailed,
+    /// The first one that went through after one that failed.
+    SyncRecovered,
     /// A concurrent write lost; with `field` `assignee` it is a claim that was lost.
     Conflict,
 }
@@ -47,6 +51,8 @@ impl EventKind {
             Self::Unblocked => "unblocked",
             Self::Deleted => "deleted",
             Self::Synced => "synced",
+            Self::SyncFailed => "sync_failed",
+            Self::SyncRecovered => "sync_recovered",
             Self::Conflict => "conflict",
         }
     }

@@ -248,7 +248,7 @@ impl<'a> Ship<'a> {
         let remote = FarRemote { ship: self };
         let synced = checkpoint.sync(&self.repository, &remote, pause);
         let (saved, exchange) = synced.expect("nothing goes wrong here");
-        self.replica.finish_checkpoint(saved, None).expect("nothing goes wrong here");
+        self.replica.finish_checkpoint(saved, Vec::new()).expect("nothing goes wrong here");
         self.last_exchange_ms = self.now_ms();
         if policy.paced {
             let rounds = exchange.as_ref().map_or(MAX_ROUNDS, |exchange| exchange.rounds);

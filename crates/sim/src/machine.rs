@@ -221,7 +221,7 @@ impl Machine {
         let saved = checkpoint.save(&self.repository);
         let Some(replica) = &mut self.replica else { return Ok("saved for nobody".into()) };
         let finished = match saved {
-            Ok(saved) => replica.finish_checkpoint(saved, None),
+            Ok(saved) => replica.finish_checkpoint(saved, Vec::new()),
             Err(error) => {
                 replica.abandon_checkpoint();
                 Err(error)
@@ -263,7 +263,7 @@ impl Machine {
     ) -> Result<String, Broken> {
         let Some(replica) = &mut self.replica else { return Ok("synced for nobody".into()) };
         let finished = match outcome {
-            Ok((saved, exchange)) => replica.finish_checkpoint(saved, None).map(|()| exchange),
+            Ok((saved, exchange)) => replica.finish_checkpoint(saved, Vec::new()).map(|()| exchange),
             Err(error) => {
                 replica.abandon_checkpoint();
                 Err(error)

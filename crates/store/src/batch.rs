@@ -31,7 +31,9 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn apply_all(&mut self, batch: Batch<'_>, caller: &Caller) -> Result<Vec<Applied>> {
         let now_ms = self.now_ms();
         if let Some(receipt) = self.receipt(caller, now_ms)? {
-            return Ok(receipt.parts.iter().map(Receipt::applied).collect());
+            let applied: Vec<Applied> = receipt.parts.iter().map(Receipt::applied).collect();
+            applied.iter().try_for_each(|one| self.check_claim_stands(one, caller, now_ms))?;
+            return Ok(applied);
         }
         let tried = self.try_all(batch, caller, now_ms)?;
         let mut delta = Delta::default();

@@ -76,7 +76,8 @@ impl Receipt {
     pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
         let (id, digest) = (asked.id.clone(), asked.digest.clone());
         let until_ms = now_ms.saturating_add(asked.keep_ms);
-        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked, undone } = applied.clone();
+        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked, warnings: _, undone } =
+            applied.clone();
         let (parts, told) = (Vec::new(), None);
         Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts, told }
     }
@@ -98,7 +99,8 @@ impl Receipt {
     /// The first answer again; the delta is in the state already.
     pub fn applied(&self) -> Applied {
         let Self { bead, edge, note, renewed, fence, unblocked, undone, .. } = self.clone();
-        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked, undone }
+        let warnings = Vec::new();
+        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked, warnings, undone }
     }
 }
 

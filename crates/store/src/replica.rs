@@ -3,7 +3,7 @@
 
 use beads_core::op::Undo;
 use beads_core::{
-    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, concurrent_writes,
+    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, Status, concurrent_writes,
 };
 
 use crate::checkpoint::Checkpoint;
@@ -219,7 +219,9 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn apply(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
         let now_ms = self.world.now_ms();
         if let Some(receipt) = self.receipt(caller, now_ms)? {
-            return Ok(receipt.applied());
+            let applied = receipt.applied();
+            self.check_claim_stands(&applied, caller, now_ms)?;
+            return Ok(applied);
         }
         let applied = self.decide(op, caller, now_ms)?;
         if applied.delta.is_empty() && !caller.is_remembered() {
@@ -238,6 +240,23 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.receipts.check_room(asked, now_ms)?;
         }
         Ok(found)
+    }
+
+    /// Refuses to repeat that a claim was made when it is over by now: given back, lost, run out, or its bead closed.
+    pub(crate) fn check_claim_stands(&self, applied: &Applied, caller: &Caller, now_ms: u64) -> Result<()> {
+        let (Some(fence), Some(lineage)) = (applied.fence, &applied.bead) else { return Ok(()) };
+        let Some(bead) = self.catalog.bead(lineage) else { return Ok(()) };
+        let stands = bead.claim.fence() == Some(fence)
+            && bead.claim.holder(now_ms) == Some(&caller.actor)
+            && bead.status() != Status::Closed
+            && bead.deletion.is_none();
+        if stands {
+            return Ok(());
+        }
+        let current = bead.claim.fence().map_or_else(|| "none".to_owned(), |fence| fence.to_string());
+        let holder = bead.claim.assignee.clone();
+        let id = self.catalog.id_of(lineage).clone();
+        Err(beads_core::Error::StaleClaim { id, current, holder }.into())
     }
 
     /// Takes a delta into the catalog and puts it in line for the journal.
@@ -358,7 +377,7 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn finish_checkpoint(
         &mut self,
         saved: crate::checkpoint::Saved,
-        synced: Option<Event>,
+        synced: Vec<Event>,
     ) -> Result<()> {
         self.commit()?;
         let mut conflicts = Vec::new();
@@ -369,7 +388,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.events.push(self.position, events);
             self.observe_stamps();
         }
-        self.events.push(self.position, synced.into_iter().collect());
+        self.events.push(self.position, synced);
         self.events.settle();
         self.base = Some(saved.commit);
         self.keep_conflicts(conflicts)?;
@@ -397,7 +416,7 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn checkpoint(&mut self, repository: &impl Repository) -> Result<bool> {
         let before = self.base.clone();
         match self.begin_checkpoint()?.save(repository) {
-            Ok(saved) => self.finish_checkpoint(saved, None)?,
+            Ok(saved) => self.finish_checkpoint(saved, Vec::new())?,
             Err(error) => {
                 self.abandon_checkpoint();
                 return Err(error);

@@ -98,7 +98,7 @@ fn mutations_during_a_checkpoint_stay_in_the_journal() {
     replica.commit().unwrap();
     assert_eq!(replica.unsaved().records, 2);
     let saved = checkpoint.save(&store.repository()).unwrap();
-    replica.finish_checkpoint(saved, None).unwrap();
+    replica.finish_checkpoint(saved, Vec::new()).unwrap();
     assert_eq!(replica.unsaved().records, 1);
     drop(replica);
     assert_eq!(titles(&store.open()), ["before", "meanwhile"]);

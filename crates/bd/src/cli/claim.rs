@@ -3,23 +3,21 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
-use serde_json::{Value, json};
 
 use super::filter::FilterArgs;
-use super::globals::Globals;
 use super::guard::GuardArgs;
 use crate::config::parse_duration;
 use crate::failure::Failure;
-use crate::render::{Answer, ConfirmedAnswer};
-use crate::request::{Call, Query, Reply};
+use crate::request::Call;
 
 /// Take a bead, so that nobody else does
 ///
 /// With --next the best bead that is ready is chosen and taken in one step, and its brief comes along. A claim is a
-/// lease: it runs out unless you renew it, by `bd renew` or by any change you make to the bead.
+/// lease: it runs out unless you renew it, by `bd renew` or by any change you make to the bead. --sort takes the orders of
+/// `bd ready`: priority, oldest, hybrid or impact.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim bd-a1 --confirm"
+    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm"
 )]
 pub struct Args {
     #[arg(value_name = "ID", required_unless_present = "next", conflicts_with = "next")]
@@ -61,7 +59,7 @@ impl Args {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
                 return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));
             }
-            return Ok(Call::one(Op::Claim(ClaimBead { id, guard, lease_ms })));
+            return Ok(confirmed(Call::one(Op::Claim(ClaimBead { id, guard, lease_ms })), self.confirm));
         }
         if guard != Default::default() {
             return Err(Failure::usage(
@@ -69,48 +67,16 @@ impl Args {
             ));
         }
         let next = next(filter, self.parent, lease_ms)?;
-        Ok(Call::one(Op::ClaimNext(Box::new(next))).waiting(self.wait))
+        Ok(confirmed(Call::one(Op::ClaimNext(Box::new(next))), self.confirm).waiting(self.wait))
     }
 }
 
-/// `--confirm`: claim, synchronise, look again.
-impl Args {
-    pub fn confirm(&self) -> bool {
-        self.confirm
-    }
-
-    pub fn confirmed(self, globals: &Globals) -> Result<Reply, Failure> {
-        let place = globals.place()?;
-        let claimed: Value = globals.value_to_show(&place, self.call()?)?;
-        let (id, fence) = (&claimed["id"], &claimed["fence"]);
-        let unconfirmed = |failure: Failure| {
-            let message = format!("claimed here, but not confirmed: {}", failure.message);
-            Failure { message, ..failure }.with(json!({"id": id, "fence": fence}))
-        };
-        let synced: Value = globals.value(&place, Call::Sync).map_err(unconfirmed)?;
-        let ids = vec![id.as_str().unwrap_or_default().to_owned()];
-        let now: Value = globals.value(&place, Call::query(Query::Show { ids })).map_err(unconfirmed)?;
-        let now = &now[0];
-        let at = |index: usize| now["assignee_at"][index].as_u64().unwrap_or_default();
-        if *fence != format!("{}.{}", at(0), at(1)) {
-            let details = json!({"id": id, "holder": now["assignee"], "expires": now["assignee_expires"]});
-            let holder = now["assignee"].as_str().unwrap_or("nobody");
-            let message = format!("{} is held by {holder}, who was faster on another machine", ids_text(id));
-            return Err(Failure::new("already_claimed", message).with(details));
-        }
-        globals.answer(Answer::Confirmed(ConfirmedAnswer { claimed, remote: synced["remote"].clone() }))
-    }
-}
-
-fn ids_text(id: &Value) -> &str {
-    id.as_str().unwrap_or_default()
+fn confirmed(call: Call, confirm: bool) -> Call {
+    if confirm { Call::Confirm { call: Box::new(call) } } else { call }
 }
 
 /// What may be claimed next.
 pub fn next(filter: Filter, under: Option<String>, lease_ms: Option<u64>) -> Result<ClaimNext, Failure> {
-    if filter.sort != Default::default() {
-        return Err(Failure::usage("the next bead is the most urgent, oldest first; there is no --sort"));
-    }
     if filter.limit.is_some() {
         return Err(Failure::usage("one bead is claimed at a time; there is no --limit"));
     }

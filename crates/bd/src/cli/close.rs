@@ -26,6 +26,9 @@ pub struct Args {
     /// With --claim-next: how long that one is yours [default: the setting claim.lease]
     #[arg(long, value_name = "TIME", requires = "claim_next", value_parser = claim::lease)]
     lease: Option<u64>,
+    /// Close although another actor holds it, or blockers or children are open; nothing is warned about
+    #[arg(long, short = 'f')]
+    force: bool,
     #[command(flatten)]
     guard: GuardArgs,
 }
@@ -34,7 +37,8 @@ impl Args {
     pub fn call(self, input: Input) -> Result<Call, Failure> {
         let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
-        let close = |id| Close { id, guard: guard.clone(), reason: reason.clone() };
+        let force = self.force;
+        let close = |id| Close { id, guard: guard.clone(), reason: reason.clone(), force, ..Close::default() };
         if self.claim_next {
             let next = claim::next(Default::default(), None, self.lease)?;
             return Ok(Call::CloseAndClaim {

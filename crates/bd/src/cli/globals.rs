@@ -209,6 +209,7 @@ impl Globals {
             no_daemon: self.no_daemon || self.sandbox || is_set("BD_NO_DAEMON") || is_set("BEADS_NO_DAEMON"),
             lock_timeout: self.lock_timeout.unwrap_or(Access::default().lock_timeout),
             is_last: false,
+            hangup: None,
         }
     }
 
@@ -257,32 +258,19 @@ impl Globals {
 
     /// Asks for an answer that the command itself makes something of.
     pub fn value<T: serde::de::DeserializeOwned>(&self, place: &Place, call: Call) -> Result<T, Failure> {
-        let request = self.request(place, call)?;
-        self.value_of(
-            place,
-            Request { output: Output { format: Format::Value, ..Output::default() }, ..request },
-        )
+        self.value_through(place, call, &self.access())
     }
 
-    /// The same in the dialect in which the caller wants to see it.
-    pub fn value_to_show<T: serde::de::DeserializeOwned>(
+    /// The same with another way to reach the store.
+    pub fn value_through<T: serde::de::DeserializeOwned>(
         &self,
         place: &Place,
         call: Call,
+        access: &Access,
     ) -> Result<T, Failure> {
         let request = self.request(place, call)?;
-        let set = self.value::<Value>(place, Call::ConfigGet { key: "json.dialect".into() })?;
-        let dialect = request.output.dialect.or_else(|| set["value"].as_str()?.parse().ok());
-        let output = Output { format: Format::Value, dialect, ..request.output.clone() };
-        self.value_of(place, Request { output, ..request })
-    }
-
-    fn value_of<T: serde::de::DeserializeOwned>(
-        &self,
-        place: &Place,
-        request: Request,
-    ) -> Result<T, Failure> {
-        let reply = client::ask(place, request, &self.access());
+        let request = Request { output: Output { format: Format::Value, ..Output::default() }, ..request };
+        let reply = client::ask(place, request, access);
         let no_sense = |reason: String| {
             Failure::new("protocol_error", format!("an answer that makes no sense: {reason}"))
         };

@@ -187,7 +187,6 @@ impl Verb {
             Self::Search(args) => args.call()?,
             Self::Ready(args) => args.call(),
             Self::Blocked(args) => args.call()?,
-            Self::Claim(args) if args.confirm() => return Ok(Action::own(|globals| args.confirmed(globals))),
             Self::Claim(args) => args.call()?,
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
@@ -336,7 +335,7 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
 
 /// Text on standard output and success.
 fn answered(stdout: String) -> Reply {
-    Reply { position: 0, exit: exit::OK, stdout, stderr: String::new(), result: None, error: None }
+    Reply { stdout, ..Reply::default() }
 }
 
 /// The same for a text that is the whole answer; `--json` wraps it.

@@ -43,6 +43,12 @@ pub struct Args {
     /// Who should do it; empty for nobody
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<String>,
+    /// Take it out of another actor's claim; say why
+    #[arg(long, requires = "reason")]
+    force: bool,
+    /// Why the status or the assignee changes; kept as a note
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     /// Take it: assignee, lease and status in one step
     #[arg(long, conflicts_with_all = ["assignee", "status"])]
     claim: bool,
@@ -108,6 +114,9 @@ impl Args {
             status: self.status,
             assignee: self.assignee()?,
             claim: self.claim,
+            force: self.force,
+            reason: input.optional(self.reason.as_ref())?.unwrap_or_default(),
+            strict: false,
             set_labels: self.set_labels.as_deref().map(labels).transpose()?,
             add_labels: self.add_label,
             remove_labels: self.remove_label,
@@ -122,7 +131,13 @@ impl Args {
             metadata: input.optional(self.metadata.as_ref())?,
             parent,
         };
-        if update == (Update { guard: update.guard.clone(), ..Update::default() }) {
+        let about_change = Update {
+            guard: update.guard.clone(),
+            force: update.force,
+            reason: update.reason.clone(),
+            ..Update::default()
+        };
+        if update == about_change {
             return Err(Failure::usage("nothing to change: name at least one field"));
         }
         let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));

@@ -1,16 +1,19 @@
+use std::cell::Cell;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use beads_core::Status;
+use beads_core::op::Fence;
 use beads_core::query::{Filter, ReadyFilter};
 use beads_store::Cursor;
 
 use super::answered;
 use super::globals::Globals;
+use crate::client::Access;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::render::{self, EventAnswer, EventsAnswer};
-use crate::request::{Call, EventsQuery, Output, Query, Reply};
+use crate::request::{Call, ClaimOver, EventsQuery, Format, Output, Query, Reply};
 
 /// How long one question to the daemon waits; it is asked again until the time is up.
 const LONG_POLL: Duration = Duration::from_secs(30);
@@ -20,22 +23,26 @@ const LOOK_FOR_READY: Duration = Duration::from_secs(1);
 
 /// Tell what happens, as it happens
 ///
-/// One event per line: created, claimed, updated, note, closed, unblocked, deleted, synced, conflict. Each has a cursor;
-/// with --since a later watch goes on right behind it, over restarts of everything.
+/// One event per line: created, claimed, released, expired, updated, note, closed, reopened, unblocked, deleted, synced,
+/// sync_failed, sync_recovered, conflict. Each has a cursor; with --since a later watch goes on right behind it, over restarts of everything.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd watch --json\n  bd watch --since 5f0c11aa-42 --timeout 0\n  bd watch --ids bd-a1,bd-b2 --until closed --timeout 1h"
+    after_help = "Examples:\n  bd watch --json\n  bd watch --since 5f0c11aa-42 --timeout 0\n  bd watch --ids bd-a1,bd-b2 --until closed --timeout 1h\n  bd watch --claim 1760000000000.65537 --until over --json"
 )]
 pub struct Args {
     /// Begin behind this cursor, 0 for the oldest event that is kept [default: now]
     #[arg(long, value_name = "CURSOR", value_parser = cursor)]
     since: Option<Cursor>,
-    /// Stop when this is so: closed (all of --ids), ready (one of --ids, or anything), changed (the first event)
-    #[arg(long, value_name = "closed|ready|changed")]
+    /// Stop when this is so: closed (all of --ids), ready (one of --ids, or anything), changed (the first event), over
+    /// (--claim)
+    #[arg(long, value_name = "closed|ready|changed|over")]
     until: Option<Until>,
     /// Only about these beads
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     ids: Vec<String>,
+    /// With --until over: wait for the end of the claim with this fence, and say how it ended
+    #[arg(long, value_name = "FENCE", conflicts_with_all = ["since", "ids"])]
+    claim: Option<Fence>,
     /// Stop after this time; 0 to tell what has happened already and stop
     #[arg(long, value_name = "TIME", value_parser = super::globals::duration)]
     timeout: Option<Duration>,
@@ -46,6 +53,7 @@ enum Until {
     Closed,
     Ready,
     Changed,
+    Over,
 }
 
 fn cursor(text: &str) -> Result<Cursor, String> {
@@ -59,6 +67,8 @@ struct Watch<'a> {
     place: Place,
     output: Output,
     deadline: Option<Instant>,
+    /// Something was answered: from then on no daemon is started, so that a stopped one stays stopped.
+    served: Cell<bool>,
 }
 
 impl Args {
@@ -66,10 +76,16 @@ impl Args {
         if self.until == Some(Until::Closed) && self.ids.is_empty() {
             return Err(Failure::usage("--until closed needs --ids: which beads should be closed?"));
         }
+        if (self.until == Some(Until::Over)) != self.claim.is_some() {
+            return Err(Failure::usage("--until over and --claim FENCE go together"));
+        }
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let (place, output) = (globals.place()?, globals.output()?);
-        Watch { args: &self, globals, place, output, deadline }.run()?;
-        Ok(answered(String::new()))
+        let watch = Watch { args: &self, globals, place, output, deadline, served: Cell::new(false) };
+        match self.claim {
+            Some(fence) => watch.end_of(fence),
+            None => watch.run().map(|()| answered(String::new())),
+        }
     }
 }
 
@@ -115,7 +131,30 @@ impl Watch<'_> {
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, call: Call) -> Result<T, Failure> {
-        self.globals.value(&self.place, call)
+        let access = self.globals.access();
+        let access = Access { no_daemon: access.no_daemon || self.served.get(), ..access };
+        let answer = self.globals.value_through(&self.place, call, &access)?;
+        self.served.set(true);
+        Ok(answer)
+    }
+
+    /// Waits until the claim with a fence is over, and prints how it ended.
+    fn end_of(&self, fence: Fence) -> Result<Reply, Failure> {
+        loop {
+            let call = Call::query(Query::ClaimOver { fence }).waiting(Some(self.patience()));
+            let answer: serde_json::Value = self.ask(call)?;
+            if answer["over"] == true {
+                let over: ClaimOver =
+                    serde_json::from_value(answer["claim_over"].clone()).map_err(Failure::internal)?;
+                return Ok(answered(match self.globals.format() {
+                    Format::Json => render::json(&answer),
+                    _ => format!("{}\n", crate::escape::escape(&over.to_string())),
+                }));
+            }
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Failure::new("timeout", "the claim still stands"));
+            }
+        }
     }
 
     /// Whether what was waited for is so.
@@ -126,7 +165,7 @@ impl Watch<'_> {
         }
         let filter = Filter { ids: Some(self.args.ids.clone()), ..Filter::default() };
         match self.args.until {
-            None | Some(Until::Changed) => Ok(false),
+            None | Some(Until::Changed | Until::Over) => Ok(false),
             Some(Until::Closed) => {
                 // A bead that was deleted is no longer listed: nobody will work on it either.
                 let beads: Vec<Bead> = self.ask(Call::query(Query::List(filter)))?;

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES};
 use crate::failure::Failure;
 use crate::render;
-use crate::request::{Call, Format, Reply, Request};
+use crate::request::{Call, Format, HandedOut, Reply, Request};
 
 /// A request on its way to the engine.
 #[derive(Debug)]
@@ -22,12 +22,27 @@ pub struct Job {
 }
 
 /// How busy the daemon is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Traffic {
     /// Clients that are connected.
     pub open: AtomicUsize,
     /// Requests that were read and whose replies are not written yet.
     owed: AtomicUsize,
+    /// Where the engine learns of claims that did not reach their callers.
+    losses: mpsc::UnboundedSender<Vec<HandedOut>>,
+}
+
+impl Traffic {
+    pub fn new(losses: mpsc::UnboundedSender<Vec<HandedOut>>) -> Self {
+        Self { open: AtomicUsize::new(0), owed: AtomicUsize::new(0), losses }
+    }
+
+    fn lost(&self, claims: Vec<HandedOut>) {
+        if !claims.is_empty() {
+            // An engine that is gone cannot give them back; their leases end.
+            let _ = self.losses.send(claims);
+        }
+    }
 }
 
 pub type Connections = Arc<Traffic>;
@@ -90,8 +105,18 @@ async fn converse(
     }
     let (read, mut write) = stream.into_split();
     let mut reader = BufReader::new(read);
+    let mut handed_out = Vec::new();
     loop {
-        let frame = frame(&mut reader).await?;
+        let frame = match frame(&mut reader).await {
+            Ok(frame) => frame,
+            Err(error) => {
+                // The client closed its end with our reply unread.
+                if error.kind() == std::io::ErrorKind::ConnectionReset {
+                    traffic.lost(handed_out);
+                }
+                return Err(error);
+            }
+        };
         let _owed = Owed::new(traffic);
         let reply = match frame {
             Frame::End => return Ok(()),
@@ -109,8 +134,12 @@ async fn converse(
                 return Ok(());
             }
         };
-        let Some(reply) = reply else { return Ok(()) };
-        send(&mut write, &reply).await?;
+        let Some(mut reply) = reply else { return Ok(()) };
+        handed_out = std::mem::take(&mut reply.handed_out);
+        if let Err(error) = send(&mut write, &reply).await {
+            traffic.lost(handed_out);
+            return Err(error);
+        }
     }
 }
 
@@ -129,11 +158,16 @@ async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>, reader: &mut BufReader<Owned
         Err(failure) => return Some(render::failure_reply(failure, Format::Value)),
     };
     let waits = matches!(request.call, Call::Wait { .. });
-    let (reply, answer) = oneshot::channel();
+    let (reply, mut answer) = oneshot::channel();
     match jobs.try_send(Job { request, reply }) {
         Ok(()) if waits => tokio::select! {
-            answer = answer => answer.ok(),
-            () = hung_up(reader) => None,
+            biased;
+            answer = &mut answer => answer.ok(),
+            // An answer that was given just before the client left is still sent, and found to be undeliverable.
+            () = hung_up(reader) => {
+                answer.close();
+                answer.try_recv().ok()
+            }
         },
         Ok(()) => answer.await.ok(),
         Err(mpsc::error::TrySendError::Full(_)) => {

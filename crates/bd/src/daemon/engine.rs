@@ -7,17 +7,19 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use beads_core::Op;
+use beads_core::op::{Guard, Unclaim};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use super::connection::{Connections, Job};
-use super::saver::Saver;
+use super::connection::{Connections, Job, Traffic};
+use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
 use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
 use crate::render::{self, Answer};
-use crate::request::{Call, Format, Reply};
-use crate::service::{Service, SyncResult};
+use crate::request::{Call, Format, HandedOut, Output, Reply, Request, Unconfirmed};
+use crate::service::{Service, SyncResult, claims};
 
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 
@@ -34,7 +36,17 @@ pub struct Engine {
     saver: Saver,
     exporting: Option<JoinHandle<()>>,
     waiters: Waiters,
+    /// Claims whose replies were lost, each with the time until which its caller may ask again.
+    undelivered: Vec<(Instant, HandedOut)>,
+    /// Claims whose replies the connections could not write.
+    lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
 }
+
+/// How long a claim whose reply was lost is kept for a caller that chose its request id.
+const KEPT_FOR_RETRY: Duration = Duration::from_secs(60);
+
+/// Why such a claim is given back.
+const UNDELIVERED: &str = "given back: the reply to the claim could not be delivered";
 
 /// An answer that may leave once the journal is synced.
 pub type Owed = (oneshot::Sender<Reply>, Format, Reply);
@@ -52,18 +64,23 @@ pub enum Stopped {
 const BACKGROUND: i32 = 5;
 
 impl Engine {
-    pub fn new(service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
+    pub fn new(mut service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
         let now = Instant::now();
+        service.confirms_later = true;
+        service.watch_claims();
+        let (losses, lost) = mpsc::unbounded_channel();
         let mut engine = Self {
             service,
             queue,
             socket,
-            connections: Connections::default(),
+            connections: Connections::new(Traffic::new(losses)),
             started: now,
             last_request: now,
             saver: Saver::default(),
             exporting: None,
             waiters: Waiters::default(),
+            undelivered: Vec::new(),
+            lost,
         };
         if engine.service.replica().unsaved().records > 0 {
             engine.changed();
@@ -89,6 +106,7 @@ impl Engine {
                     None => Some(Stopped::Gracefully),
                 },
                 Some(result) = self.saver.results.recv() => self.synced(result),
+                Some(lost) = self.lost.recv() => self.give_back(lost),
                 () = tokio::time::sleep_until(wake.into()) => self.woke(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
@@ -139,13 +157,72 @@ impl Engine {
             }
             return Some(Stopped::JournalFailed(failure));
         }
-        for (reply, _, answer) in replies {
-            let _ = reply.send(answer);
+        let mut lost = Vec::new();
+        for (reply, _, mut answer) in replies {
+            if let Some(unconfirmed) = answer.unconfirmed.take() {
+                let Unconfirmed { request, claimed } = *unconfirmed;
+                self.saver.next_waiting.push(Waiter { reply, request, claimed: Some(claimed) });
+            } else if let Err(answer) = reply.send(answer) {
+                lost.extend(answer.handed_out);
+            }
         }
         if self.service.replica().position() > before {
             self.changed();
         }
-        None
+        if !self.saver.next_waiting.is_empty() && !self.saver.running {
+            self.start_sync();
+        }
+        self.give_back(lost)
+    }
+
+    /// Frees claims whose replies could not be delivered. One whose caller chose a request id may be asked for again, and
+    /// is kept for a while.
+    fn give_back(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
+        let mut freed = false;
+        for claim in lost {
+            if claim.may_be_retried() {
+                self.undelivered.push((Instant::now() + KEPT_FOR_RETRY, claim));
+            } else {
+                freed |= self.free(&claim);
+            }
+        }
+        if !freed {
+            return None;
+        }
+        match self.service.commit() {
+            Ok(()) => {
+                self.changed();
+                self.serve_waiters()
+            }
+            Err(failure) => Some(Stopped::JournalFailed(failure)),
+        }
+    }
+
+    /// Under its fence, so that a claim that is over already, or another one, is left alone.
+    fn free(&mut self, claim: &HandedOut) -> bool {
+        let (Ok(fence), Ok(reason)) = (claim.fence.parse(), UNDELIVERED.parse()) else { return false };
+        let guard = Guard { fence: Some(fence), ..Guard::default() };
+        let unclaim = Unclaim { id: claim.id.clone(), guard, reason, ..Unclaim::default() };
+        let request = Request {
+            client: VERSION.to_owned(),
+            actor: claim.actor.clone(),
+            branch: Default::default(),
+            request_id: None,
+            no_export: false,
+            call: Call::one(Op::Unclaim(unclaim)),
+            output: Output::default(),
+        };
+        self.service.answer(&request).error.is_none()
+    }
+
+    fn free_overdue(&mut self) -> Option<Stopped> {
+        let now = Instant::now();
+        let (due, kept): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.undelivered).into_iter().partition(|(until, _)| *until <= now);
+        self.undelivered = kept;
+        // Nobody asked again in time.
+        let lost = due.into_iter().map(|(_, claim)| HandedOut { request_id: None, ..claim }).collect();
+        self.give_back(lost)
     }
 
     fn serve_waiters(&mut self) -> Option<Stopped> {
@@ -156,6 +233,7 @@ impl Engine {
 
     fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
         let Job { request, reply } = job;
+        self.undelivered.retain(|(_, claim)| claim.request_id != request.request_id);
         match &request.call {
             Call::Sync => {
                 if let Some(told) = self.service.told_of_sync(&request).transpose() {
@@ -164,7 +242,7 @@ impl Engine {
                     replies.push((reply, request.output.format, answer));
                     return None;
                 }
-                self.saver.next_waiting.push((reply, request));
+                self.saver.next_waiting.push(Waiter { reply, request, claimed: None });
                 if !self.saver.running {
                     self.start_sync();
                 }
@@ -212,7 +290,8 @@ impl Engine {
     /// The next moment at which something is due without anybody asking.
     fn next_wake(&self) -> Instant {
         let idle = self.idle_at();
-        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake()]
+        let retry = self.undelivered.iter().map(|(until, _)| *until).min();
+        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), retry]
             .into_iter()
             .flatten()
             .min()
@@ -239,6 +318,11 @@ impl Engine {
         }
         if self.waiters.next_wake().is_some_and(|wake| wake <= now)
             && let Some(stopped) = self.serve_waiters()
+        {
+            return Some(stopped);
+        }
+        if self.undelivered.iter().any(|(until, _)| *until <= now)
+            && let Some(stopped) = self.free_overdue()
         {
             return Some(stopped);
         }
@@ -291,12 +375,21 @@ impl Engine {
         self.saver.raced(result.as_ref().ok());
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
-        for (reply, request) in std::mem::take(&mut self.saver.waiting) {
-            let told = finished.clone().and_then(|answer| {
-                self.service.keep_told_of_sync(&request, &answer)?;
-                Ok(Answer::Synced(answer))
-            });
-            let _ = reply.send(render::reply(told, &request.output, position));
+        let mut lost = Vec::new();
+        for Waiter { reply, request, claimed } in std::mem::take(&mut self.saver.waiting) {
+            let told = match claimed {
+                Some(claimed) => self.service.confirmed(claimed, finished.clone()),
+                None => finished.clone().and_then(|answer| {
+                    self.service.keep_told_of_sync(&request, &answer)?;
+                    Ok(Answer::Synced(answer))
+                }),
+            };
+            let handed_out = told.as_ref().map(|answer| claims(answer, &request)).unwrap_or_default();
+            let answer = Reply { handed_out, ..render::reply(told, &request.output, position) };
+            lost.extend(reply.send(answer).err().into_iter().flat_map(|answer| answer.handed_out));
+        }
+        if let Some(stopped) = self.give_back(lost) {
+            return Some(stopped);
         }
         match finished {
             Ok(_) if exchanged => self.saver.exchanged(),

@@ -14,8 +14,13 @@ use crate::service::SyncResult;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(300);
 
-/// Who asked for a sync.
-pub type Waiter = (oneshot::Sender<Reply>, Request);
+/// A client that waits for a sync.
+pub struct Waiter {
+    pub reply: oneshot::Sender<Reply>,
+    pub request: Request,
+    /// A claim that the sync is to confirm, as it will be shown.
+    pub claimed: Option<serde_json::Value>,
+}
 
 /// A moment before which nothing is tried, because the last try failed; and how long that pause was.
 type Retry = Option<(Instant, Duration)>;

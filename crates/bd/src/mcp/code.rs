@@ -45,7 +45,8 @@ pub fn code(failure: &Failure) -> String {
         "revision_mismatch" => "REVISION_MISMATCH",
         "expected_target_mismatch" => "EXPECTED_TARGET_MISMATCH",
         "strict_targeting" => "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID",
-        "conflict" | "already_claimed" | "not_holder" | "stale_claim" | "closed" | "cycle" | "id_taken"
+        "conflict" | "already_claimed" | "not_holder" | "stale_claim" | "closed" | "blocked"
+        | "open_children" | "several_held" | "holding" | "cycle" | "id_taken"
         | "partial_failure" | "sync_contention" => "CONFLICT",
         other => return other.to_ascii_uppercase(),
     }
@@ -65,6 +66,9 @@ pub fn recovery(failure: &Failure) -> &'static str {
         "strict_targeting" => "give expected_target_id",
         "already_claimed" | "stale_claim" | "not_holder" => "take another",
         "closed" => "beads_reopen it, or take another",
+        "blocked" | "open_children" => "finish those first, or give force",
+        "several_held" => "give id",
+        "holding" => "finish it with done, or give more: true",
         "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_name" => {
             "see the tool's inputSchema"
         }

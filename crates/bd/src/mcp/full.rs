@@ -172,16 +172,24 @@ fn run(
     }
     respell(&mut arguments)?;
     let progress = |percent: u8| (caller.progress)(u64::from(percent), 100);
-    let context = caller.session.tool_context(caller.actor, &progress)?;
+    // Only what waits can be left; anything else is done by the time its caller has lost patience.
+    let waits = arguments.get("wait_ms").and_then(Value::as_u64).is_some_and(|wait| wait > 0);
+    let hangup = waits.then(|| caller.hangup.clone());
+    let context = caller.session.tool_context(caller.actor, &progress, hangup)?;
     let outcome = match tool.name {
         watch::TOOL => watch::run(arguments, &context, caller)?,
         name => tool::run(name, Value::Object(arguments), &context)?,
     };
+    let over = outcome.metadata.get("claim_over").cloned();
     let raw = outcome.into_result()?;
     let value: Value =
         serde_json::from_str(raw.get()).map_err(|error| Failure::new("internal_error", error.to_string()))?;
     let is_list = value.is_array();
-    let result = decorate::result(value, caller.session, offset, page.limit);
+    caller.claims.note(caller.actor, &value);
+    let mut result = decorate::result(value, caller.session, offset, page.limit);
+    if let (Some(over), Some(result)) = (over, result.as_object_mut()) {
+        result.insert("claim_over".into(), over);
+    }
     Ok((result, is_list.then_some(page)))
 }
 

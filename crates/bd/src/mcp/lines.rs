@@ -2,6 +2,7 @@
 //! start at the margin; text from beads is indented, so that no bead can pass for an error or a command.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{boundary, redact};
 use crate::escape::{escape, escape_lines};
@@ -14,6 +15,8 @@ pub struct Lines {
     text: String,
     page: Vec<Row>,
     warnings: Vec<String>,
+    /// The same for clients that read JSON instead of lines.
+    data: Value,
 }
 
 /// One of many, and the call that goes on behind it.
@@ -47,6 +50,20 @@ impl Lines {
     /// One line that says how things stand.
     pub fn state(state: impl AsRef<str>) -> Self {
         Self { state: escape(state.as_ref()).into_owned(), ..Self::default() }
+    }
+
+    /// What the lines say, as data.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = data;
+        self
+    }
+
+    /// The data without secrets; null where the lines are all there is.
+    pub fn data(&self) -> Value {
+        let mut data = self.data.clone();
+        redact::value(&mut data);
+        data
     }
 
     /// Something that happened just before.

@@ -37,6 +37,7 @@ pub use toolset::Toolset;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use portal::Called;
 
 /// The tools that a toolset shows.
 fn listing(toolset: Toolset) -> Vec<Value> {
@@ -52,17 +53,21 @@ fn is_tool(name: &str) -> bool {
 }
 
 /// What a tool says when it could not even be asked.
-fn failed(name: &str, failure: &Failure, session: &Session) -> String {
-    match portal::find(name) {
+fn failed(name: &str, failure: &Failure, session: &Session) -> Called {
+    let text = match portal::find(name) {
         Some(_) => code::error_line(failure),
         None => envelope::failed(name, failure, session, Vec::new()),
-    }
+    };
+    Called { text, failed: true, data: Value::Null }
 }
 
-/// The text a tool answers, and whether it tells of a failure.
-fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> (String, bool) {
+/// What a tool answers.
+fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> Called {
     match portal::find(name) {
         Some(portal) => portal.call(arguments, caller),
-        None => full::call(name, arguments, caller),
+        None => {
+            let (text, failed) = full::call(name, arguments, caller);
+            Called { text, failed, data: Value::Null }
+        }
     }
 }

@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
 use serde_json::{Map, Value, json};
 
-use super::portal::Caller;
+use super::portal::{Called, Caller, Claims};
 use super::protocol::{self, Era};
 use super::renew;
 use super::rpc::{self, Incoming, RpcError};
 use super::session::Session;
 use super::toolset::Toolset;
 use crate::failure::Failure;
+use crate::hangup::Hangup;
 
 /// A longer line is not a request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
@@ -32,8 +33,8 @@ pub struct Server<W> {
 /// What is not answered yet.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Tool calls by their ids, and whether the client gave up on them.
-    calls: BTreeMap<String, bool>,
+    /// Tool calls by their ids; the client gives up on one by hanging up.
+    calls: BTreeMap<String, Arc<Hangup>>,
     /// Subscriptions that are open.
     listening: Vec<Value>,
     /// The input has ended: nobody asks any more, so nothing is waited for.
@@ -48,6 +49,7 @@ struct ToolCall {
     name: String,
     arguments: Map<String, Value>,
     progress_token: Option<Value>,
+    hangup: Arc<Hangup>,
 }
 
 impl<W> std::fmt::Debug for Server<W> {
@@ -70,7 +72,7 @@ impl<W: Write + Send> Server<W> {
             let (queue, calls) = channel();
             let worker = scope.spawn(move || self.work(&calls));
             self.read_all(input, scope, &queue);
-            self.waiting().closing = true;
+            self.close();
             drop(queue);
             // It does not panic: a call that does is answered.
             let _ = worker.join();
@@ -80,6 +82,13 @@ impl<W: Write + Send> Server<W> {
             let result = json!({"_meta": {protocol::SUBSCRIPTION_KEY: id}});
             self.send(&rpc::answer(&id, Ok(protocol::finished(result, true))));
         }
+    }
+
+    /// The client asks no more. What waits for work must not be handed any.
+    fn close(&self) {
+        let mut waiting = self.waiting();
+        waiting.closing = true;
+        waiting.calls.values().for_each(|call| call.hang_up());
     }
 
     fn read_all<'scope>(
@@ -104,7 +113,7 @@ impl<W: Write + Send> Server<W> {
                 continue;
             }
             match rpc::read(&line) {
-                Err((id, error)) => self.send(&rpc::answer(&id, Err(error))),
+                Err((id, error)) => drop(self.send(&rpc::answer(&id, Err(error)))),
                 Ok(Incoming::Response) => {}
                 Ok(Incoming::Notification { method, params }) => self.heed(&method, &params),
                 Ok(Incoming::Request { id, method, params }) => {
@@ -119,8 +128,8 @@ impl<W: Write + Send> Server<W> {
             let mut waiting = self.waiting();
             waiting.listening.retain(|open| open != id);
             // What was answered already cannot be given up.
-            if let Some(given_up) = waiting.calls.get_mut(&id.to_string()) {
-                *given_up = true;
+            if let Some(call) = waiting.calls.get(&id.to_string()) {
+                call.hang_up();
             }
         }
     }
@@ -135,13 +144,16 @@ impl<W: Write + Send> Server<W> {
     ) {
         let era = match protocol::era(method, &params) {
             Ok(era) => era,
-            Err(error) => return self.send(&rpc::answer(&id, Err(error))),
+            Err(error) => {
+                self.send(&rpc::answer(&id, Err(error)));
+                return;
+            }
         };
         if method == "tools/call" {
             match ToolCall::read(id.clone(), era, params) {
-                Err(error) => self.send(&rpc::answer(&id, Err(error))),
+                Err(error) => drop(self.send(&rpc::answer(&id, Err(error)))),
                 Ok(call) => {
-                    self.waiting().calls.insert(call.id.to_string(), false);
+                    self.waiting().calls.insert(call.id.to_string(), call.hangup.clone());
                     if call.is_long() {
                         scope.spawn(move || self.call(&call));
                     } else {
@@ -189,7 +201,8 @@ impl<W: Write + Send> Server<W> {
     fn listen(&self, id: Value, params: &Map<String, Value>) {
         if !params.get("notifications").is_some_and(Value::is_object) {
             let error = RpcError::new(RpcError::INVALID_PARAMS, "notifications must be an object");
-            return self.send(&rpc::answer(&id, Err(error)));
+            self.send(&rpc::answer(&id, Err(error)));
+            return;
         }
         let accepted = json!({"_meta": {protocol::SUBSCRIPTION_KEY: id}, "notifications": {}});
         self.waiting().listening.push(id);
@@ -202,60 +215,77 @@ impl<W: Write + Send> Server<W> {
         }
     }
 
-    fn given_up(&self, id: &Value) -> bool {
-        self.waiting().calls.get(&id.to_string()).copied().unwrap_or_default()
+    /// Whether the client cancelled a call. What was asked before the input ended is still answered.
+    fn is_cancelled(&self, call: &ToolCall) -> bool {
+        call.hangup.is_hung_up() && !self.waiting().closing
     }
 
-    /// A call that the client gave up on is not begun, or ends early, and has no answer.
+    /// A call that the client gave up on is not begun, or ends early, and has no answer. What it claimed is given back, unless
+    /// the client chose a request id and so may ask again.
     fn call(&self, call: &ToolCall) {
-        let answer = (!self.given_up(&call.id)).then(|| {
+        let claims = Claims::default();
+        let answer = (!self.is_cancelled(call)).then(|| {
             // A fault of ours is an answer too, and the next call has its worker.
-            catch_unwind(AssertUnwindSafe(|| self.answer(call))).unwrap_or_else(|_| {
+            catch_unwind(AssertUnwindSafe(|| self.answer(call, &claims))).unwrap_or_else(|_| {
                 let failure = Failure::new("internal_error", "the tool failed for a reason of its own");
-                Self::result(&super::failed(&call.name, &failure, &self.session), true)
+                Self::result(super::failed(&call.name, &failure, &self.session))
             })
         });
-        let given_up = self.waiting().calls.remove(&call.id.to_string()).unwrap_or_default();
-        if let (Some(result), false) = (answer, given_up) {
-            self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))));
+        let cancelled = self.is_cancelled(call);
+        self.waiting().calls.remove(&call.id.to_string());
+        let delivered = match answer {
+            Some(result) if !cancelled => {
+                self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))))
+            }
+            _ => false,
+        };
+        if !delivered && !call.may_be_retried() {
+            for (actor, id, fence) in claims.take() {
+                self.session.give_back(&actor, &id, &fence);
+            }
         }
     }
 
-    fn answer(&self, call: &ToolCall) -> Value {
+    fn answer(&self, call: &ToolCall, claims: &Claims) -> Value {
         let progress = |done: u64, all: u64| {
             if let Some(token) = &call.progress_token {
                 let params = json!({"progressToken": token, "progress": done, "total": all});
                 self.send(&rpc::notification("notifications/progress", &params));
             }
         };
-        let (text, failed) = match self.session.actor(call.era.client.as_deref()) {
+        Self::result(match self.session.actor(call.era.client.as_deref()) {
             Ok(actor) => {
-                let given_up = || self.waiting().closing || self.given_up(&call.id);
+                let given_up = || call.hangup.is_hung_up();
                 let caller = Caller {
                     session: &self.session,
                     actor: &actor,
                     progress: &progress,
                     given_up: &given_up,
+                    hangup: &call.hangup,
+                    request_id: None,
+                    claims,
                 };
                 super::call(&call.name, call.arguments.clone(), caller)
             }
-            Err(failure) => (super::failed(&call.name, &failure, &self.session), true),
-        };
-        Self::result(&text, failed)
+            Err(failure) => super::failed(&call.name, &failure, &self.session),
+        })
     }
 
-    fn result(text: &str, failed: bool) -> Value {
-        let mut result = json!({"content": [{"type": "text", "text": text}]});
-        if failed {
+    fn result(called: Called) -> Value {
+        let mut result = json!({"content": [{"type": "text", "text": called.text}]});
+        if called.data.is_object() {
+            result["structuredContent"] = called.data;
+        }
+        if called.failed {
             result["isError"] = json!(true);
         }
         result
     }
 
-    /// One message, whole. A client that is gone will not read it; its input ends soon.
-    fn send(&self, message: &Value) {
+    /// One message, whole; whether it could be written. A client that is gone will not read it; its input ends soon.
+    fn send(&self, message: &Value) -> bool {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+        out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush()).is_ok()
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -278,17 +308,24 @@ impl ToolCall {
             Some(_) => return Err(invalid("arguments must be an object".to_owned())),
         };
         let progress_token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
-        Ok(Self { id, era, name, arguments, progress_token })
+        Ok(Self { id, era, name, arguments, progress_token, hangup: Arc::default() })
+    }
+
+    /// Whether the client chose a request id, so that it may ask again for what it missed.
+    fn may_be_retried(&self) -> bool {
+        ["request_id", "idempotency_key"].iter().any(|name| self.arguments.get(*name).is_some_and(Value::is_string))
     }
 
     /// Whether it may wait for something that others would have to wait for too.
     fn is_long(&self) -> bool {
         let waits =
             |field: &str| self.arguments.get(field).and_then(Value::as_u64).is_some_and(|time| time > 0);
+        let confirms = self.arguments.get("confirm") == Some(&Value::Bool(true));
         match self.name.as_str() {
             "beads_sync" => true,
             "beads_watch" => waits("timeout_ms"),
-            "next" => waits("wait_s"),
+            "beads_claim" => waits("wait_ms") || confirms,
+            "next" => waits("wait_s") || confirms,
             _ => false,
         }
     }

@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use beads_core::Actor;
+use beads_core::op::{Guard, Unclaim};
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
+use beads_core::{Actor, Op};
 use serde_json::Value;
 
 use super::workspace::Workspace;
 use crate::cli::Globals;
 use crate::client::{self, Access};
 use crate::failure::Failure;
+use crate::hangup::Hangup;
 use crate::place::Place;
-use crate::request::{Call, Output, Query, Request};
+use crate::request::{Call, ClaimOver, Output, Query, Request};
 use crate::tool;
 
 /// A session that reads all day does not grow all day.
@@ -35,8 +37,10 @@ struct State {
     client: Option<String>,
     /// Everybody this connection has acted for: their leases are renewed while it lasts.
     actors: BTreeSet<Actor>,
-    /// The bead claimed last through this connection.
-    focus: Option<String>,
+    /// The bead that each of them claimed last through this connection.
+    focus: BTreeMap<Actor, String>,
+    /// Claims that ended without their holder's doing, not yet reported.
+    over: Vec<(Actor, ClaimOver)>,
     /// The content that was shown of a bead under a revision.
     shown: BTreeMap<(String, u64), String>,
     /// Told when somebody new acts here.
@@ -68,13 +72,23 @@ impl Session {
             (None, Some(client)) => at_this_host(&client)?,
             (None, None) => self.globals.actor()?,
         };
+        self.acts(&actor);
+        Ok(actor)
+    }
+
+    /// A subagent that shares this connection: its claims are its own.
+    pub fn subagent(&self, actor: &Actor, agent: &str) -> Result<Actor, Failure> {
+        let actor = format!("{actor}/{agent}").parse()?;
+        self.acts(&actor);
+        Ok(actor)
+    }
+
+    fn acts(&self, actor: &Actor) {
         let mut state = self.state();
         if state.actors.insert(actor.clone()) {
             // Without a renewer there is nobody to tell.
             let _ = state.renewer.as_ref().map(|renewer| renewer.send(()));
         }
-        drop(state);
-        Ok(actor)
     }
 
     /// Whoever waits at the other end is told of everybody new; `None` lets it go.
@@ -92,13 +106,27 @@ impl Session {
 
     /// Asks the store.
     pub fn ask(&self, actor: &Actor, call: Call) -> Result<Value, Failure> {
+        self.ask_once(actor, call, None, None)
+    }
+
+    /// The same, once however often it is asked under the request id, and until the caller hangs up.
+    pub fn ask_once(
+        &self,
+        actor: &Actor,
+        call: Call,
+        request_id: Option<String>,
+        hangup: Option<Arc<Hangup>>,
+    ) -> Result<Value, Failure> {
         let request = Request {
             actor: actor.clone(),
-            request_id: None,
+            request_id,
             output: Output::default(),
             ..self.globals.request(&self.place, call)?
         };
-        let reply = client::ask(&self.place, request, &self.access);
+        let access = Access { hangup, ..self.access.clone() };
+        let reply = client::ask(&self.place, request, &access);
+        let over = reply.claim_over.into_iter().map(|over| (actor.clone(), over));
+        self.state().over.extend(over);
         if let Some(failure) = reply.error {
             return Err(failure);
         }
@@ -144,18 +172,48 @@ impl Session {
         &self,
         actor: &Actor,
         progress: &'a dyn Fn(u8),
+        hangup: Option<Arc<Hangup>>,
     ) -> Result<tool::Context<'a>, Failure> {
         let context = self.globals.tool_context(true, progress, &|_| {})?;
-        Ok(tool::Context { actor: actor.clone(), request_id: None, ..context })
+        let access = Access { hangup, ..context.access.clone() };
+        Ok(tool::Context { actor: actor.clone(), request_id: None, access, ..context })
     }
 
-    pub fn set_focus(&self, id: Option<&str>) {
-        self.state().focus = id.map(str::to_owned);
+    /// Gives a claim back whose caller is gone.
+    pub fn give_back(&self, actor: &Actor, id: &str, fence: &str) {
+        let (Ok(fence), Ok(reason)) = (fence.parse(), "given back: the call was cancelled".parse()) else {
+            return;
+        };
+        let guard = Guard { fence: Some(fence), ..Guard::default() };
+        let unclaim = Unclaim { id: id.to_owned(), guard, reason, ..Unclaim::default() };
+        // A claim that is over already needs not be given back.
+        let _ = self.ask(actor, Call::one(Op::Unclaim(unclaim)));
+    }
+
+    /// Claims of an actor that ended without its doing, each reported once.
+    pub fn take_over(&self, actor: &Actor) -> Vec<ClaimOver> {
+        let mut state = self.state();
+        let (mine, others) = std::mem::take(&mut state.over).into_iter().partition(|(of, _)| of == actor);
+        state.over = others;
+        let mine: Vec<(Actor, ClaimOver)> = mine;
+        mine.into_iter().map(|(_, over)| over).collect()
+    }
+
+    pub fn note_over(&self, actor: &Actor, over: Vec<ClaimOver>) {
+        self.state().over.extend(over.into_iter().map(|over| (actor.clone(), over)));
+    }
+
+    pub fn set_focus(&self, actor: &Actor, id: Option<&str>) {
+        let mut state = self.state();
+        match id {
+            Some(id) => drop(state.focus.insert(actor.clone(), id.to_owned())),
+            None => drop(state.focus.remove(actor)),
+        }
     }
 
     /// What is being worked on: the bead claimed last here if it is still held, else the one claimed last anywhere.
-    pub fn focus_among<'a>(&self, mine: &'a [Value]) -> Option<&'a Value> {
-        let focus = self.state().focus.clone();
+    pub fn focus_among<'a>(&self, actor: &Actor, mine: &'a [Value]) -> Option<&'a Value> {
+        let focus = self.state().focus.get(actor).cloned();
         mine.iter().find(|bead| bead["id"].as_str() == focus.as_deref()).or_else(|| mine.first())
     }
 
@@ -165,7 +223,7 @@ impl Session {
             return super::target::id(self, actor, id);
         }
         let mine = self.mine(actor)?;
-        let focus = self.focus_among(&mine).and_then(|bead| bead["id"].as_str());
+        let focus = self.focus_among(actor, &mine).and_then(|bead| bead["id"].as_str());
         focus
             .map(str::to_owned)
             .ok_or_else(|| Failure::new("no_focus", "you hold no bead, and none was named"))

@@ -30,6 +30,9 @@ pub enum Answer {
     /// `close --claim-next`.
     ClosedAndClaimed(ClosedAndClaimed),
     Confirmed(ConfirmedAnswer),
+    /// A claim that has to be confirmed first.
+    Unconfirmed(serde_json::Value),
+    ClaimOver(ClaimOverAnswer),
     Batch(BatchAnswer),
     Each(Vec<EachAnswer>),
     Details(Vec<Detail>),
@@ -238,7 +241,27 @@ pub struct StatusAnswer {
     /// Where `bd watch --since` goes on from here.
     pub cursor: String,
     pub git_dir: PathBuf,
+    /// Beads in progress without a claim, which are handed out to nobody.
+    pub stuck: Vec<StuckBead>,
     pub sync: SyncStatus,
+}
+
+/// A bead in progress without a claim.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StuckBead {
+    pub id: BeadId,
+    pub assignee: Option<Actor>,
+    /// What frees it.
+    pub command: String,
+}
+
+/// `watch --claim`: whether a claim is over.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClaimOverAnswer {
+    pub over: bool,
+    pub fence: String,
+    /// How it ended; null while it runs.
+    pub claim_over: Option<crate::request::ClaimOver>,
 }
 
 /// How far this replica is with its remote.

@@ -1,6 +1,7 @@
 //! What a mutation answers.
 
-use beads_core::{BeadId, BeadView, NoteId, Priority, Stamp, Status, Title};
+use beads_core::op::Warning;
+use beads_core::{Actor, BeadId, BeadView, NoteId, Priority, Stamp, Status, Title};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +27,49 @@ pub struct Done {
     pub unblocked: Vec<Unblocked>,
     /// With a creation: beads with nearly the same title.
     pub similar: Vec<Similar>,
+    /// With a closing: what it went past.
+    pub warnings: Vec<WarningAnswer>,
     pub dry_run: bool,
+}
+
+/// Something that the caller should know although the operation went through.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct WarningAnswer {
+    /// `claim_over`, `blocked` or `open_children`.
+    pub code: &'static str,
+    pub message: String,
+    /// The beads that are still open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<BeadId>,
+    /// Whose claim is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Actor>,
+}
+
+impl WarningAnswer {
+    pub fn of(id: &BeadId, warning: &Warning) -> Self {
+        let listed = |ids: &[BeadId]| ids.iter().map(BeadId::as_str).collect::<Vec<_>>().join(", ");
+        match warning {
+            Warning::ClaimOf(holder) => Self {
+                code: "claim_over",
+                message: format!("{id} was claimed by {holder}, whose claim is over now"),
+                ids: Vec::new(),
+                holder: Some(holder.clone()),
+            },
+            Warning::OpenBlockers(open) => Self {
+                code: "blocked",
+                message: format!("{id} was closed although it waits for {}", listed(open)),
+                ids: open.clone(),
+                holder: None,
+            },
+            Warning::OpenChildren(open) => Self {
+                code: "open_children",
+                message: format!("{id} was closed although these children are open: {}", listed(open)),
+                ids: open.clone(),
+                holder: None,
+            },
+        }
+    }
 }
 
 /// `close --claim-next`.
@@ -93,6 +136,9 @@ pub struct ClosedOf<'a, B> {
     bead: B,
     /// What waited for this bead alone.
     unblocked: &'a [Unblocked],
+    /// What the closing went past: a claim, open blockers, open children.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [WarningAnswer],
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -117,7 +163,11 @@ impl Done {
                 renewed: self.renewed,
                 brief: self.brief.as_ref(),
             }),
-            (None, "closed") => DoneOf::Closed(ClosedOf { bead: show(bead), unblocked: &self.unblocked }),
+            (None, "closed") => DoneOf::Closed(ClosedOf {
+                bead: show(bead),
+                unblocked: &self.unblocked,
+                warnings: &self.warnings,
+            }),
             (None, "created") => DoneOf::Created(CreatedOf { bead: show(bead), similar: &self.similar }),
             (None, "noted") => match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
                 Some(note) => DoneOf::Note(NoteAnswer::new(&bead.id, note)),

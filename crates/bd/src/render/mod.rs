@@ -23,13 +23,15 @@ mod text;
 mod upkeep;
 
 pub use answer::{
-    Answer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EachAnswer,
+    Answer, ClaimOverAnswer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EachAnswer,
     EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer,
-    PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
+    PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, StuckBead, SyncAnswer, SyncErrorStatus, SyncStatus,
     TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
-pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};
+pub use done::{
+    ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked, WarningAnswer,
+};
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
@@ -51,16 +53,14 @@ use crate::request::{Format, Output, Reply};
 
 /// Renders a result once, in the form its caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
-    let mut reply = Reply {
-        position,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply { position, exit: exit::OK, ..Reply::default() };
     match result {
         Ok(answer) => {
+            if let Answer::Unconfirmed(claimed) = answer {
+                // Where the claim is confirmed later, the request is known.
+                reply.result = Some(raw(&Shown::Spec(&Answer::Unconfirmed(claimed))));
+                return reply;
+            }
             reply.exit = exit_of(&answer);
             reply.stderr = complaint(&answer, output);
             match output.format {
@@ -76,14 +76,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
 
 /// A reply to a request that could not even be put to a service.
 pub fn failure_reply(failure: Failure, format: Format) -> Reply {
-    let mut reply = Reply {
-        position: 0,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply::default();
     fail(&mut reply, failure, format);
     reply
 }
@@ -127,20 +120,22 @@ fn complaint(answer: &Answer, output: &Output) -> String {
             format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
-        Answer::One(one) => similar_titles([one.as_ref()]),
-        Answer::Many(many) => similar_titles(many),
-        Answer::Batch(batch) => similar_titles(&batch.results),
+        Answer::One(one) => remarks([one.as_ref()]),
+        Answer::Many(many) => remarks(many),
+        Answer::ClosedAndClaimed(both) => remarks(&both.closed),
+        Answer::Batch(batch) => remarks(&batch.results),
         _ => String::new(),
     }
 }
 
-fn similar_titles<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
-    let similar = done.into_iter().flat_map(|one| &one.similar);
-    let lines = similar.map(|one| {
-        let line = format!("warning: {} has nearly the same title: {} ({})", one.id, one.title, one.status);
-        escape_line(&line)
+fn remarks<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
+    let remarks = done.into_iter().flat_map(|one| {
+        let similar = one.similar.iter().map(|one| {
+            format!("warning: {} has nearly the same title: {} ({})", one.id, one.title, one.status)
+        });
+        similar.chain(one.warnings.iter().map(|warning| format!("warning: {}", warning.message)))
     });
-    lines.collect()
+    remarks.map(|line| escape_line(&line)).collect()
 }
 
 /// An answer in one dialect.

@@ -49,6 +49,15 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 text("assignee_expires")
             );
         }
+        Answer::Unconfirmed(_) => {}
+        Answer::ClaimOver(answer) => match &answer.claim_over {
+            Some(over) => {
+                let _ = writeln!(out, "{}", escape(&over.to_string()));
+            }
+            None => {
+                let _ = writeln!(out, "the claim {} stands", answer.fence);
+            }
+        },
         Answer::Batch(batch) => batch.results.iter().for_each(|one| done(&mut out, one, output, style)),
         Answer::Details(details) => {
             for (index, detail) in details.iter().enumerate() {
@@ -209,6 +218,9 @@ fn status(out: &mut String, status: &StatusAnswer) {
     }
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
+    }
+    for stuck in &status.stuck {
+        let _ = writeln!(out, "stuck: {} is in progress without a claim; {} frees it", stuck.id, stuck.command);
     }
     for lost in &sync.lost_claims {
         let (holder, won_by) = (escape(&lost.holder), escape(lost.won_by.as_str()));

@@ -1,6 +1,7 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
 mod atomic;
+mod claims;
 mod conflicts;
 mod events;
 mod export;
@@ -17,6 +18,7 @@ mod sync;
 mod undo;
 mod validate;
 
+pub use claims::claims;
 pub use export::ExportJob;
 pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
@@ -38,7 +40,7 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
-use crate::request::{Call, Format, Output, Reply, Request};
+use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
 
 /// Receipts of requests without an id of their own only have to outlive a restart of the daemon: a client asks again
 /// for fifteen seconds.
@@ -61,6 +63,9 @@ pub struct Service {
     auto_export: export::AutoExport,
     /// Of the request that is being answered.
     digest: String,
+    watched: claims::Watched,
+    /// Claims are confirmed by a sync in another thread, not while a request is answered.
+    pub confirms_later: bool,
     _lock: StoreLock,
 }
 
@@ -83,6 +88,8 @@ impl Service {
             sync_state,
             auto_export: Default::default(),
             digest: String::new(),
+            watched: claims::Watched::default(),
+            confirms_later: false,
             _lock: lock,
         })
     }
@@ -111,7 +118,21 @@ impl Service {
         let before = self.replica.position();
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
-        render::reply(result, &output, self.replica.position())
+        self.reply_to(request, result, &output)
+    }
+
+    fn reply_to(&mut self, request: &Request, result: Result<Answer, Failure>, output: &Output) -> Reply {
+        let handed_out = result.as_ref().map(|answer| claims(answer, request)).unwrap_or_default();
+        let unconfirmed = match &result {
+            Ok(Answer::Unconfirmed(claimed)) => {
+                Some(Box::new(Unconfirmed { request: request.clone(), claimed: claimed.clone() }))
+            }
+            _ => None,
+        };
+        let mut reply = render::reply(result, output, self.replica.position());
+        reply.unconfirmed = unconfirmed;
+        self.accompany(request, handed_out, &mut reply);
+        reply
     }
 
     /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
@@ -134,7 +155,7 @@ impl Service {
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
-        Some(render::reply(result, &output, self.replica.position()))
+        Some(self.reply_to(request, result, &output))
     }
 
     /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
@@ -161,6 +182,7 @@ impl Service {
             // Whoever took the request has read them.
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
             Call::Wait { call, .. } => self.call(request, call, output),
+            Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
             Call::Atomic(atomic) => self.atomic(request, atomic),
             Call::Each(each) => Ok(self.each(request, each)),
@@ -328,6 +350,7 @@ fn forget_times(value: &mut Value) {
 fn is_empty(result: &Result<Answer, Failure>) -> bool {
     match result {
         Ok(Answer::Beads(beads)) => beads.is_empty(),
+        Ok(Answer::ClaimOver(answer)) => !answer.over,
         Ok(Answer::Events(batch)) => batch.events.is_empty() && !batch.more,
         Ok(_) => false,
         Err(failure) => failure.code == "nothing_ready",

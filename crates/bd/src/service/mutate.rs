@@ -5,7 +5,9 @@ use serde_json::json;
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, shown};
+use crate::render::{
+    Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, WarningAnswer, shown,
+};
 use crate::request::{Each, Mutate, Request};
 
 impl Service {
@@ -117,8 +119,12 @@ pub(super) fn done(
         let row = catalog.row(lineage)?.facts;
         Some(Similar { id: row.id, title: row.title, status: row.status })
     });
+    let warnings = applied.bead.iter().flat_map(|lineage| {
+        applied.warnings.iter().map(|warning| WarningAnswer::of(catalog.id_of(lineage), warning))
+    });
     Ok(Done {
         verb: verb(op),
+        warnings: warnings.collect(),
         next: matches!(op, Op::ClaimNext(_)),
         edge,
         note: applied.note.clone(),

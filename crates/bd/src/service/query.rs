@@ -79,6 +79,7 @@ impl Service {
             }
             Query::Status => self.status(),
             Query::Events(asked) => self.events(asked),
+            Query::ClaimOver { fence } => self.claim_over(fence.0),
         }
     }
 

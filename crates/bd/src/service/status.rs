@@ -1,9 +1,10 @@
 use beads_core::Timestamp;
+use beads_core::query::free_command;
 use beads_store::{REF, Repository};
 
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, StatusAnswer, SyncErrorStatus, SyncStatus};
+use crate::render::{Answer, StatusAnswer, StuckBead, SyncErrorStatus, SyncStatus};
 
 impl Service {
     pub(super) fn status(&self) -> Result<Answer, Failure> {
@@ -19,8 +20,18 @@ impl Service {
             position: self.replica.position(),
             cursor: self.replica.cursor().to_string(),
             git_dir: self.place.git_dir.clone(),
+            stuck: self.stuck(),
             sync: self.sync_status(now_ms),
         })))
+    }
+
+    fn stuck(&self) -> Vec<StuckBead> {
+        let catalog = self.replica.catalog();
+        let stuck = catalog.stuck().map(|(lineage, bead)| {
+            let id = catalog.id_of(lineage).clone();
+            StuckBead { command: free_command(&id, bead), assignee: bead.claim.assignee.clone(), id }
+        });
+        stuck.collect()
     }
 
     fn sync_status(&self, now_ms: u64) -> SyncStatus {

@@ -161,7 +161,7 @@ impl Service {
         Ok(self.replica.keep_told(&caller, told)?)
     }
 
-    fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
+    pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         self.collect_garbage()?;
         let plan = self.sync_plan();
         let position = self.replica.position();
@@ -203,8 +203,15 @@ impl Service {
             pushed: exchange.pushed,
             ..Event::new(EventKind::Synced, now_ms)
         });
+        let failing = self.sync_state.last_error.is_some();
+        let turn = match &exchange {
+            Err(failure) if !failing => Some((EventKind::SyncFailed, Some(failure.message.clone()))),
+            Ok(_) if failing && remote.is_some() => Some((EventKind::SyncRecovered, remote.clone())),
+            _ => None,
+        };
+        let turn = turn.map(|(kind, text)| Event { text, ..Event::new(kind, now_ms) });
         let brought = saved.brought_something();
-        self.replica.finish_checkpoint(saved, synced)?;
+        self.replica.finish_checkpoint(saved, turn.into_iter().chain(synced).collect())?;
         if brought {
             // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
             self.note_merge();

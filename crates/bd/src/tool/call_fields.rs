@@ -1,6 +1,7 @@
 //! The fields that say something about the call itself: where, who, how often, in what form.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use beads_core::Actor;
 use schemars::JsonSchema;
@@ -46,6 +47,24 @@ pub fn beside(mut own: Map<String, Value>, tool: &Tool) -> Value {
         properties[name] = call["properties"][name].clone();
     }
     Value::Object(own)
+}
+
+/// How a single claim is answered; a batch of them neither waits nor is confirmed.
+#[derive(Debug, Default)]
+pub struct Alone {
+    pub wait: Option<Duration>,
+    pub confirm: bool,
+}
+
+/// Takes these fields out of the input of a claim.
+pub fn alone(tool: &Tool, own: &mut Value) -> Alone {
+    let Some(own) = own.as_object_mut().filter(|_| tool.name == "beads.claim") else {
+        return Alone::default();
+    };
+    Alone {
+        wait: own.remove("wait_ms").and_then(|wait| wait.as_u64()).map(Duration::from_millis),
+        confirm: own.remove("confirm") == Some(Value::Bool(true)),
+    }
 }
 
 /// These fields of an input, and the tool's own.

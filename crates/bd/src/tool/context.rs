@@ -4,7 +4,7 @@ use beads_core::{Actor, Line, Op};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::call_fields::CallFields;
+use super::call_fields::{Alone, CallFields};
 use super::{Coordination, Outcome, read};
 use crate::agent::clock::Clock;
 use crate::agent::receipt;
@@ -60,15 +60,22 @@ impl Context<'_> {
     }
 
     /// Applies an operation, or says what it would do.
-    pub(super) fn mutate(&self, op: Op) -> Result<Outcome, Failure> {
+    pub(super) fn mutate(&self, op: Op, alone: &Alone) -> Result<Outcome, Failure> {
         let call = Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: !self.apply });
-        Ok(self.ask(call)?.with("applied", self.apply))
+        let confirm = alone.confirm && self.apply;
+        let call = if confirm { Call::Confirm { call: Box::new(call) } } else { call };
+        Ok(self.ask(call.waiting(alone.wait))?.with("applied", self.apply))
     }
 
     /// Asks the store.
     pub fn ask(&self, call: Call) -> Result<Outcome, Failure> {
         let reply = self.reply(call)?;
-        Ok(Outcome::of(reply.1).with("position", reply.0.position))
+        let outcome = Outcome::of(reply.1).with("position", reply.0.position);
+        // What the worker should stop doing.
+        Ok(match serde_json::to_value(&reply.0.claim_over) {
+            Ok(over) if !reply.0.claim_over.is_empty() => outcome.with("claim_over", over),
+            _ => outcome,
+        })
     }
 
     fn reply(&self, call: Call) -> Result<(Reply, Box<RawValue>), Failure> {

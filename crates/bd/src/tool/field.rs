@@ -103,6 +103,7 @@ fields! {
     Status: words(beads_core::Status::ALL.map(beads_core::Status::as_str));
     /// What a closed bead may become again.
     Reopened: words(["open", "in_progress"]);
+    ReadyOrder: words(["priority", "oldest", "hybrid", "impact"]);
     /// A stored status, or the derived one.
     StatusFilter: words(["open", "in_progress", "closed", "blocked"]);
     EdgeKind: words(beads_core::EdgeKind::ALL.map(beads_core::EdgeKind::as_str));

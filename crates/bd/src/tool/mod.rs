@@ -177,10 +177,13 @@ impl Tool {
 
     fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
         check::check(self.input_schema(), &mut input)?;
-        let (fields, own) = call_fields::split(&input)?;
+        let (fields, mut own) = call_fields::split(&input)?;
         let context = &context.narrowed(&fields);
         let outcome = match &self.way {
-            Way::Op(op) => context.mutate(op(own)?),
+            Way::Op(op) => {
+                let alone = call_fields::alone(self, &mut own);
+                context.mutate(op(own)?, &alone)
+            }
             Way::Act(act) => act(own, context),
         }?;
         match self.stream.filter(|_| fields.stream) {
@@ -206,6 +209,7 @@ pub fn table() -> &'static [Tool] {
             Tool::question::<beads::search::Search>(),
             Tool::question::<beads::ready::Ready>(),
             Tool::mutation::<beads::claim::Claim>(),
+            Tool::mutation::<beads::unclaim::Unclaim>(),
             Tool::mutation::<beads::close::Close>(),
             Tool::mutation::<beads::reopen::Reopen>(),
             Tool::mutation::<beads::delete::Delete>(),

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::close_check::CloseCheck;
 use super::{Applied, Guard};
 use crate::{Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text};
 
@@ -11,6 +12,12 @@ pub struct Close {
     pub guard: Guard,
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
+    /// Refuses what is held by another actor, has open blockers or open children, instead of warning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    /// Closes in any case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Close {
@@ -22,6 +29,11 @@ impl Close {
         if old.status == Status::Closed && (self.reason.is_empty() || self.reason == old.closed_reason) {
             return Ok(Applied::bead(lineage, Delta::default()));
         }
+        let strict = self.strict || self.guard.fence.is_some();
+        let warnings = match old.status {
+            Status::Closed => Vec::new(),
+            _ => CloseCheck { strict, force: self.force }.check(catalog, lineage, bead, context)?,
+        };
         let mark = context.mark(bead.stamps())?;
         let group = StatusGroup {
             status: Status::Closed,
@@ -31,6 +43,6 @@ impl Close {
         let patch = Patch { status: Some(Register::new(mark, group)), ..Patch::default() };
         let unblocked =
             if old.status == Status::Closed { Vec::new() } else { catalog.waiting_only_for(lineage) };
-        Ok(Applied { unblocked, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
+        Ok(Applied { unblocked, warnings, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }

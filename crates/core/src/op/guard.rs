@@ -53,7 +53,8 @@ impl Guard {
             && bead.claim.fence() != Some(fence.0)
         {
             let current = bead.claim.fence().map_or_else(|| "none".into(), |stamp| stamp.to_string());
-            return Err(Error::StaleClaim { id: id.clone(), current });
+            let holder = bead.claim.assignee.clone();
+            return Err(Error::StaleClaim { id: id.clone(), current, holder });
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod change;
 mod claim;
 mod claim_next;
 mod close;
+mod close_check;
 mod collect_garbage;
 mod conflict_dismiss;
 mod conflict_restore;
@@ -13,6 +14,7 @@ mod delete;
 mod dep_add;
 mod dep_remove;
 mod guard;
+mod lease;
 mod note_add;
 mod references;
 mod renew;
@@ -46,7 +48,7 @@ pub use update::Update;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
+use crate::{Actor, BeadId, Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
 
 /// A mutation, as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +89,21 @@ pub struct Applied {
     pub fence: Option<Stamp>,
     /// Beads that waited for this one alone.
     pub unblocked: Vec<Lineage>,
+    /// What the caller should know although the operation went through.
+    pub warnings: Vec<Warning>,
     /// What taking an operation back overwrote in its turn.
     pub undone: Option<Box<Undo>>,
+}
+
+/// Something that a closing went past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// The claim of this actor is over.
+    ClaimOf(Actor),
+    /// It waited for these.
+    OpenBlockers(Vec<BeadId>),
+    /// It is an epic, and these children are not finished.
+    OpenChildren(Vec<BeadId>),
 }
 
 impl Applied {

@@ -27,7 +27,7 @@ impl Renew {
         match &bead.claim.assignee {
             Some(assignee) if *assignee == context.actor => {}
             Some(holder) => return Err(Error::NotHolder { id: id(), holder: holder.clone() }),
-            None => return Err(Error::StaleClaim { id: id(), current: "none".into() }),
+            None => return Err(Error::StaleClaim { id: id(), current: "none".into(), holder: None }),
         }
         let mark = context.mark(bead.stamps())?;
         let claim = bead.claim.renewed(mark, Some(context.lease_end(self.lease_ms)?));

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::change::present;
 use super::claim::{claimed, renewal};
-use super::{Applied, Change, Guard};
+use super::close_check::CloseCheck;
+use super::lease::check_lease;
+use super::{Applied, Change, Guard, Warning};
 use crate::{
     Actor, Bead, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
     Labels, Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status,
@@ -57,6 +59,15 @@ pub struct Update {
     pub defer_until: Option<Change<Timestamp>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
+    /// Takes the bead out of another actor's live lease, with a reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// Why; kept as a note.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+    /// Refuses to close what `bd close` would only warn about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// Moves the bead under another parent, or out from under any.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub parent: Option<Change<String>>,
@@ -74,6 +85,7 @@ impl Update {
         if self.claim {
             super::claim::check_free(catalog, lineage, bead, context)?;
         }
+        let warnings = self.check_claim(catalog, lineage, bead, context)?;
         let edges = self.parent_edges(catalog, lineage)?;
         let overwritten: Vec<Stamp> = bead
             .stamps()
@@ -99,7 +111,28 @@ impl Update {
                 catalog.state().edge(&key).filter(|_| deleted).map_or(&mark, |edge| &edge.created).clone();
             delta.edges.insert(key, Edge { created, changed: mark.clone(), deleted });
         }
-        Ok(Applied { unblocked, fence, ..Applied::bead(lineage, delta) })
+        Ok(Applied { unblocked, fence, warnings, ..Applied::bead(lineage, delta) })
+    }
+
+    /// What the change does to a claim must be the caller's to do, and a closing is checked like any other.
+    fn check_claim(
+        &self,
+        catalog: &Catalog,
+        lineage: &Lineage,
+        bead: &Bead,
+        context: &Context<'_>,
+    ) -> Result<Vec<Warning>> {
+        let force = self.force.then_some(&self.reason);
+        let reassigns =
+            self.assignee.as_ref().is_some_and(|change| change.value() != bead.claim.assignee.as_ref());
+        if reassigns || self.ends_claim(bead) {
+            check_lease(catalog, lineage, bead, context, force)?;
+        }
+        if self.status != Some(Status::Closed) || bead.status.value.status == Status::Closed {
+            return Ok(Vec::new());
+        }
+        let strict = self.strict || self.guard.fence.is_some();
+        CloseCheck { strict, force: self.force }.check(catalog, lineage, bead, context)
     }
 
     /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.
@@ -111,6 +144,9 @@ impl Update {
             change.map(|change| change.value().copied())
         }
         let (status, claim) = self.status_and_claim(bead, mark, context)?;
+        let reason =
+            Some(&self.reason).filter(|text| !text.is_empty() && (status.is_some() || claim.is_some()));
+        let reason = reason.map(|text| Arc::new(Note::new(lineage, mark, text.clone(), None)));
         let notes = self.notes.iter().filter(|text| !text.is_empty());
         Ok(Patch {
             title: set(mark, &bead.title, self.title.clone()),
@@ -134,6 +170,7 @@ impl Update {
             claim,
             notes: notes
                 .map(|text| Arc::new(Note::new(lineage, mark, text.clone(), Some(Slot::Notes))))
+                .chain(reason)
                 .collect(),
             deletion: None,
             created_on_branch: Line::default(),
@@ -188,7 +225,9 @@ impl Update {
 
     /// Back to `open` without a word about the assignee: an open bead has no claim.
     fn ends_claim(&self, bead: &Bead) -> bool {
-        self.status == Some(Status::Open) && self.assignee.is_none() && bead.status() == Status::InProgress
+        self.status == Some(Status::Open)
+            && self.assignee.is_none()
+            && bead.status() == Status::InProgress
             && bead.claim.is_taken()
     }
 

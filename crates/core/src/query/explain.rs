@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Impact, Ready, ReadyFilter};
+use super::{Impact, Ready, ReadyFilter, Standing};
 use crate::timestamp::rfc3339::Rfc3339;
 use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp};
 
@@ -26,13 +26,15 @@ pub struct NotReady {
 pub enum Reason {
     /// It waits for these unfinished beads.
     Blocked { by: Vec<BeadId> },
-    /// Somebody works on it; without a lease there is no end to that.
+    /// Claimed, and the lease runs.
     Held {
         by: Option<Actor>,
         #[serde(serialize_with = "time")]
         #[schemars(with = "Option<Rfc3339>")]
         until: Option<Timestamp>,
     },
+    /// It is in progress without a claim: `bd unclaim` frees it.
+    Stuck { assignee: Option<Actor> },
     Deferred {
         #[serde(serialize_with = "time")]
         #[schemars(with = "Option<Rfc3339>")]
@@ -83,8 +85,12 @@ impl Catalog {
         if !by.is_empty() {
             reasons.push(Reason::Blocked { by });
         }
-        if bead.status() == Status::InProgress && !bead.claim.expired(now_ms) {
-            reasons.push(Reason::Held { by: bead.claim.assignee.clone(), until: bead.claim.expires });
+        match self.standing(lineage, now_ms) {
+            Some(Standing::Held) => {
+                reasons.push(Reason::Held { by: bead.claim.assignee.clone(), until: bead.claim.expires });
+            }
+            Some(Standing::Stuck) => reasons.push(Reason::Stuck { assignee: bead.claim.assignee.clone() }),
+            _ => {}
         }
         let until = bead.defer_until.value.filter(|until| until.ms() > now_ms);
         if until.is_some() {

@@ -139,9 +139,8 @@ impl Catalog {
         let urgency = self.urgency(graph);
         let behind = graph.behind(|bead| weights[bead]);
         let key = |bead: usize| {
-            let started = self
-                .bead(graph.beads[bead])
-                .is_some_and(|bead| bead.status() == Status::InProgress);
+            let started =
+                self.bead(graph.beads[bead]).is_some_and(|bead| bead.status() == Status::InProgress);
             (!started, urgency[bead], Reverse(weights[bead] + behind[bead]), bead)
         };
         let mut missing: Vec<usize> = graph.waits_for.iter().map(Vec::len).collect();

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
-use crate::{Actor, BeadId, Catalog, EdgeKey, Endpoint, Timestamp};
+use crate::{Actor, Bead, BeadId, Catalog, EdgeKey, Endpoint, Lineage, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -38,11 +38,20 @@ pub struct Finding {
     pub message: String,
 }
 
+/// The command with which anyone frees a bead that is stuck.
+pub fn free_command(id: &BeadId, bead: &Bead) -> String {
+    match bead.claim.assignee {
+        Some(_) => format!("bd unclaim {id} --force --reason \"…\""),
+        None => format!("bd unclaim {id}"),
+    }
+}
+
 impl Catalog {
     /// What a snapshot that decodes can still have wrong with it (§10.1): edges into nowhere, edges to deleted beads,
     /// cycles that a merge brought, clocks that run ahead.
     pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
-        let mut findings = Vec::new();
+        let mut findings: Vec<Finding> =
+            self.stuck().map(|(lineage, bead)| self.stuck_finding(lineage, bead)).collect();
         let lines = self.edge_lines();
         for (key, edge) in self.state().edges() {
             if !edge.deleted {
@@ -106,6 +115,22 @@ impl Catalog {
             message: format!("{from} -> {to} ({}): {id} {what}", key.kind),
             id: Some(id),
         })
+    }
+
+    fn stuck_finding(&self, lineage: &Lineage, bead: &Bead) -> Finding {
+        let id = self.id_of(lineage);
+        let assigned = match &bead.claim.assignee {
+            Some(assignee) => format!("assigned to {assignee} without a lease"),
+            None => "in nobody's hands".to_owned(),
+        };
+        Finding {
+            severity: Severity::Info,
+            code: "stuck",
+            file: None,
+            line: None,
+            id: Some(id.clone()),
+            message: format!("{id} is in progress but {assigned}; {} frees it", free_command(id, bead)),
+        }
     }
 
     /// Actors whose latest stamp is further ahead than clocks drift.

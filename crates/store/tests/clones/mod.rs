@@ -91,7 +91,7 @@ impl Clone {
                 return Err(error);
             }
         };
-        self.replica.finish_checkpoint(saved, None)?;
+        self.replica.finish_checkpoint(saved, Vec::new())?;
         exchange
     }
 

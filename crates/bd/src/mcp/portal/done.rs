@@ -1,5 +1,5 @@
 use beads_core::Op;
-use beads_core::op::{ClaimNext, Close};
+use beads_core::op::{ClaimNext, Close, Fence, Guard, Unclaim};
 use beads_core::query::{Filter, ReadyFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,16 +13,24 @@ use crate::request::{Call, Query};
 /// Of what was unblocked, so many are named; the rest is counted.
 const NAMED: usize = 3;
 
-/// Close your bead, or the named one, and learn what that unblocked.
+/// Close your bead, or the named one, and learn what that unblocked; or give it back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
     /// What was done
     reason: String,
     id: Option<String>,
+    /// Give it back undone
+    #[serde(default)]
+    release: bool,
     /// Claim the next in the same step
     #[serde(default)]
     next: bool,
+    #[schemars(with = "Option<String>")]
+    fence: Option<Fence>,
+    /// Despite open blockers, children or another's claim
+    #[serde(default)]
+    force: bool,
     expected_target_id: Option<String>,
     #[serde(default)]
     strict_targeting: bool,
@@ -34,31 +42,57 @@ impl Open for Done {
         if self.reason.trim().is_empty() {
             return Err(Failure::invalid("the reason says what was done; it is empty"));
         }
-        let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
+        if self.release && self.next {
+            return Err(Failure::usage("release gives a bead back; call next for another"));
+        }
+        let expected =
+            Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
         let id = meant(caller, self.id.as_deref(), &expected)?;
-        let close = Close { id, reason: self.reason.parse()?, ..Close::default() };
+        if self.release {
+            return self.release(caller, id);
+        }
+        let (reason, guard, force) = (self.reason.parse()?, self.guard(), self.force);
+        let close = Close { id, guard, reason, strict: true, force };
         if self.next {
             let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
-            let answer = session.ask(actor, Call::CloseAndClaim { close: vec![close], next })?;
+            let answer = caller.mutate(Call::CloseAndClaim { close: vec![close], next })?;
             let closed = closed(&answer["closed"][0]);
-            session.set_focus(answer["claimed"]["id"].as_str());
+            session.set_focus(actor, answer["claimed"]["id"].as_str());
             if answer["claimed"].is_null() {
-                return Ok(Lines::state(format!("{closed} | nothing ready")).then("status".to_owned()));
+                let lines = Lines::state(format!("{closed} | nothing ready")).then("status".to_owned());
+                return Ok(lines.with_data(answer));
             }
             let mut lines = briefed(&answer["claimed"]);
             lines.lead(&closed);
-            return Ok(lines);
+            return Ok(lines.with_data(answer));
         }
-        let answer = session.ask(actor, Call::one(Op::Close(close)))?;
-        session.set_focus(None);
+        let answer = caller.mutate(Call::one(Op::Close(close)))?;
+        session.set_focus(actor, None);
         let first = Filter { limit: Some(1), ..Filter::default() };
         let ready = session.query(actor, Query::Ready(ReadyFilter { filter: first, under: None }))?;
         let closed = closed(&answer);
-        Ok(match ready[0]["id"].as_str() {
+        let lines = match ready[0]["id"].as_str() {
             Some(id) => Lines::state(format!("{closed} | ready: {}", row(&ready[0])))
                 .then(command("next", &json!({"id": id}))),
             None => Lines::state(format!("{closed} | nothing ready")).then("status".to_owned()),
-        })
+        };
+        Ok(lines.with_data(json!({"closed": [answer]})))
+    }
+}
+
+impl Done {
+    fn guard(&self) -> Guard {
+        Guard { fence: self.fence, ..Guard::default() }
+    }
+
+    /// Back to everybody, with the reason as a note.
+    fn release(&self, caller: Caller<'_>, id: String) -> Result<Lines, Failure> {
+        let (guard, reason) = (self.guard(), self.reason.parse()?);
+        let unclaim = Unclaim { id, guard, force: self.force, reason };
+        let answer = caller.mutate(Call::one(Op::Unclaim(unclaim)))?;
+        caller.session.set_focus(caller.actor, None);
+        let state = format!("{} given back", text(&answer, "id"));
+        Ok(Lines::state(state).then("next".to_owned()).with_data(json!({"released": answer})))
     }
 }
 

@@ -35,12 +35,11 @@ pub struct Make {
 
 impl Open for Make {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
-        let Caller { session, actor, .. } = caller;
         if self.many.is_empty() {
-            let made = session
-                .ask(actor, Call::one(Op::Create(Box::new(self.create(caller, &BTreeMap::new())?))))?;
+            let create = self.create(caller, &BTreeMap::new())?;
+            let made = caller.mutate(Call::one(Op::Create(Box::new(create))))?;
             let next = command("next", &json!({"id": made["id"]}));
-            return Ok(Lines::state(format!("made {}", row(&made))).then(next));
+            return Ok(Lines::state(format!("made {}", row(&made))).then(next).with_data(made));
         }
         if !self.title.is_empty() {
             return Err(Failure::usage("give title for one bead, or many, not both"));
@@ -49,8 +48,8 @@ impl Open for Make {
         let create = |bead: Self| Ok(Op::Create(Box::new(bead.create(caller, &names)?)));
         let ops = beads.into_iter().map(create).collect::<Result<_, Failure>>()?;
         let atomic = Atomic { ops, names, dry_run: false };
-        let made = session.ask(actor, Call::Atomic(atomic))?;
-        Ok(listed(&made))
+        let made = caller.mutate(Call::Atomic(atomic))?;
+        Ok(listed(&made).with_data(made))
     }
 }
 

@@ -7,6 +7,8 @@ mod next;
 mod note;
 mod status;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use beads_core::Actor;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -18,12 +20,17 @@ use super::session::Session;
 use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
 use crate::failure::Failure;
+use crate::hangup::Hangup;
+use crate::request::Call;
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;
 
 /// Longer titles are cut on the line of the state; a brief has the whole one below it.
 const TITLE_CHARS: usize = 80;
+
+/// Of what is held, so many are named; the rest is counted.
+const LISTED: usize = 5;
 
 /// Surroundings of one call.
 #[derive(Clone, Copy)]
@@ -34,6 +41,45 @@ pub struct Caller<'a> {
     pub progress: &'a dyn Fn(u64, u64),
     /// Whether nobody waits for the answer any more: the client gave up, or is gone.
     pub given_up: &'a dyn Fn() -> bool,
+    /// Ends what the call waits for, when the client gives up.
+    pub hangup: &'a Arc<Hangup>,
+    /// Makes the call safe to repeat.
+    pub request_id: Option<&'a str>,
+    /// Claims that the call made.
+    pub claims: &'a Claims,
+}
+
+/// Claims that a call made: given back when nobody takes its answer.
+#[derive(Debug, Default)]
+pub struct Claims(Mutex<Vec<(Actor, String, String)>>);
+
+impl Claims {
+    /// Notes a claim if an answer hands one out.
+    pub fn note(&self, actor: &Actor, answer: &Value) {
+        for claimed in [answer, &answer["claimed"]] {
+            if let (Some(id), Some(fence), Some(false)) =
+                (claimed["id"].as_str(), claimed["fence"].as_str(), claimed["renewed"].as_bool())
+            {
+                let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                all.push((actor.clone(), id.to_owned(), fence.to_owned()));
+            }
+        }
+    }
+
+    pub fn take(&self) -> Vec<(Actor, String, String)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Caller<'_> {
+    /// A mutation of the call: once, however often the call is repeated under its request id.
+    fn mutate(&self, call: Call) -> Result<Value, Failure> {
+        let request_id = self.request_id.map(str::to_owned);
+        let hangup = matches!(call, Call::Wait { .. }).then(|| self.hangup.clone());
+        let answer = self.session.ask_once(self.actor, call, request_id, hangup)?;
+        self.claims.note(self.actor, &answer);
+        Ok(answer)
+    }
 }
 
 impl std::fmt::Debug for Caller<'_> {
@@ -90,6 +136,10 @@ impl Portal {
         let (description, mut input) = (self.schema)();
         input["properties"]["max_chars"] = json!({"type": "integer"});
         input["properties"]["workspace"] = json!({"type": "string"});
+        input["properties"]["agent"] = json!({"type": "string"});
+        if !self.read_only {
+            input["properties"]["request_id"] = json!({"type": "string"});
+        }
         // None of them takes anything away; what a client assumes otherwise is that they do.
         let mut annotations = json!({"destructiveHint": false, "openWorldHint": false});
         if self.read_only {
@@ -98,9 +148,16 @@ impl Portal {
         json!({"name": self.name, "description": description, "inputSchema": input, "annotations": annotations})
     }
 
-    /// The lines, and whether they tell of a failure.
-    pub fn call(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
+    /// The lines, whether they tell of a failure, and the same as data.
+    pub fn call(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Called {
         let run = || {
+            let agent = taken(&mut arguments, "agent")?;
+            let actor = match &agent {
+                Some(agent) => caller.session.subagent(caller.actor, agent)?,
+                None => caller.actor.clone(),
+            };
+            let request_id = taken(&mut arguments, "request_id")?;
+            let caller = Caller { actor: &actor, request_id: request_id.as_deref(), ..caller };
             if let Some(workspace) = arguments.remove("workspace") {
                 let name = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
                 caller.session.workspace.expect(name)?;
@@ -111,12 +168,45 @@ impl Portal {
                     budget::count(&value).ok_or_else(|| Failure::invalid("max_chars is a number"))?
                 }
             };
-            Ok((self.open)(Value::Object(arguments), caller)?.render(max_chars))
+            let mut lines = (self.open)(Value::Object(arguments), caller)?;
+            let over = caller.session.take_over(&actor);
+            for over in &over {
+                lines.warn("CLAIM_OVER", &over.to_string(), "next");
+            }
+            let mut data = lines.data();
+            if let (false, Some(data)) = (over.is_empty(), data.as_object_mut()) {
+                data.insert("claim_over".into(), json!(over));
+            }
+            Ok((lines.render(max_chars), data))
         };
         match run() {
-            Ok(text) => (text, false),
-            Err(failure) => (code::error_line(&failure), true),
+            Ok((text, data)) => Called { text, failed: false, data },
+            Err(failure) => {
+                let mut data = json!({
+                    "error": code::code(&failure), "message": failure.message, "details": failure.details
+                });
+                redact::value(&mut data);
+                Called { text: code::error_line(&failure), failed: true, data }
+            }
         }
+    }
+}
+
+/// What a tool answers.
+#[derive(Debug)]
+pub struct Called {
+    pub text: String,
+    pub failed: bool,
+    /// The same for clients that read JSON; null where the text is all there is.
+    pub data: Value,
+}
+
+/// Takes an optional text out of the arguments.
+fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Failure> {
+    match arguments.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
+        Some(_) => Err(Failure::invalid(format!("{name} is a text"))),
     }
 }
 
@@ -124,11 +214,33 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments).map_err(|error| Failure::invalid(error.to_string()))
 }
 
-/// The bead a call is about: the one it names, else the focus. It must be the one that is expected, if one is.
+/// The bead a call is about: the one it names, else the only one that the caller holds. It must be the one that is
+/// expected, if one is.
 fn meant(caller: Caller<'_>, named: Option<&str>, expected: &Expected) -> Result<String, Failure> {
+    if named.is_none() {
+        let held = caller.session.mine(caller.actor)?;
+        if held.len() > 1 {
+            let message = format!("you hold {} beads, and none was named: {}", held.len(), listed_ids(&held));
+            return Err(Failure::new("several_held", message).with(json!({"held": ids(&held)})));
+        }
+    }
     let id = caller.session.target(caller.actor, named)?;
     expected.check(&id, caller)?;
     Ok(id)
+}
+
+fn ids(beads: &[Value]) -> Vec<&Value> {
+    beads.iter().map(|bead| &bead["id"]).collect()
+}
+
+/// Beads on one line, each with its title.
+fn listed_ids(beads: &[Value]) -> String {
+    let each = beads.iter().take(LISTED).map(|bead| format!("{} {}", text(bead, "id"), title(bead)));
+    let mut list = each.collect::<Vec<_>>().join(", ");
+    if beads.len() > LISTED {
+        list += &format!(" and {} more", beads.len() - LISTED);
+    }
+    list
 }
 
 /// A field of an answer, as text.
@@ -166,7 +278,7 @@ fn until(time: &str) -> String {
 fn briefed(claimed: &Value) -> Lines {
     let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
     let finish = super::lines::command("done", &json!({"id": claimed["id"], "reason": "…"}));
-    let mut lines = Lines::state(state).then(finish);
+    let mut lines = Lines::state(state).then(finish).with_data(claimed.clone());
     if title(claimed).ends_with('…') {
         lines.read("title", text(claimed, "title"));
     }

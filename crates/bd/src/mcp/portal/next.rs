@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Expected, Open, briefed, meant, text};
+use super::{Caller, Expected, Open, briefed, ids, listed_ids, meant, text};
 use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::request::{Call, Query};
@@ -28,6 +28,12 @@ pub struct Next {
     under: Option<String>,
     /// Wait so long for work
     wait_s: Option<u64>,
+    /// Claim another while holding one
+    #[serde(default)]
+    more: bool,
+    /// Ask the remote first
+    #[serde(default)]
+    confirm: bool,
     expected_target_id: Option<String>,
     #[serde(default)]
     strict_targeting: bool,
@@ -44,14 +50,19 @@ impl Open for Next {
             }
             Some(id) => {
                 let id = meant(caller, Some(id), &expected)?;
-                claim(caller, id)?
+                self.claim(caller, id)?
+            }
+            None if !self.more && !held(caller)?.is_empty() => {
+                let held = held(caller)?;
+                let message = format!("you hold {} already; nothing was claimed", listed_ids(&held));
+                return Err(Failure::new("holding", message).with(json!({"held": ids(&held)})));
             }
             None if expected.is_some() => match self.best(caller)? {
                 None => return nothing(caller),
                 // Whoever is expected is the one to claim, whatever becomes the best in the meantime.
                 Some(id) => {
                     expected.check(&id, caller)?;
-                    claim(caller, id)?
+                    self.claim(caller, id)?
                 }
             },
             None => match self.choose(caller) {
@@ -59,7 +70,7 @@ impl Open for Next {
                 claimed => claimed?,
             },
         };
-        session.set_focus(claimed["id"].as_str());
+        session.set_focus(caller.actor, claimed["id"].as_str());
         Ok(briefed(&claimed))
     }
 }
@@ -72,6 +83,15 @@ impl Next {
         Ok(ReadyFilter { filter: Filter { labels, ..Filter::default() }, under })
     }
 
+    fn claim(&self, caller: Caller<'_>, id: String) -> Result<Value, Failure> {
+        let claim = ClaimBead { id, ..ClaimBead::default() };
+        caller.mutate(self.confirmed(Call::one(Op::Claim(claim))))
+    }
+
+    fn confirmed(&self, call: Call) -> Call {
+        if self.confirm { Call::Confirm { call: Box::new(call) } } else { call }
+    }
+
     /// The bead that would be chosen now.
     fn best(&self, caller: Caller<'_>) -> Result<Option<String>, Failure> {
         let mut filter = self.filter(caller)?;
@@ -82,15 +102,16 @@ impl Next {
 
     /// Waits in slices, so that the client hears of it.
     fn choose(&self, caller: Caller<'_>) -> Result<Value, Failure> {
-        let Caller { session, actor, progress, given_up } = caller;
+        let Caller { progress, given_up, .. } = caller;
         let filter = self.filter(caller)?;
         let wait = self.wait_s.unwrap_or_default().min(MAX_WAIT_S);
         let mut waited = 0;
         loop {
-            let slice = SLICE_S.min(wait - waited);
+            // Under a request id the whole wait is one request; otherwise the client hears of it in between.
+            let slice = if caller.request_id.is_some() { wait } else { SLICE_S.min(wait - waited) };
             let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), lease_ms: None }));
-            let call = Call::one(op).waiting(Some(Duration::from_secs(slice)));
-            match session.ask(actor, call) {
+            let call = self.confirmed(Call::one(op)).waiting(Some(Duration::from_secs(slice)));
+            match caller.mutate(call) {
                 Err(failure) if failure.code == "nothing_ready" && waited + slice < wait && !given_up() => {
                     waited += slice;
                     progress(waited, wait);
@@ -101,9 +122,12 @@ impl Next {
     }
 }
 
-fn claim(caller: Caller<'_>, id: String) -> Result<Value, Failure> {
-    let claim = ClaimBead { id, ..ClaimBead::default() };
-    caller.session.ask(caller.actor, Call::one(Op::Claim(claim)))
+/// What the caller holds under a lease that still runs.
+fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
+    let now = jiff::Timestamp::now().to_string();
+    let mut held = caller.session.mine(caller.actor)?;
+    held.retain(|bead| text(bead, "assignee_expires") > now.as_str());
+    Ok(held)
 }
 
 /// Nothing to do is not a failure.
@@ -112,10 +136,10 @@ fn nothing(caller: Caller<'_>) -> Result<Lines, Failure> {
     let mine = session.mine(actor)?;
     let status = session.query(actor, Query::Status)?;
     let (blocked, active) = (&status["summary"]["blocked_issues"], &status["summary"]["in_progress_issues"]);
-    let command = match session.focus_among(&mine) {
+    let command = match session.focus_among(actor, &mine) {
         Some(bead) => command("next", &json!({"id": text(bead, "id")})),
         None => command("next", &json!({"wait_s": 60})),
     };
-    Ok(Lines::state(format!("nothing ready | blocked {blocked}, in progress {active}, mine {}", mine.len()))
-        .then(command))
+    let state = format!("nothing ready | blocked {blocked}, in progress {active}, mine {}", mine.len());
+    Ok(Lines::state(state).then(command).with_data(json!({"ready": 0, "held": ids(&mine)})))
 }

@@ -1,5 +1,5 @@
 use beads_core::Op;
-use beads_core::op::NoteAdd;
+use beads_core::op::{Fence, Guard, NoteAdd};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,6 +16,8 @@ use crate::request::Call;
 pub struct Note {
     text: String,
     id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    fence: Option<Fence>,
     /// Evidence: kind cmd_output (command, stdout, stderr, exit_code), diff (diff) or url (url)
     #[schemars(with = "Option<Map<String, Value>>")]
     artifact: Option<Artifact>,
@@ -26,19 +28,19 @@ pub struct Note {
 
 impl Open for Note {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
-        let Caller { session, actor, .. } = caller;
         let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
         let id = meant(caller, self.id.as_deref(), &expected)?;
         let content = match self.artifact {
             None => self.text,
             Some(artifact) => artifact.bounded()?.note(&self.text),
         };
-        let op = Op::NoteAdd(NoteAdd { id, content: content.parse()?, ..NoteAdd::default() });
-        let noted = session.ask(actor, Call::one(op))?;
+        let guard = Guard { fence: self.fence, ..Guard::default() };
+        let op = Op::NoteAdd(NoteAdd { id, guard, content: content.parse()?, ..NoteAdd::default() });
+        let noted = caller.mutate(Call::one(op))?;
         let next = match self.id {
             None => command("done", &json!({"id": noted["issue_id"], "reason": "…"})),
             Some(_) => "status".to_owned(),
         };
-        Ok(Lines::state(format!("noted on {}", text(&noted, "issue_id"))).then(next))
+        Ok(Lines::state(format!("noted on {}", text(&noted, "issue_id"))).then(next).with_data(noted))
     }
 }

@@ -25,7 +25,7 @@ impl Open for Status {
         let status = session.query(actor, Query::Status)?;
         let count = |name: &str| status["summary"][name].as_u64().unwrap_or_default();
         let ready = count("ready_issues");
-        let focus = session.focus_among(&mine);
+        let focus = session.focus_among(actor, &mine);
         let mut state = match focus {
             Some(bead) => {
                 format!("{} ACTIVE {} | mine {}, ", text(bead, "id"), title(bead), mine.len())
@@ -44,7 +44,16 @@ impl Open for Status {
             None if count("open_issues") > 0 => command("next", &json!({"wait_s": 60})),
             None => command("make", &json!({"title": "…"})),
         };
-        let mut lines = Lines::state(state).then(next);
+        let held: Vec<Value> = mine
+            .iter()
+            .map(|bead| {
+                let fence = format!("{}.{}", bead["assignee_at"][0], bead["assignee_at"][1]);
+                json!({"id": bead["id"], "title": bead["title"], "expires": bead["assignee_expires"], "fence": fence})
+            })
+            .collect();
+        let data = json!({"focus": focus.map(|bead| &bead["id"]), "held": held, "summary": status["summary"],
+                          "stuck": status["stuck"], "sync": status["sync"]});
+        let mut lines = Lines::state(state).then(next).with_data(data);
         warn(&mut lines, &status["sync"]);
         self.list(&mut lines, caller, ready)?;
         Ok(lines)

@@ -29,6 +29,13 @@ pub struct Claim {
     #[serde(default)]
     #[schemars(with = "field::LeaseMs")]
     lease_ms: Option<u64>,
+    /// Without an id: how long to wait when nothing is ready, in milliseconds
+    #[serde(default)]
+    #[schemars(with = "field::TimeoutMs")]
+    wait_ms: u64,
+    /// Push the claim, and refuse it if an agent on another machine was faster
+    #[serde(default)]
+    confirm: bool,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -38,6 +45,10 @@ pub struct Claim {
 struct Next {
     #[serde(flatten)]
     filter: Filter,
+    /// In which order they are taken
+    #[serde(default)]
+    #[schemars(with = "field::ReadyOrder")]
+    sort: Option<String>,
     /// Only beads below this one, at any depth
     #[serde(default)]
     #[schemars(with = "field::BeadRef")]
@@ -52,12 +63,18 @@ impl Definition for Claim {
 
 impl Mutation for Claim {
     fn op(self) -> Result<Op, Failure> {
-        let Self { id, next, lease_ms, guard } = self;
+        let Self { id, next, lease_ms, wait_ms, confirm, guard } = self;
+        if wait_ms > 0 || confirm {
+            return Err(Failure::usage("wait_ms and confirm are for a claim on its own, not for one of a batch"));
+        }
         if let Some(id) = id {
             return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms }));
         }
         let next = next.unwrap_or_default();
-        let filter = query::ReadyFilter { filter: next.filter.filter(0), under: next.parent };
+        let by = next.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        let sort = query::Sort { by, reverse: false };
+        let filter = query::Filter { sort, ..next.filter.filter(0) };
+        let filter = query::ReadyFilter { filter, under: next.parent };
         Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms })))
     }
 }

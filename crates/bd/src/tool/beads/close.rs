@@ -9,6 +9,8 @@ use crate::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Finish a bead
+///
+/// Refused while another actor holds it, while it waits for open beads, and for an epic with open children, unless `force`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Close {
     /// The bead, or a beginning of its id that fits only one
@@ -18,6 +20,9 @@ pub struct Close {
     #[serde(default)]
     #[schemars(with = "field::Text")]
     reason: Text,
+    /// Close although another actor holds it, or blockers or children are open
+    #[serde(default)]
+    force: bool,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -30,6 +35,12 @@ impl Definition for Close {
 
 impl Mutation for Close {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::Close(op::Close { id: self.id, guard: self.guard.into(), reason: self.reason }))
+        Ok(Op::Close(op::Close {
+            id: self.id,
+            guard: self.guard.into(),
+            reason: self.reason,
+            strict: true,
+            force: self.force,
+        }))
     }
 }

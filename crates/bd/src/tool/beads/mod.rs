@@ -22,6 +22,7 @@ pub mod search;
 pub mod show;
 pub mod sync;
 mod time;
+pub mod unclaim;
 pub mod update;
 pub mod validate;
 pub mod watch;

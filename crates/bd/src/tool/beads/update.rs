@@ -45,6 +45,13 @@ pub struct Update {
     #[serde(default, deserialize_with = "or_null")]
     #[schemars(with = "OrNull<field::Actor>")]
     assignee: Option<Option<Actor>>,
+    /// Take it out of another actor's claim, with a reason
+    #[serde(default)]
+    force: bool,
+    /// Why the status or the assignee changes; kept as a note
+    #[serde(default)]
+    #[schemars(with = "field::Text")]
+    reason: Text,
     /// All labels anew
     #[serde(default)]
     #[schemars(with = "Vec<field::Label>", length(max = 256))]
@@ -126,6 +133,9 @@ impl Mutation for Update {
             status: self.status,
             assignee: change(self.assignee),
             claim: false,
+            force: self.force,
+            reason: self.reason,
+            strict: true,
             set_labels: self.set_labels,
             add_labels: self.add_labels,
             remove_labels: self.remove_labels,

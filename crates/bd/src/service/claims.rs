@@ -1,0 +1,212 @@
+//! The claims that were handed out here: what became of each, and whether the remote has it.
+
+use std::collections::BTreeMap;
+
+use beads_core::{Actor, Event, EventKind, Lineage, Stamp, Status};
+use beads_store::Cursor;
+use serde_json::{Value, json};
+
+use super::Service;
+use crate::failure::Failure;
+use crate::render::{Answer, ClaimOverAnswer, ConfirmedAnswer, Done, EachAnswer, SyncAnswer, shown};
+use crate::request::{Call, ClaimOver, HandedOut, Output, OverReason, Reply, Request};
+
+/// How many events are looked through at a time for a claim that no bead has any more.
+const EVENTS_AT_ONCE: usize = 1_000;
+
+/// Claims by holder and fence. Only a daemon lives long enough to watch any.
+#[derive(Debug, Default)]
+pub struct Watched(BTreeMap<Actor, BTreeMap<Stamp, Lineage>>);
+
+impl Service {
+    /// Watches every claim that is there, so that its holder learns of its end.
+    pub fn watch_claims(&mut self) {
+        let catalog = self.replica.catalog();
+        let taken = catalog.live().filter(|(_, bead)| bead.status() == Status::InProgress);
+        for (lineage, bead) in taken {
+            if let (Some(holder), Some(fence), true) =
+                (&bead.claim.assignee, bead.claim.fence(), bead.claim.is_taken())
+            {
+                self.watched.0.entry(holder.clone()).or_default().insert(fence, lineage.clone());
+            }
+        }
+    }
+
+    /// Notes which claims an answer hands out, and puts what ended beside it.
+    pub(super) fn accompany(&mut self, request: &Request, handed_out: Vec<HandedOut>, reply: &mut Reply) {
+        for claim in &handed_out {
+            let lineage = self.replica.catalog().resolve_any(&claim.id).ok().cloned();
+            if let (Some(lineage), Ok(fence)) = (lineage, claim.fence.parse()) {
+                self.watched.0.entry(request.actor.clone()).or_default().insert(fence, lineage);
+            }
+        }
+        reply.handed_out = handed_out.into_iter().filter(|claim| !claim.renewed).collect();
+        reply.claim_over = self.claims_over(&request.actor);
+        if request.output.format != crate::request::Format::Value {
+            for over in &reply.claim_over {
+                let line = format!("warning: {over}");
+                reply.stderr.push_str(&crate::escape::escape(&line));
+                reply.stderr.push('\n');
+            }
+        }
+    }
+
+    /// Claims of an actor that ended since it was last answered, but for those that it ended itself.
+    fn claims_over(&mut self, actor: &Actor) -> Vec<ClaimOver> {
+        let Some(claims) = self.watched.0.get(actor) else { return Vec::new() };
+        let ended: Vec<(Stamp, ClaimOver)> = claims
+            .iter()
+            .filter_map(|(fence, lineage)| Some((*fence, self.over(lineage, *fence)?)))
+            .collect();
+        if let Some(claims) = self.watched.0.get_mut(actor) {
+            ended.iter().for_each(|(fence, _)| drop(claims.remove(fence)));
+        }
+        let by_others = ended.into_iter().map(|(_, over)| over);
+        by_others.filter(|over| over.by.as_ref() != Some(actor) && over.holder.as_ref() != Some(actor)).collect()
+    }
+
+    /// How the claim with a fence ended; `None` while it runs.
+    fn over(&self, lineage: &Lineage, fence: Stamp) -> Option<ClaimOver> {
+        let catalog = self.replica.catalog();
+        let over = |reason, by: Option<&Actor>| ClaimOver {
+            id: catalog.id_of(lineage).clone(),
+            fence: fence.to_string(),
+            reason,
+            by: by.cloned(),
+            holder: None,
+            text: None,
+        };
+        let Some(bead) = catalog.bead(lineage) else { return Some(over(OverReason::Deleted, None)) };
+        if let Some(deletion) = &bead.deletion {
+            return Some(over(OverReason::Deleted, Some(deletion.mark.by())));
+        }
+        if bead.status.value.status == Status::Closed {
+            let text = bead.status.value.closed_reason.non_empty().map(str::to_owned);
+            return Some(ClaimOver { text, ..over(OverReason::Closed, Some(bead.status.mark.by())) });
+        }
+        if bead.claim.fence() != Some(fence) {
+            let (by, holder) = (Some(bead.claim.mark.by()), bead.claim.assignee.clone());
+            let reason = if holder.is_some() { OverReason::Taken } else { OverReason::Released };
+            return Some(ClaimOver { holder, ..over(reason, by) });
+        }
+        bead.claim.expired(self.replica.now_ms()).then(|| over(OverReason::Expired, None))
+    }
+
+    /// Whether a claim is over.
+    pub(super) fn claim_over(&self, fence: Stamp) -> Result<Answer, Failure> {
+        let lineage = match self.claimed_under(fence) {
+            Some(lineage) => lineage,
+            None => self.once_claimed_under(fence)?,
+        };
+        let claim_over = self.over(&lineage, fence);
+        let (over, fence) = (claim_over.is_some(), fence.to_string());
+        Ok(Answer::ClaimOver(ClaimOverAnswer { over, fence, claim_over }))
+    }
+
+    fn claimed_under(&self, fence: Stamp) -> Option<Lineage> {
+        let watched = self.watched.0.values().find_map(|claims| claims.get(&fence));
+        let catalog = self.replica.catalog();
+        let found = || catalog.live().find(|(_, bead)| bead.claim.fence() == Some(fence));
+        watched.or_else(|| found().map(|(lineage, _)| lineage)).cloned()
+    }
+
+    /// The bead that a claim of the past was about, as the events tell.
+    fn once_claimed_under(&self, fence: Stamp) -> Result<Lineage, Failure> {
+        let catalog = self.replica.catalog();
+        let text = fence.to_string();
+        let wanted =
+            |event: &Event| event.kind == EventKind::Claimed && event.fence.as_deref() == Some(text.as_str());
+        let mut since: Cursor = "0".parse()?;
+        loop {
+            let batch = self.replica.events_since(&since, EVENTS_AT_ONCE, wanted)?;
+            let id = batch.events.first().and_then(|(_, logged)| logged.event.id.clone());
+            if let Some(id) = id {
+                return Ok(catalog.resolve_any(id.as_str())?.clone());
+            }
+            if !batch.more {
+                let message = format!("no claim known here has the fence {text}");
+                return Err(Failure::new("not_found", message));
+            }
+            since = batch.cursor;
+        }
+    }
+
+    /// A claim, and what is to be shown for it once the remote has it.
+    pub(super) fn confirm(
+        &mut self,
+        request: &Request,
+        call: &Call,
+        output: &Output,
+    ) -> Result<Answer, Failure> {
+        let answer = self.call(request, call, output)?;
+        if claims(&answer, request).is_empty() {
+            return Err(Failure::usage("only a claim can be confirmed"));
+        }
+        let claimed = serde_json::to_value(shown(&answer, output.dialect)).map_err(Failure::internal)?;
+        if self.confirms_later {
+            return Ok(Answer::Unconfirmed(claimed));
+        }
+        self.commit()?;
+        let synced = self.sync_now();
+        self.confirmed(claimed, synced)
+    }
+
+    /// Whether a claim still stands after an exchange with the remote.
+    pub fn confirmed(
+        &self,
+        claimed: Value,
+        synced: Result<SyncAnswer, Failure>,
+    ) -> Result<Answer, Failure> {
+        let (id, fence) = (claimed["id"].as_str().unwrap_or_default(), &claimed["fence"]);
+        let synced = synced.map_err(|failure| {
+            let message = format!("claimed here, but not confirmed: {}", failure.message);
+            Failure { message, ..failure }.with(json!({"id": id, "fence": fence}))
+        })?;
+        let lineage = self.replica.catalog().resolve_any(id)?;
+        let now = self.view(lineage)?;
+        if now.assignee_at.map(|at| at.to_string()).as_deref() != fence.as_str() {
+            let expires = now.assignee_expires.map(|time| time.to_string());
+            let holder = now.assignee.as_ref().map_or("nobody", |holder| holder.as_str());
+            let message = format!("{id} is held by {holder}, who was faster on another machine");
+            let details = json!({"id": id, "holder": now.assignee, "expires": expires});
+            return Err(Failure::new("already_claimed", message).with(details));
+        }
+        let remote = synced.remote.map_or(Value::Null, Value::from);
+        Ok(Answer::Confirmed(ConfirmedAnswer { claimed, remote }))
+    }
+}
+
+/// The claims that an answer hands out.
+pub fn claims(answer: &Answer, request: &Request) -> Vec<HandedOut> {
+    let handed_out = |id: String, fence: String, renewed: bool| HandedOut {
+        actor: request.actor.clone(),
+        request_id: request.request_id.clone(),
+        id,
+        fence,
+        renewed,
+    };
+    let one = |done: &Done| {
+        let claimed = matches!(done.verb, "claimed" | "renewed") && !done.dry_run;
+        let bead = done.bead.as_ref().filter(|_| claimed)?;
+        Some(handed_out(bead.id.to_string(), done.fence?.to_string(), done.renewed))
+    };
+    match answer {
+        Answer::One(done) => one(done).into_iter().collect(),
+        Answer::Many(many) => many.iter().filter_map(one).collect(),
+        Answer::ClosedAndClaimed(both) => both.claimed.iter().filter_map(|done| one(done)).collect(),
+        Answer::Batch(batch) => batch.results.iter().filter_map(one).collect(),
+        Answer::Each(each) => each
+            .iter()
+            .filter_map(|item| match item {
+                EachAnswer::Done(done) => one(done),
+                EachAnswer::Failed(_) => None,
+            })
+            .collect(),
+        Answer::Confirmed(ConfirmedAnswer { claimed, .. }) => {
+            let text = |name: &str| claimed[name].as_str().map(str::to_owned);
+            let renewed = claimed["renewed"] == true;
+            text("id").zip(text("fence")).map(|(id, fence)| handed_out(id, fence, renewed)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}

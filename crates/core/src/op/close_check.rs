@@ -1,0 +1,52 @@
+use super::Warning;
+use crate::{Bead, BeadId, BeadType, Catalog, Context, Error, Lineage, Result};
+
+/// What a closing may look past.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CloseCheck {
+    /// Refuse instead of warning.
+    pub strict: bool,
+    /// Close in any case, and say nothing.
+    pub force: bool,
+}
+
+impl CloseCheck {
+    /// Whose work is cut short by a closing, and what is still open behind it.
+    pub(super) fn check(
+        self,
+        catalog: &Catalog,
+        lineage: &Lineage,
+        bead: &Bead,
+        context: &Context<'_>,
+    ) -> Result<Vec<Warning>> {
+        if self.force {
+            return Ok(Vec::new());
+        }
+        let id = || catalog.id_of(lineage).clone();
+        let mut warnings = Vec::new();
+        if let Some(holder) = bead.claim.held_by_other(&context.actor, context.now_ms) {
+            if self.strict {
+                return Err(Error::NotHolder { id: id(), holder: holder.clone() });
+            }
+            warnings.push(Warning::ClaimOf(holder.clone()));
+        }
+        let ids = |found: Vec<&Lineage>| -> Vec<BeadId> {
+            found.into_iter().map(|lineage| catalog.id_of(lineage).clone()).collect()
+        };
+        let open = ids(catalog.open_blockers(lineage).collect());
+        if !open.is_empty() {
+            if self.strict {
+                return Err(Error::OpenBlockers { id: id(), open });
+            }
+            warnings.push(Warning::OpenBlockers(open));
+        }
+        let open = ids(catalog.open_children(lineage).collect());
+        if bead.kind.value == BeadType::Epic && !open.is_empty() {
+            if self.strict {
+                return Err(Error::OpenChildren { id: id(), open });
+            }
+            warnings.push(Warning::OpenChildren(open));
+        }
+        Ok(warnings)
+    }
+}

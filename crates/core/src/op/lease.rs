@@ -1,0 +1,20 @@
+use crate::{Bead, Catalog, Context, Error, Lineage, Result, Text};
+
+/// Refuses a write that would end the live lease of another actor. It needs what giving such a bead back needs: force,
+/// and a reason that everybody can read.
+pub(super) fn check_lease(
+    catalog: &Catalog,
+    lineage: &Lineage,
+    bead: &Bead,
+    context: &Context<'_>,
+    force: Option<&Text>,
+) -> Result<()> {
+    let Some(holder) = bead.claim.held_by_other(&context.actor, context.now_ms) else { return Ok(()) };
+    match force {
+        None => Err(Error::NotHolder { id: catalog.id_of(lineage).clone(), holder: holder.clone() }),
+        Some(reason) if reason.is_empty() => {
+            Err(Error::invalid("reason", format!("is missing: say why {holder} loses the claim")))
+        }
+        Some(_) => Ok(()),
+    }
+}
