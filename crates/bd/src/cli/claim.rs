@@ -3,12 +3,12 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::config::parse_duration;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::filter::FilterArgs;
 use super::guard::GuardArgs;
-use crate::config::parse_duration;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Take a bead, so that nobody else does
 ///

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use beads_core::Status;
 use beads_core::op::Fence;
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::client::Access;
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::render::{self, EventAnswer, EventsAnswer};
+use beads_engine::request::{Call, ClaimOver, EventsQuery, Format, Output, Query, Reply};
 use beads_store::Cursor;
 
 use super::answered;
 use super::globals::Globals;
-use crate::client::Access;
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::render::{self, EventAnswer, EventsAnswer};
-use crate::request::{Call, ClaimOver, EventsQuery, Format, Output, Query, Reply};
 
 /// How long one question to the daemon waits; it is asked again until the time is up.
 const LONG_POLL: Duration = Duration::from_secs(30);
@@ -148,7 +148,7 @@ impl Watch<'_> {
                     serde_json::from_value(answer["claim_over"].clone()).map_err(Failure::internal)?;
                 return Ok(answered(match self.globals.format() {
                     Format::Json => render::json(&answer),
-                    _ => format!("{}\n", crate::escape::escape(&over.to_string())),
+                    _ => format!("{}\n", beads_engine::escape::escape(&over.to_string())),
                 }));
             }
             if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

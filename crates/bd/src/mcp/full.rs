@@ -1,6 +1,7 @@
 //! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. What this door adds to them: targets in every
 //! spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, secrets taken out.
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Limits};
@@ -9,7 +10,6 @@ use super::expected::Expected;
 use super::page::Page;
 use super::portal::Caller;
 use super::{decorate, enums, graph_name, patch, redact, references, revision, target, watch};
-use crate::failure::Failure;
 use crate::tool::{self, Tool};
 
 /// A tool of this door's own.
@@ -175,7 +175,7 @@ fn run(
     // Only what waits can be left; anything else is done by the time its caller has lost patience.
     let waits = arguments.get("wait_ms").and_then(Value::as_u64).is_some_and(|wait| wait > 0);
     let hangup = waits.then(|| caller.hangup.clone());
-    let context = caller.session.tool_context(caller.actor, &progress, hangup)?;
+    let context = caller.session.tool_context(caller.actor, &progress, hangup);
     let outcome = match tool.name {
         watch::TOOL => watch::run(arguments, &context, caller)?,
         name => tool::run(name, Value::Object(arguments), &context)?,

@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
+use beads_engine::failure::Failure;
+use beads_engine::hangup::Hangup;
 use serde_json::{Map, Value, json};
 
 use super::portal::{Called, Caller, Claims};
@@ -16,8 +18,6 @@ use super::renew;
 use super::rpc::{self, Incoming, RpcError};
 use super::session::Session;
 use super::toolset::Toolset;
-use crate::failure::Failure;
-use crate::hangup::Hangup;
 
 /// A longer line is not a request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;

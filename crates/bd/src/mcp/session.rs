@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use beads_core::op::{Guard, Unclaim};
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, Op};
+use beads_engine::client::{self, Access};
+use beads_engine::failure::Failure;
+use beads_engine::hangup::Hangup;
+use beads_engine::request::{Call, ClaimOver, Query, Request};
 use serde_json::Value;
 
+use super::context::Context;
 use super::workspace::Workspace;
-use crate::cli::Globals;
-use crate::client::{self, Access};
-use crate::failure::Failure;
-use crate::hangup::Hangup;
-use crate::place::Place;
-use crate::request::{Call, ClaimOver, Output, Query, Request};
 use crate::tool;
 
 /// A session that reads all day does not grow all day.
@@ -24,9 +23,7 @@ const MAX_REMEMBERED: usize = 10_000;
 /// What outlives a single request.
 #[derive(Debug)]
 pub struct Session {
-    globals: Globals,
-    place: Place,
-    access: Access,
+    context: Context,
     pub workspace: Workspace,
     state: Mutex<State>,
 }
@@ -48,11 +45,9 @@ struct State {
 }
 
 impl Session {
-    pub fn new(globals: Globals, workspace: Option<&str>) -> Result<Self, Failure> {
-        let place = globals.place()?;
-        let workspace = Workspace::new(workspace, &place)?;
-        let access = globals.access();
-        Ok(Self { globals, place, access, workspace, state: Mutex::default() })
+    pub fn new(context: Context, workspace: Option<&str>) -> Result<Self, Failure> {
+        let workspace = Workspace::new(workspace, &context.place)?;
+        Ok(Self { context, workspace, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,10 +62,10 @@ impl Session {
     /// Who acts: as the command line or the environment say, else the client by its name, else the user.
     pub fn actor(&self, client: Option<&str>) -> Result<Actor, Failure> {
         let client: Option<String> = client.map(str::to_owned).or_else(|| self.state().client.clone());
-        let actor = match (self.globals.chosen_actor()?, client) {
+        let actor = match (self.context.chosen_actor.clone()?, client) {
             (Some(actor), _) => actor,
             (None, Some(client)) => at_this_host(&client)?,
-            (None, None) => self.globals.actor()?,
+            (None, None) => self.context.default_actor.clone()?,
         };
         self.acts(&actor);
         Ok(actor)
@@ -100,8 +95,8 @@ impl Session {
         self.state().actors.iter().cloned().collect()
     }
 
-    pub fn directory(&self) -> Result<std::path::PathBuf, Failure> {
-        self.globals.directory()
+    pub fn directory(&self) -> &std::path::Path {
+        &self.context.directory
     }
 
     /// Asks the store.
@@ -117,14 +112,9 @@ impl Session {
         request_id: Option<String>,
         hangup: Option<Arc<Hangup>>,
     ) -> Result<Value, Failure> {
-        let request = Request {
-            actor: actor.clone(),
-            request_id,
-            output: Output::default(),
-            ..self.globals.request(&self.place, call)?
-        };
-        let access = Access { hangup, ..self.access.clone() };
-        let reply = client::ask(&self.place, request, &access);
+        let request = Request { request_id, ..self.context.request(actor, call) };
+        let access = Access { hangup, ..self.context.access.clone() };
+        let reply = client::ask(&self.context.place, request, &access);
         let over = reply.claim_over.into_iter().map(|over| (actor.clone(), over));
         self.state().over.extend(over);
         if let Some(failure) = reply.error {
@@ -173,10 +163,9 @@ impl Session {
         actor: &Actor,
         progress: &'a dyn Fn(u8),
         hangup: Option<Arc<Hangup>>,
-    ) -> Result<tool::Context<'a>, Failure> {
-        let context = self.globals.tool_context(true, progress, &|_| {})?;
-        let access = Access { hangup, ..context.access.clone() };
-        Ok(tool::Context { actor: actor.clone(), request_id: None, access, ..context })
+    ) -> tool::Context<'a> {
+        let context = self.context.for_tool(actor, progress);
+        tool::Context { access: Access { hangup, ..context.access.clone() }, ..context }
     }
 
     /// Gives a claim back whose caller is gone.

@@ -10,6 +10,9 @@ mod status;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use beads_core::Actor;
+use beads_engine::failure::Failure;
+use beads_engine::hangup::Hangup;
+use beads_engine::request::Call;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -19,9 +22,6 @@ use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
-use crate::failure::Failure;
-use crate::hangup::Hangup;
-use crate::request::Call;
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::guard::Guard;
 use super::output;
-use crate::failure::Failure;
+use beads_engine::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Give a bead back

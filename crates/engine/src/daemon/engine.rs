@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::connection::{Connections, Job, Traffic};
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
-use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
-use crate::render::{self, Answer};
+use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Output, Reply, Request, Unconfirmed};
 use crate::service::{Service, SyncResult, claims};
 
