@@ -4,11 +4,16 @@
 
 mod support;
 
-use beads_core::op::{ClaimBead, Close, Op, Renew, Reopen, Unclaim, Update};
-use beads_core::{Stamp, Status};
+use beads_core::op::{
+    Change, ClaimBead, ClaimNext, Close, DepAdd, Fence, Guard, NoteAdd, Op, Renew, Reopen, Unclaim, Update, Warning,
+};
+use beads_core::query::{Filter, ReadyFilter, Standing};
+use beads_core::{
+    BeadType, Claim, Delta, EdgeKind, Error, EventKind, Patch, Register, Stamp, Status, Timestamp,
+};
 use proptest::prelude::*;
-use support::side::{LEASE, Side};
-use support::{cases, decode};
+use support::side::{LEASE, Side, titled};
+use support::{actor, cases, decode, id, mark};
 
 const ACTORS: [&str; 3] = ["ann", "ben", "cy"];
 
@@ -135,4 +140,200 @@ fn giving_back_a_bead_that_an_older_version_started_opens_it() {
     assert_eq!(side.bead("bd-1").status.value.status, Status::InProgress);
     side.done("ann", &Op::Unclaim(Unclaim { id: "bd-1".into(), ..Unclaim::default() }));
     assert_eq!(side.bead("bd-1").status(), Status::Open);
+}
+
+fn blocks(from: &str, to: &str) -> DepAdd {
+    DepAdd { from: from.into(), to: to.into(), kind: EdgeKind::Blocks }
+}
+
+/// One bead in every combination of what decides where it stands.
+fn combinations() -> Vec<(Side, String)> {
+    let mut all = Vec::new();
+    for status in Status::ALL {
+        for assignee in [None, Some("ann"), Some("ben")] {
+            for lease in [None, Some(false), Some(true)] {
+                if assignee.is_none() && lease.is_some() {
+                    continue;
+                }
+                for extra in 0..8 {
+                    let (blocked, deferred, epic) = (extra & 1 > 0, extra & 2 > 0, extra & 4 > 0);
+                    let mut side = Side::with(&["bd-1", "bd-2"]);
+                    side.now_ms += 100_000;
+                    if blocked {
+                        side.done("ann", &Op::DepAdd(blocks("bd-1", "bd-2")));
+                    }
+                    if epic {
+                        let mut child = titled("bd-3");
+                        child.parent = Some("bd-1".into());
+                        side.done("ann", &Op::Create(Box::new(child)));
+                        let kind = Some(BeadType::Epic);
+                        side.done("ann", &Op::Update(Box::new(Update { kind, ..Update::of("bd-1") })));
+                    }
+                    if deferred {
+                        let later = Timestamp::from_ms(side.now_ms + 50_000).unwrap();
+                        let defer_until = Some(Change::Set(later));
+                        side.done("ann", &Op::Update(Box::new(Update { defer_until, ..Update::of("bd-1") })));
+                    }
+                    // As any version may have written it.
+                    let mark = mark(side.now_ms, 7, "ann");
+                    let expires = lease.map(|runs| if runs { side.now_ms + 50_000 } else { 1_000 });
+                    let expires = expires.map(|ms| Timestamp::from_ms(ms).unwrap());
+                    let patch = Patch {
+                        status: Some(Register::new(mark.clone(), status.into())),
+                        claim: Some(Claim::new(mark, assignee.map(actor), expires)),
+                        ..Patch::default()
+                    };
+                    let lineage = side.catalog.resolve("bd-1").unwrap().clone();
+                    side.catalog.take(&Delta::of_bead(lineage, patch)).unwrap();
+                    let what = format!("{status} {assignee:?} {lease:?} {blocked} {deferred} {epic}");
+                    all.push((side, what));
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_combination_of_status_assignee_and_lease_stands_somewhere() {
+    for (mut side, what) in combinations() {
+        let lineage = side.catalog.resolve("bd-1").unwrap().clone();
+        let before = side.catalog.state().encode();
+        let standing = side.catalog.standing(&lineage, side.now_ms).unwrap();
+        let bead = side.bead("bd-1").clone();
+        let filter = Filter { ids: Some(vec!["bd-1".into()]), ..Filter::default() };
+        let asked = ReadyFilter { filter, under: None };
+        let ready = !side.catalog.ready(&asked, side.now_ms).unwrap().is_empty();
+        assert_eq!(ready, matches!(standing, Standing::Ready | Standing::Waiting), "{what}: {standing:?}");
+        assert_eq!(standing == Standing::Closed, bead.status() == Status::Closed, "{what}");
+        let held = bead.claim.is_taken() && !bead.claim.expired(side.now_ms);
+        assert_eq!(standing == Standing::Held, held && bead.status() != Status::Closed, "{what}");
+        let stuck = bead.status.value.status == Status::InProgress && !bead.claim.is_taken();
+        assert_eq!(standing == Standing::Stuck, stuck, "{what}");
+        assert_eq!(side.catalog.stuck().any(|(one, _)| *one == lineage), stuck, "{what}");
+        let explained = side.catalog.explain(&asked, side.now_ms).unwrap();
+        let listed = explained.ready.len() + explained.not_ready.len();
+        assert_eq!(listed, usize::from(standing != Standing::Closed), "{what}");
+        assert_eq!(side.catalog.state().encode(), before, "reading rewrites nothing");
+
+        let next = Op::ClaimNext(Box::new(ClaimNext { filter: asked, lease_ms: None }));
+        match standing {
+            Standing::Ready => {
+                let assigned = bead.claim.holder(side.now_ms).map(|holder| holder.as_str().to_owned());
+                let taker = assigned.clone().unwrap_or_else(|| "cy".into());
+                if assigned.is_some() {
+                    assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}");
+                }
+                side.done(&taker, &next);
+                assert_eq!(side.catalog.standing(&lineage, side.now_ms), Some(Standing::Held), "{what}");
+            }
+            Standing::Held => {
+                assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}");
+                let assignee = Some(Change::Set(actor("cy")));
+                let steal = Update { assignee, ..Update::of("bd-1") };
+                let theft = side.refused("cy", &Op::Update(Box::new(steal.clone())));
+                assert!(matches!(theft, Error::NotHolder { .. }), "{what}: {theft:?}");
+                let silent = Update { force: true, ..steal.clone() };
+                assert!(matches!(side.refused("cy", &Op::Update(Box::new(silent))), Error::Invalid { .. }));
+                let reason = "it is urgent".parse().unwrap();
+                side.done("cy", &Op::Update(Box::new(Update { force: true, reason, ..steal })));
+                let standing = side.catalog.standing(&lineage, side.now_ms);
+                assert!(!matches!(standing, Some(Standing::Held | Standing::Stuck)), "{what}: {standing:?}");
+            }
+            Standing::Stuck => {
+                let reason = "nobody works on it".parse().unwrap();
+                side.done(
+                    "cy",
+                    &Op::Unclaim(Unclaim { id: "bd-1".into(), force: true, reason, ..Unclaim::default() }),
+                );
+                let standing = side.catalog.standing(&lineage, side.now_ms);
+                assert!(!matches!(standing, Some(Standing::Held | Standing::Stuck)), "{what}: {standing:?}");
+            }
+            _ => assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}"),
+        }
+    }
+}
+
+#[test]
+fn giving_a_claim_to_another_by_an_update_leaves_no_bead_in_between() {
+    let mut side = Side::with(&["bd-1", "bd-2"]);
+    for id in ["bd-1", "bd-2"] {
+        side.done("ann", &Op::Claim(ClaimBead { id: id.into(), ..ClaimBead::default() }));
+    }
+    let to_ben = Update { assignee: Some(Change::Set(actor("ben"))), ..Update::of("bd-1") };
+    side.done("ann", &Op::Update(Box::new(to_ben)));
+    assert_eq!(side.bead("bd-1").status(), Status::Open);
+    let next = side.done("ben", &Op::ClaimNext(Box::default()));
+    assert_eq!(side.about(&next), "bd-1", "it is ready for ben");
+    let to_none = Update { assignee: Some(Change::Clear), ..Update::of("bd-2") };
+    side.done("ann", &Op::Update(Box::new(to_none)));
+    let next = side.done("cy", &Op::ClaimNext(Box::default()));
+    assert_eq!(side.about(&next), "bd-2", "it is ready for anyone");
+    let open = Update { status: Some(Status::Open), ..Update::of("bd-2") };
+    assert!(matches!(side.refused("ann", &Op::Update(Box::new(open.clone()))), Error::NotHolder { .. }));
+    side.done("cy", &Op::Update(Box::new(open)));
+    assert_eq!(side.bead("bd-2").claim.assignee, None, "back to open is given back");
+}
+
+#[test]
+fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
+    let mut side = Side::with(&["bd-1", "bd-2"]);
+    side.done("ann", &Op::DepAdd(blocks("bd-1", "bd-2")));
+    side.done("ann", &Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }));
+    let close = |strict, force| {
+        Op::Close(Close { id: "bd-1".into(), strict, force, ..Close::default() })
+    };
+    assert!(matches!(side.refused("ben", &close(true, false)), Error::NotHolder { .. }));
+    assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenBlockers { .. }));
+    let fence = side.bead("bd-1").claim.fence().map(Fence);
+    let guard = Guard { fence, ..Guard::default() };
+    let fenced = Op::Close(Close { id: "bd-1".into(), guard, ..Close::default() });
+    assert!(matches!(side.refused("ben", &fenced), Error::NotHolder { .. }), "a fence that was overheard");
+    let mut forced = side.clone();
+    assert_eq!(forced.done("ben", &close(true, true)).warnings, []);
+    let warnings = side.done("ben", &close(false, false)).warnings;
+    assert_eq!(warnings, [Warning::ClaimOf(actor("ann")), Warning::OpenBlockers(vec![id("bd-2")])]);
+
+    let mut side = Side::with(&["bd-1"]);
+    let mut child = titled("bd-2");
+    child.parent = Some("bd-1".into());
+    side.done("ann", &Op::Create(Box::new(child)));
+    assert_eq!(side.clone().done("ann", &close(true, false)).warnings, [], "only an epic waits for its children");
+    side.done("ann", &Op::Update(Box::new(Update { kind: Some(BeadType::Epic), ..Update::of("bd-1") })));
+    assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenChildren { .. }));
+}
+
+#[test]
+fn events_say_what_became_of_a_claim_and_bring_the_notes_of_a_new_bead() {
+    let mut side = Side::with(&["bd-1"]);
+    let told = |side: &mut Side, by: &str, op: Op| -> Vec<&'static str> {
+        let before = side.catalog.clone();
+        side.done(by, &op);
+        let mut watcher = before;
+        let events = watcher.join_watched(side.catalog.state(), side.now_ms);
+        events.iter().map(|event| event.kind.as_str()).collect()
+    };
+    let claim = || Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() });
+    let unclaim = || Op::Unclaim(Unclaim { id: "bd-1".into(), ..Unclaim::default() });
+    assert_eq!(told(&mut side, "ann", claim()), ["claimed"]);
+    assert_eq!(told(&mut side, "ann", unclaim()), ["released"]);
+    side.done("ann", &claim());
+    side.now_ms += 2 * LEASE;
+    assert_eq!(told(&mut side, "ben", unclaim()), ["expired"]);
+    let close = Op::Close(Close { id: "bd-1".into(), ..Close::default() });
+    assert_eq!(told(&mut side, "ben", close), ["closed"]);
+    let reopen = Op::Reopen(Reopen { id: "bd-1".into(), ..Reopen::default() });
+    assert_eq!(told(&mut side, "ben", reopen), ["reopened"]);
+
+    let note = |text: &str| {
+        let content = text.parse().unwrap();
+        Op::NoteAdd(NoteAdd { id: "bd-1".into(), content, ..NoteAdd::default() })
+    };
+    side.done("ann", &note("first"));
+    side.done("ben", &note("second"));
+    let mut fresh = beads_core::Catalog::default();
+    let events = fresh.join_watched(side.catalog.state(), side.now_ms);
+    let notes: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Note).collect();
+    assert_eq!(notes.len(), 2, "{events:?}");
+    assert_eq!(events[0].kind, EventKind::Created);
 }

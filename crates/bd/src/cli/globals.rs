@@ -15,7 +15,6 @@ use beads_engine::place::Place;
 use beads_engine::render::{self, Answer};
 use beads_engine::request::{Call, Format, Output, Reply, Request};
 use clap::Args;
-use serde_json::Value;
 
 use super::json_flag::JsonFlag;
 use crate::mcp;

@@ -18,6 +18,7 @@ mod count;
 mod crash;
 mod create;
 mod create_graph;
+mod cycle;
 mod daemon;
 mod delete;
 mod dep;

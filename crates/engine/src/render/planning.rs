@@ -113,7 +113,11 @@ fn reason(reason: &Reason) -> String {
     match reason {
         Reason::Blocked { by } => format!("blocked by {}", list(by)),
         Reason::Held { by: Some(by), until } => format!("held by {}{}", escape(by.as_str()), time(until)),
-        Reason::Held { by: None, .. } => "in progress, in nobody's hands".to_owned(),
+        Reason::Held { by: None, .. } => "held".to_owned(),
+        Reason::Stuck { assignee: Some(assignee) } => {
+            format!("stuck: in progress by {} without a claim", escape(assignee.as_str()))
+        }
+        Reason::Stuck { assignee: None } => "stuck: in progress, in nobody's hands".to_owned(),
         Reason::Deferred { until } => format!("deferred{}", time(until)),
         Reason::OpenChildren { children } => format!("open children: {}", list(children)),
     }

@@ -42,7 +42,7 @@ impl Service {
         }
         reply.handed_out = handed_out.into_iter().filter(|claim| !claim.renewed).collect();
         reply.claim_over = self.claims_over(&request.actor);
-        if request.output.format != crate::request::Format::Value {
+        if request.output.format == crate::request::Format::Text && !request.output.quiet {
             for over in &reply.claim_over {
                 let line = format!("warning: {over}");
                 reply.stderr.push_str(&crate::escape::escape(&line));

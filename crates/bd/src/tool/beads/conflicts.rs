@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
+use crate::tool::call_fields::Alone;
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
 /// See what concurrent writes overwrote, and bring it back
@@ -48,10 +49,10 @@ impl Action for Conflicts {
             (None, _) => context.ask(Call::ConflictList { all: self.all })?,
             (Some(id), None) => context.ask(Call::ConflictShow { id: id.to_string() })?,
             (Some(id), Some(Resolution::Restore)) => {
-                return context.mutate(Op::ConflictRestore(ConflictRestore { id }));
+                return context.mutate(Op::ConflictRestore(ConflictRestore { id }), &Alone::default());
             }
             (Some(id), Some(Resolution::Dismiss)) => {
-                return context.mutate(Op::ConflictDismiss(ConflictDismiss { id }));
+                return context.mutate(Op::ConflictDismiss(ConflictDismiss { id }), &Alone::default());
             }
         };
         Ok(outcome.with("applied", false))

@@ -1,0 +1,361 @@
+//! The worker cycle from outside: claim, work, hand back, finish, on every interface.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::mcp::client::Client as Mcp;
+use crate::sandbox::{ACTOR, Mode, Sandbox, both, wait_until};
+use crate::socket::Client as Socket;
+
+fn tool(bd: &Sandbox, actor: &str, name: &str, input: &Value) -> Value {
+    let run = bd.run_with_input(&["--actor", actor, "tool", name, "--apply"], input.to_string().as_bytes());
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{name} {input}: {run:?}"))
+}
+
+fn socket(bd: &Sandbox, actor: &str) -> Socket {
+    bd.text(&["status"]);
+    let mut client = Socket::connect(&bd.socket()).unwrap();
+    client.actor = actor.to_owned();
+    client
+}
+
+fn mcp(bd: &Sandbox, actor: &str) -> Mcp {
+    Mcp::start_with(bd.command(&["--actor", actor, "mcp"]))
+}
+
+#[test]
+fn a_request_id_never_hands_out_a_claim_that_is_over() {
+    both(|bd| {
+        let id = bd.create(&["a"]);
+        let claim = ["--request-id", "r1", "claim", &id];
+        let first = bd.json(&claim);
+        assert_eq!(bd.json(&claim)["fence"], first["fence"], "a retry gets the first answer");
+        bd.json(&["unclaim", &id]);
+        assert_eq!(bd.error(&claim, "stale_claim")["details"]["holder"], Value::Null);
+        bd.json_as("bob", &["claim", &id]);
+        let refused = bd.error(&claim, "stale_claim");
+        assert_eq!(refused["details"]["holder"], "bob", "{refused}");
+
+        let other = bd.create(&["b"]);
+        let next = ["--request-id", "r2", "claim", "--next"];
+        assert_eq!(bd.json(&next)["id"], other);
+        bd.json(&["close", &other]);
+        bd.error(&next, "stale_claim");
+    });
+}
+
+#[test]
+fn a_claim_is_confirmed_on_every_interface_and_under_a_request_id() {
+    both(|bd| {
+        let ids: Vec<String> = (0..4).map(|n| bd.create(&[&format!("bead {n}")])).collect();
+        let confirmed = bd.json(&["--request-id", "c1", "claim", &ids[0], "--confirm"]);
+        assert_eq!(confirmed["confirmed_by"], Value::Null, "there is no remote");
+        let again = bd.json(&["--request-id", "c1", "claim", &ids[0], "--confirm"]);
+        assert_eq!(again["fence"], confirmed["fence"]);
+        let by_tool = tool(bd, "tom", "beads.claim", &json!({"id": ids[1], "confirm": true, "idempotency_key": "k"}));
+        assert_eq!(by_tool["ok"], true, "{by_tool}");
+        assert!(by_tool["result"].as_object().unwrap().contains_key("confirmed_by"), "{by_tool}");
+        let mut client = mcp(bd, "mia");
+        let answer = client.ask("tools/call", json!({"name": "next", "arguments": {"id": ids[2], "confirm": true}}));
+        let data = &answer["result"]["structuredContent"];
+        assert!(data.as_object().unwrap().contains_key("confirmed_by"), "{answer}");
+        client.finish();
+    });
+    let bd = Sandbox::new(Mode::Daemon);
+    let id = bd.create(&["a"]);
+    let claim = json!({"confirm": {"call": {"mutate": {"ops": [{"op": "claim", "id": id}]}}}});
+    let answer = socket(&bd, "sue").ask(&claim).unwrap();
+    assert!(answer["result"].as_object().unwrap().contains_key("confirmed_by"), "{answer}");
+}
+
+#[test]
+fn a_lease_is_ended_by_its_holder_or_by_force_with_a_reason() {
+    both(|bd| {
+        let id = bd.create(&["a"]);
+        bd.json_as("ann", &["claim", &id]);
+        for assignee in ["bob", ""] {
+            let refused = bd.error_as("bob", &["update", &id, "--assignee", assignee], "not_holder");
+            assert_eq!(refused["details"]["holder"], "ann");
+        }
+        bd.error_as("bob", &["update", &id, "--status", "open"], "not_holder");
+        for input in [json!({"id": id, "assignee": null}), json!({"id": id, "status": "closed"})] {
+            let refused = tool(bd, "bob", "beads.update", &input);
+            assert_eq!(refused["details"]["code"], "not_holder", "{refused}");
+        }
+        let refused = tool(bd, "bob", "beads.close", &json!({"id": id}));
+        assert_eq!(refused["details"]["holder"], "ann", "{refused}");
+        let mut client = mcp(bd, "bob");
+        let refused = client.fail("done", json!({"id": id, "reason": "mine now"}));
+        assert!(refused.contains("held by ann"), "{refused}");
+        client.finish();
+        let forced = ["update", &id, "--assignee", "bob", "--force", "--reason", "ann is on leave"];
+        bd.json_as("bob", &forced);
+        let now = bd.show(&id);
+        assert_eq!((&now["status"], &now["assignee"]), (&json!("open"), &json!("bob")));
+        assert_eq!(now["notes"][0]["content"], "ann is on leave");
+        assert_eq!(bd.json_as("bob", &["claim", "--next"])["id"], id, "and bob finds it");
+    });
+}
+
+#[test]
+fn what_is_stuck_is_listed_with_the_command_that_frees_it() {
+    both(|bd| {
+        let id = bd.create(&["a"]);
+        bd.json(&["update", &id, "--status", "in_progress"]);
+        bd.error_as("bob", &["claim", "--next"], "nothing_ready");
+        let stuck = bd.json(&["status"])["stuck"].clone();
+        assert_eq!(stuck[0]["id"], id, "{stuck}");
+        assert!(bd.text(&["doctor"]).contains(&format!("bd unclaim {id}")));
+        assert!(bd.text(&["status"]).contains(stuck[0]["command"].as_str().unwrap()));
+        let command = stuck[0]["command"].as_str().unwrap().to_owned();
+        bd.text(&command.split(' ').skip(1).collect::<Vec<_>>());
+        assert_eq!(bd.json(&["status"])["stuck"], json!([]));
+        assert_eq!(bd.json_as("bob", &["claim", "--next"])["id"], id);
+    });
+}
+
+#[test]
+fn closing_what_is_open_behind_warns_people_and_refuses_programs() {
+    both(|bd| {
+        let (waits, blocker) = (bd.create(&["waits"]), bd.create(&["blocker"]));
+        bd.json(&["dep", "add", &waits, &blocker]);
+        let epic = bd.create(&["epic", "-t", "epic"]);
+        let child = bd.create(&["child", "--parent", &epic]);
+        let refused = tool(bd, "tom", "beads.close", &json!({"id": waits}));
+        assert_eq!(refused["details"]["blocked_by"], json!([blocker]), "{refused}");
+        let refused = tool(bd, "tom", "beads.close", &json!({"id": epic}));
+        assert_eq!(refused["details"]["open_children"], json!([child]), "{refused}");
+        let mut client = mcp(bd, "mia");
+        let refused = client.fail("done", json!({"id": waits, "reason": "done"}));
+        assert!(refused.contains(&blocker) && refused.starts_with("ERROR: CONFLICT"), "{refused}");
+        let closed = client.call("done", json!({"id": waits, "reason": "done", "force": true}));
+        assert!(closed.contains("DONE"), "{closed}");
+        client.finish();
+        bd.json_as("ann", &["claim", &epic]);
+        let run = bd.run(&["--actor", "bob", "close", &epic]);
+        assert_eq!(run.exit, Some(0), "{run:?}");
+        assert!(run.stderr.contains("claimed by ann") && run.stderr.contains(&child), "{run:?}");
+        let log = bd.text(&["log", &epic]);
+        assert!(log.contains("ann") && log.contains("bob"), "{log}");
+        let other = bd.create(&["again", "--deps", &blocker]);
+        let run = bd.run(&["close", &other, "--force"]).succeeded("close");
+        assert_eq!(run.stderr, "");
+    });
+}
+
+#[test]
+fn two_agents_behind_one_mcp_server_do_not_close_each_others_beads() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let ids: Vec<String> = (0..3).map(|n| bd.create(&[&format!("bead {n}"), "-p", &n.to_string()])).collect();
+    let mut client = mcp(&bd, "mia");
+    assert!(client.call("next", json!({"agent": "one"})).starts_with(&ids[0]));
+    assert!(client.call("next", json!({"agent": "two"})).starts_with(&ids[1]));
+    assert_eq!(bd.show(&ids[0])["assignee"], "mia/one");
+    client.call("done", json!({"agent": "one", "reason": "done"}));
+    assert_eq!(bd.show(&ids[0])["status"], "closed");
+    assert_eq!(bd.show(&ids[1])["status"], "in_progress");
+    let held = client.fail("next", json!({"agent": "two"}));
+    assert!(held.contains(&ids[1]) && held.contains("more"), "{held}");
+    assert!(client.call("next", json!({"agent": "two", "more": true})).starts_with(&ids[2]));
+    for (tool, arguments) in
+        [("done", json!({"agent": "two", "reason": "x"})), ("note", json!({"agent": "two", "text": "x"}))]
+    {
+        let refused = client.fail(tool, arguments);
+        assert!(refused.contains(&ids[1]) && refused.contains(&ids[2]), "{refused}");
+    }
+    client.call("done", json!({"agent": "two", "id": ids[2], "reason": "done"}));
+    client.call("note", json!({"agent": "two", "text": "only one is left"}));
+    client.finish();
+}
+
+#[test]
+fn a_claim_whose_reply_is_lost_is_given_back_unless_it_may_be_asked_for_again() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let id = bd.create(&["a"]);
+    let claim = |request_id: Option<&str>| {
+        let mut request = json!({"client": env!("CARGO_PKG_VERSION"), "actor": "gone", "output": {"format": "value"},
+            "call": {"mutate": {"ops": [{"op": "claim", "id": id}]}}});
+        request["request_id"] = request_id.into();
+        // Asks, and leaves without reading.
+        let mut stream = std::os::unix::net::UnixStream::connect(bd.socket()).unwrap();
+        stream.write_all(format!("{request}\n").as_bytes()).unwrap();
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut stream, &mut byte).unwrap();
+    };
+    claim(None);
+    wait_until("the claim is given back", || bd.show(&id)["assignee"].is_null());
+    assert!(bd.show(&id)["notes"][0]["content"].as_str().unwrap().contains("could not be delivered"));
+    claim(Some("mine"));
+    bd.text(&["status"]);
+    assert_eq!(bd.show(&id)["assignee"], "gone", "kept for the retry");
+}
+
+#[test]
+fn a_cancelled_next_leaves_no_claim_behind() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let mut dice = 0x5eed_u64;
+    let mut client = mcp(&bd, "mia");
+    for round in 0..200 {
+        let request = 1_000 + round;
+        client.send(&json!({"jsonrpc": "2.0", "id": request, "method": "tools/call",
+            "params": {"name": "next", "arguments": {"wait_s": 30, "more": true}}}));
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_micros((dice >> 40) % 8_000));
+        let id = (round % 2 == 0).then(|| bd.create(&["work"]));
+        client.notify("notifications/cancelled", json!({"requestId": request}));
+        let id = id.unwrap_or_else(|| bd.create(&["work"]));
+        // The claim is gone, or its answer was faster than the cancellation.
+        let mut answered = false;
+        let mut pings = 0;
+        while !answered && !bd.show(&id)["assignee"].is_null() {
+            assert!(pings < 2_000, "round {round}: a claim is left without an answer");
+            pings += 1;
+            let ping = 1_000_000 + round * 10_000 + pings;
+            client.send(&json!({"jsonrpc": "2.0", "id": ping, "method": "ping"}));
+            loop {
+                let message = client.receive().unwrap();
+                answered |= message["id"] == request;
+                if message["id"] == ping {
+                    break;
+                }
+            }
+        }
+        bd.json(&["close", &id, "--force"]);
+    }
+    client.finish();
+}
+
+#[test]
+fn a_server_whose_input_ends_while_it_waits_leaves_at_once_and_claims_nothing() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.text(&["status"]);
+    let mut client = mcp(&bd, "mia");
+    client.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": "next", "arguments": {"wait_s": 600}}}));
+    client.ask("ping", json!({}));
+    let left = std::time::Instant::now();
+    client.finish();
+    assert!(left.elapsed() < Duration::from_secs(60), "it did not wait for work");
+    let id = bd.create(&["work"]);
+    assert_eq!(bd.show(&id)["assignee"], Value::Null);
+}
+
+#[test]
+fn a_worker_learns_that_its_claim_is_over() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let ids: Vec<String> = (0..4).map(|n| bd.create(&[&format!("bead {n}")])).collect();
+    let fences: Vec<String> = ids
+        .iter()
+        .map(|id| bd.json_as("ann", &["claim", id])["fence"].as_str().unwrap().to_owned())
+        .collect();
+    bd.error(&["watch", "--claim", &fences[0], "--until", "over", "--timeout", "0s"], "timeout");
+    let waits = bd.command(&["watch", "--claim", &fences[0], "--until", "over", "--json"]).spawn().unwrap();
+    bd.json_as("bob", &["close", &ids[0], "--reason", "not needed"]);
+    let ended = crate::sandbox::Run::finish(waits).succeeded("watch").value();
+    assert_eq!(ended["claim_over"]["reason"], "closed", "{ended}");
+    assert_eq!(ended["claim_over"]["by"], "bob");
+    bd.json_as("bob", &["unclaim", &ids[1], "--force", "--reason", "stale"]);
+    bd.json_as("bob", &["update", &ids[2], "-a", "cy", "--force", "--reason", "urgent"]);
+    bd.json_as("bob", &["delete", &ids[3]]);
+    let over = |fence: &str| {
+        let ended = bd.json(&["watch", "--claim", fence, "--until", "over"]);
+        ended["claim_over"]["reason"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([over(&fences[1]), over(&fences[2]), over(&fences[3])], ["released", "taken", "deleted"]);
+    // Any answer to the worker says so, once.
+    let answer = socket(&bd, "ann").ask(&json!({"query": "status"})).unwrap();
+    let told: BTreeSet<_> =
+        answer["claim_over"].as_array().unwrap().iter().map(|over| over["fence"].as_str().unwrap()).collect();
+    assert_eq!(told, fences.iter().map(String::as_str).collect(), "{answer}");
+    let answer = socket(&bd, "ann").ask(&json!({"query": "status"})).unwrap();
+    assert_eq!(answer.get("claim_over"), None);
+    let waited = socket(&bd, "ann").ask(&json!({"wait": {"ms": 1, "call": {"query": {"claim_over": {"fence": fences[0]}}}}}));
+    assert_eq!(waited.unwrap()["result"]["over"], true);
+}
+
+#[test]
+fn the_next_bead_comes_in_the_order_asked_for() {
+    both(|bd| {
+        let (oldest, urgent) = (bd.create(&["old", "-p", "3"]), bd.create(&["urgent", "-p", "0"]));
+        let deep = bd.create(&["deep", "-p", "0"]);
+        bd.create(&["behind", "--deps", &deep]);
+        for (order, first) in [("oldest", &oldest), ("priority", &urgent), ("impact", &deep), ("hybrid", &urgent)] {
+            let claimed = bd.json(&["claim", "--next", "--sort", order]);
+            assert_eq!(claimed["id"], *first, "{order}");
+            assert_eq!(bd.ids(&["ready", "--sort", order]).first() == Some(first), false);
+            bd.json(&["unclaim", first]);
+            assert_eq!(bd.ids(&["ready", "--sort", order]).first(), Some(first), "{order}");
+        }
+        bd.error(&["claim", "--next", "--sort", "title"], "invalid_value");
+    });
+}
+
+/// Every need of a worker on every interface; the table of issue 22.
+#[test]
+fn the_cycle_is_the_same_on_every_interface() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let fresh = |title: &str| bd.create(&[title]);
+
+    // Wait for work: nothing is there, and the wait ends with a bead or with the time.
+    bd.error(&["claim", "--next", "--wait", "1ms"], "nothing_ready");
+    let waited = tool(&bd, "tom", "beads.claim", &json!({"wait_ms": 1}));
+    assert_eq!(waited["details"]["code"], "nothing_ready", "{waited}");
+    let mut client = mcp(&bd, "mia");
+    let mut line = socket(&bd, "sue");
+    let next = json!({"mutate": {"ops": [{"op": "claim_next"}]}});
+    let none = line.ask(&json!({"wait": {"ms": 1, "call": next}})).unwrap();
+    assert_eq!(none["error"]["code"], "nothing_ready", "{none}");
+
+    // Claim, with a fence in a structured answer, and the same under a request id.
+    let (a, b, c, d) = (fresh("cli"), fresh("tool"), fresh("mcp"), fresh("socket"));
+    let cli = bd.json(&["--request-id", "q", "claim", &a]);
+    assert_eq!(bd.json(&["--request-id", "q", "claim", &a])["fence"], cli["fence"]);
+    let claim = json!({"id": b, "idempotency_key": "q2"});
+    let by_tool = tool(&bd, "tom", "beads.claim", &claim)["result"].clone();
+    assert_eq!(tool(&bd, "tom", "beads.claim", &claim)["result"]["fence"], by_tool["fence"]);
+    let mut data = |client: &mut Mcp, tool: &str, arguments: Value| {
+        let answer = client.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+        answer["result"]["structuredContent"].clone()
+    };
+    let by_mcp = data(&mut client, "next", json!({"id": c, "request_id": "q3"}));
+    assert_eq!(data(&mut client, "next", json!({"id": c, "request_id": "q3"}))["fence"], by_mcp["fence"]);
+    let one = line.mutate(&json!({"op": "claim", "id": d})).unwrap()["result"].clone();
+    for claimed in [&cli, &by_tool, &by_mcp, &one] {
+        assert!(claimed["fence"].is_string(), "{claimed}");
+    }
+
+    // A note under the fence; under another it is refused.
+    let wrong = "1.1";
+    bd.error(&["note", "add", &a, "x", "--fence", wrong], "stale_claim");
+    let refused = tool(&bd, "tom", "beads.note_add", &json!({"id": b, "content": "x", "fence": wrong}));
+    assert_eq!(refused["details"]["code"], "stale_claim", "{refused}");
+    client.fail("note", json!({"text": "x", "fence": wrong}));
+    let note = json!({"text": "once", "fence": by_mcp["fence"], "request_id": "n1"});
+    data(&mut client, "note", note.clone());
+    data(&mut client, "note", note);
+    assert_eq!(bd.show(&c)["notes"].as_array().unwrap().len(), 1, "a retry is not noted twice");
+
+    // Give it back.
+    bd.json(&["unclaim", &a, "--fence", cli["fence"].as_str().unwrap()]);
+    let back = tool(&bd, "tom", "beads.unclaim", &json!({"id": b, "fence": by_tool["fence"]}));
+    assert_eq!(back["result"]["status"], "open", "{back}");
+    let back = data(&mut client, "done", json!({"reason": "no time", "release": true, "fence": by_mcp["fence"]}));
+    assert_eq!(back["released"]["assignee"], Value::Null, "{back}");
+    line.mutate(&json!({"op": "unclaim", "id": d})).unwrap();
+    for id in [&a, &b, &c, &d] {
+        assert_eq!(bd.show(id)["status"], "open");
+    }
+
+    // Finish.
+    bd.json(&["close", &a]);
+    tool(&bd, "tom", "beads.close", &json!({"id": b}));
+    let closed = data(&mut client, "done", json!({"id": c, "reason": "done"}));
+    assert_eq!(closed["closed"][0]["status"], "closed", "{closed}");
+    line.mutate(&json!({"op": "close", "id": d})).unwrap();
+    assert_eq!(bd.json(&["status"])["summary"]["closed_issues"], 4);
+    client.finish();
+    assert_ne!(ACTOR, "tom");
+}
