@@ -45,6 +45,9 @@ impl ExplainAnswer {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PlanAnswer {
     pub workers: usize,
+    /// The order in which free workers are assumed to take beads: the most urgent of a bead and all that waits for it, then
+    /// the most work behind it, then the oldest. `bd claim --next --sort` has the same word.
+    pub order: &'static str,
     /// Minutes from now until the last bead is finished.
     pub minutes: u64,
     pub critical_path: Vec<BeadId>,

@@ -58,6 +58,7 @@ impl Service {
         });
         Ok(Answer::Planned(Box::new(PlanAnswer {
             workers: asked.workers,
+            order: beads_core::query::SortKey::Impact.as_str(),
             minutes: plan.minutes,
             critical_path: self.ids(&plan.critical_path),
             critical_minutes: plan.critical_minutes,

@@ -1,0 +1,244 @@
+"""Workers that claim, note, give back and finish on every interface, with crashes, and a model of what may happen.
+
+usage: cycle.py BD WORKDIR SEED BEADS
+
+`cycle.py worker INTERFACE NAME` is one worker: an orchestrator of about 40 lines. It writes what it did, one JSON line
+each, with times of the monotonic clock of this machine. The parent kills workers and the daemon, starts new workers in
+their place, and checks: no two holders of a bead overlap, no closed bead is worked on after its worker could have
+known, and every request id is answered once.
+"""
+import glob
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+BD = os.environ.get("CYCLE_BD") or os.path.abspath(sys.argv[1])
+
+
+def run(args, stdin=""):
+    done = subprocess.run([BD, *args], input=stdin, capture_output=True, text=True)
+    return json.loads(done.stdout or "null")
+
+
+class Cli:
+    def __init__(self, name):
+        self.base = ["--actor", name, "--json"]
+
+    def next(self, key):
+        bead = run([*self.base, "--request-id", key, "claim", "--next", "--wait", "1s"])
+        return None if "error" in bead else bead
+
+    def note(self, bead, key):
+        return "error" not in run([*self.base, "--request-id", key, "note", "add", bead["id"], "at work", "--fence", bead["fence"]])
+
+    def release(self, bead):
+        run([*self.base, "unclaim", bead["id"], "--fence", bead["fence"]])
+
+    def done(self, bead, key):
+        return "error" not in run([*self.base, "--request-id", key, "close", bead["id"], "--fence", bead["fence"]])
+
+
+class Tools:
+    def __init__(self, name):
+        self.name = name
+
+    def call(self, tool, **fields):
+        return run(["tool", tool, "--apply"], json.dumps({"actor": self.name, **fields}))
+
+    def next(self, key):
+        return self.call("beads.claim", wait_ms=1000, idempotency_key=key).get("result")
+
+    def note(self, bead, key):
+        return self.call("beads.note_add", id=bead["id"], content="at work", fence=bead["fence"], idempotency_key=key)["ok"]
+
+    def release(self, bead):
+        self.call("beads.unclaim", id=bead["id"], fence=bead["fence"])
+
+    def done(self, bead, key):
+        return self.call("beads.close", id=bead["id"], fence=bead["fence"], idempotency_key=key)["ok"]
+
+
+class Mcp:
+    def __init__(self, name):
+        self.server = subprocess.Popen([BD, "--actor", name, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.last = 0
+        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "cycle", "version": "1"}})
+
+    def ask(self, method, params):
+        self.last += 1
+        self.server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}) + "\n")
+        self.server.stdin.flush()
+        while True:
+            message = json.loads(self.server.stdout.readline())
+            if message.get("id") == self.last:
+                return message["result"]
+
+    def call(self, tool, **arguments):
+        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        return None if result.get("isError") else result["structuredContent"]
+
+    def next(self, key):
+        bead = self.call("next", wait_s=1, more=True, request_id=key)
+        return bead if bead and "fence" in bead else None
+
+    def note(self, bead, key):
+        return self.call("note", id=bead["id"], text="at work", fence=bead["fence"], request_id=key) is not None
+
+    def release(self, bead):
+        self.call("done", id=bead["id"], reason="no time", release=True, fence=bead["fence"])
+
+    def done(self, bead, key):
+        return self.call("done", id=bead["id"], reason="done", fence=bead["fence"], request_id=key) is not None
+
+
+class Socket:
+    def __init__(self, name):
+        self.name = name
+
+    def ask(self, call, key=None):
+        path = run(["--json", "daemon", "status"])["socket"]
+        version = subprocess.run([BD, "version"], capture_output=True, text=True).stdout.split()[-1]
+        while True:
+            try:
+                line = socket.socket(socket.AF_UNIX)
+                line.connect(path)
+                line.sendall((json.dumps({"client": version, "actor": self.name, "request_id": key, "call": call}) + "\n").encode())
+                answer = line.makefile().readline()
+                if answer:
+                    return json.loads(answer)
+            except OSError:
+                pass
+            run(["--json", "status"])  # a daemon that was killed is started by the next command
+
+    def mutate(self, key=None, **op):
+        return self.ask({"mutate": {"ops": [op]}}, key)
+
+    def next(self, key):
+        return self.ask({"wait": {"ms": 1000, "call": {"mutate": {"ops": [{"op": "claim_next"}]}}}}, key).get("result")
+
+    def note(self, bead, key):
+        return "error" not in self.mutate(key, op="note_add", id=bead["id"], content="at work", fence=bead["fence"])
+
+    def release(self, bead):
+        self.mutate(op="unclaim", id=bead["id"], fence=bead["fence"])
+
+    def done(self, bead, key):
+        return "error" not in self.mutate(key, op="close", id=bead["id"], fence=bead["fence"])
+
+
+def work(interface, name):
+    """The orchestrator: the same for every interface."""
+    log = open(os.path.join(os.environ["CYCLE_LOG"], name), "a")
+    dice = random.Random(name)
+    worker = {"cli": Cli, "tools": Tools, "mcp": Mcp, "socket": Socket}[interface](name)
+
+    def say(what, bead, **more):
+        print(json.dumps({"what": what, "id": bead["id"], "fence": bead["fence"], "at": time.monotonic(), **more}), file=log, flush=True)
+
+    while not os.path.exists(os.environ["CYCLE_STOP"]):
+        key = f"{name}-{dice.getrandbits(64):x}"
+        bead = worker.next(key)
+        if not bead:
+            continue
+        say("claimed", bead, key=key)
+        again = worker.next(key) if dice.random() < 0.2 else None
+        if again:
+            say("again", again, key=key)
+        if not worker.note(bead, key + "-n"):
+            say("lost", bead)
+            continue
+        if dice.random() < 0.2:
+            say("released", bead)
+            worker.release(bead)
+        else:
+            say("closing", bead)
+            say("closed" if worker.done(bead, key + "-d") else "lost", bead)
+
+
+def check(logs):
+    problems, claims, keys = [], {}, {}
+    for path in logs:
+        open_claim = None
+        for line in open(path):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue  # the worker was killed while it wrote
+            what, claim = event["what"], (event["id"], event["fence"])
+            if what in ("claimed", "again") and keys.setdefault(event["key"], claim) != claim:
+                problems.append(f"request id {event['key']} was answered twice: {keys[event['key']]} and {claim}")
+            if what == "claimed":
+                claims.setdefault(event["id"], []).append([event["at"], None, event["fence"], path, False])
+                open_claim = claims[event["id"]][-1]
+            elif open_claim and what in ("released", "closing", "lost"):
+                open_claim[1] = event["at"]
+            elif open_claim and what == "closed":
+                open_claim[4] = event["at"]
+    for bead, all_claims in claims.items():
+        all_claims.sort()
+        for (_, end, fence, path, closed), (start, _, later, other, _) in zip(all_claims, all_claims[1:]):
+            if fence != later and end and start < end:
+                problems.append(f"{bead}: {other} was handed it at {start}, while {path} held it until {end}")
+            if closed and start > closed:
+                problems.append(f"{bead}: {other} was handed it at {start}, after {path} had closed it at {closed}")
+    return problems
+
+
+def main():
+    work_dir, seed, beads = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    repo, logs, stop = (os.path.join(work_dir, name) for name in ("repo", "logs", "stop"))
+    os.makedirs(logs)
+    subprocess.run(["git", "init", "-q", repo], check=True)
+    os.chdir(repo)
+    os.environ.update(CYCLE_BD=BD, CYCLE_LOG=logs, CYCLE_STOP=stop, BD_RUNTIME_DIR=os.path.join(work_dir, "run"), HOME=work_dir)
+    run(["--json", "config", "set", "claim.lease", "5s"])
+    for number in range(beads):
+        run(["--json", "create", f"bead {number}"])
+    dice, workers, count, killed = random.Random(seed), {}, 0, 0
+    deadline = time.monotonic() + 300
+    left = beads
+    while left and time.monotonic() < deadline:
+        for interface in ("cli", "tools", "mcp", "socket"):
+            worker = workers.get(interface)
+            if worker is None or worker.poll() is not None:
+                count += 1
+                arguments = [sys.executable, SELF, "worker", interface, f"{interface}-{count}"]
+                workers[interface] = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL)
+        time.sleep(0.7)
+        victim = dice.choice([*workers.values(), "daemon", None])
+        if victim == "daemon":
+            pid = run(["--json", "daemon", "status"]).get("pid")
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+        elif victim:
+            os.killpg(victim.pid, signal.SIGKILL)
+            victim.wait()
+            killed += 1
+        summary = run(["--json", "status"])["summary"]
+        left = summary["total_issues"] - summary["closed_issues"]
+    open(stop, "w").close()
+    for worker in workers.values():
+        try:
+            worker.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+    problems = check(glob.glob(os.path.join(logs, "*")))
+    if left:
+        problems.append(f"{left} beads were not finished in time")
+    print(f"{beads} beads, {count} workers on four interfaces, {killed} kills, {len(problems)} problems")
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+SELF = os.path.abspath(__file__)
+if sys.argv[1] == "worker":
+    work(sys.argv[2], sys.argv[3])
+else:
+    main()
