@@ -1,6 +1,6 @@
 //! `beads_patch`: changes to single fields, in the order given, all or none.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use serde_json::{Map, Value, json};
 
@@ -164,7 +164,7 @@ mod tests {
             json!({"op": "set", "field": "title", "value": "x", "why": "y"}),
             json!("set"),
         ] {
-            assert_eq!(patched(std::slice::from_ref(&op)).unwrap_err().code, "invalid_value", "{op}");
+            assert_eq!(patched(std::slice::from_ref(&op)).unwrap_err().code, Code::InvalidValue, "{op}");
         }
     }
 }
