@@ -1,7 +1,7 @@
 //! Names in the graph of beads as the contract bounds them: nodes, their types, and the relations between them. They are judged before
 //! anything is looked for, so that a name that cannot be is told from one that is not there.
 
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
 
 const MAX_NODE: usize = 256;
@@ -49,6 +49,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use beads_engine::failure::Code;
 
     #[test]
     fn nodes_types_and_relations_are_bounded() {

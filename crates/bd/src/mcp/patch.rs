@@ -1,6 +1,6 @@
 //! `beads_patch`: changes to single fields, in the order given, all or none.
 
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use serde_json::{Map, Value, json};
 
@@ -128,6 +128,7 @@ fn add(update: &mut Map<String, Value>, field: &str, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use beads_engine::failure::Code;
 
     fn patched(ops: &[Value]) -> Result<Value, Failure> {
         let bead = json!({"description": "One", "labels": ["a"]});
