@@ -55,7 +55,7 @@ impl Damaged {
             assert!(error.to_string().contains(name), "{what}: {name:?} is not in {error}");
         }
         assert!(
-            matches!(error.code(), beads_core::Code::CorruptStore | "newer_format"),
+            matches!(error.code(), beads_core::Code::CorruptStore | beads_core::Code::NewerFormat),
             "{what}: {}",
             error.code()
         );
