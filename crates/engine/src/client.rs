@@ -10,7 +10,7 @@ use beads_core::canonical::hex;
 use beads_store::StoreLock;
 
 use crate::daemon::{self, SocketPath};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::hangup::Hangup;
 use crate::place::Place;
 use crate::render;
@@ -61,7 +61,7 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
     if !place.exists() && !request.call.creates_the_store() {
         let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
         return render::failure_reply(
-            Failure::new("no_store", format!("not in a git repository, and {directory} has no store")),
+            Failure::new(Code::NoStore, format!("not in a git repository, and {directory} has no store")),
             format,
         );
     }
@@ -98,7 +98,7 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
 /// A store that cannot be opened is the one case in which `validate` has most to say.
 fn on_failure(request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
-        && matches!(failure.code.as_str(), "corrupt_store" | "newer_format")
+        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat)
     {
         return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
     }
@@ -131,12 +131,13 @@ fn through_daemon(
         }
         match exchange_until(&socket, &request.still_waiting(give_up), access.hangup.as_deref()) {
             Exchange::Reply(reply)
-                if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
+                if reply.error.as_ref().is_some_and(|failure| failure.code == Code::DaemonOlder) => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
             Exchange::Nobody => match daemon::start(place) {
                 Ok(()) => {}
                 Err(failure)
-                    if failure.code == "daemon_unreachable" || failure.code == "unsafe_runtime_directory" =>
+                    if failure.code == Code::DaemonUnreachable
+                        || failure.code == Code::UnsafeRuntimeDirectory =>
                 {
                     return Ok(None);
                 }
@@ -167,7 +168,7 @@ pub enum Exchange {
 
 /// What a request that was left by its own caller ends with.
 fn hung_up() -> Failure {
-    Failure::new("cancelled_call", "the call was given up by its caller; a claim made for it is given back")
+    Failure::new(Code::CallCancelled, "the call was given up by its caller; a claim made for it is given back")
 }
 
 /// Asks whoever listens, once.
@@ -186,7 +187,7 @@ fn exchange_until(socket: &SocketPath, request: &Request, hangup: Option<&Hangup
     if frame.len() > daemon::MAX_FRAME_BYTES {
         // The daemon would hang up on it, which looks like a daemon that died.
         let message = format!("the command has {} bytes, more than fit into one request", frame.len());
-        let failure = Failure::new("too_large", message);
+        let failure = Failure::new(Code::TooLarge, message);
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');

@@ -6,7 +6,7 @@ use beads_core::Status;
 use beads_core::op::Fence;
 use beads_core::query::{Filter, ReadyFilter};
 use beads_engine::client::Access;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, EventAnswer, EventsAnswer};
 use beads_engine::request::{Call, ClaimOver, EventsQuery, Format, Output, Query, Reply};
@@ -112,8 +112,10 @@ impl Watch<'_> {
                 return match self.args.until {
                     None => Ok(()),
                     Some(_) if self.holds()? => Ok(()),
-                    Some(_) => Err(Failure::new("timeout", format!("not yet; go on with --since {cursor}"))
-                        .with(serde_json::json!({"cursor": cursor.to_string()}))),
+                    Some(_) => {
+                        Err(Failure::new(Code::Timeout, format!("not yet; go on with --since {cursor}"))
+                            .with(serde_json::json!({"cursor": cursor.to_string()})))
+                    }
                 };
             }
         }
@@ -152,7 +154,7 @@ impl Watch<'_> {
                 }));
             }
             if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Failure::new("timeout", "the claim still stands"));
+                return Err(Failure::new(Code::Timeout, "the claim still stands"));
             }
         }
     }

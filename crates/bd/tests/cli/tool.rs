@@ -258,7 +258,7 @@ fn the_life_of_a_bead() {
             (&shown["notes"][0]["content"], &shown["due_at"]),
             (&json!("Half done."), &json!("2027-01-02T03:04:05.000Z"))
         );
-        let closed = apply(sandbox, "beads.close", &json!({"id": first, "reason": "fixed"}));
+        let closed = apply(sandbox, "beads.close", &json!({"id": first, "reason": "fixed", "actor": "cleo"}));
         assert_eq!((&closed["status"], &closed["closed_reason"]), (&json!("closed"), &json!("fixed")));
         assert_eq!(apply(sandbox, "beads.reopen", &json!({"id": first}))["status"], "open");
         let updated = apply(

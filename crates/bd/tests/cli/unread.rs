@@ -91,7 +91,7 @@ fn what_belongs_to_the_caller_is_read_by_the_caller() {
         json!(["-C", "/", "list"]),
         json!(["list", "--db", "/nowhere/beads.db"]),
         json!(["ready", "--wait", "10s"]),
-        json!(["claim", "bd-1", "--confirm"]),
+        json!(["claim", "--next", "--wait", "1s"]),
         json!(["show", "bd-1", "--verbose"]),
         json!(["sync"]),
         json!(["daemon", "stop"]),
@@ -116,7 +116,7 @@ fn a_daemon_that_finds_its_own_store_does_not_act_on_words() {
     let mut daemon = bd.command(&["daemon", "run"]).spawn().unwrap();
     wait_until("another one listens", || Client::connect(&socket).is_some());
     let mut client = Client::connect(&socket).unwrap();
-    let reply = client.ask(&json!({"words": ["claim", "bd-1", "--confirm"]})).unwrap();
+    let reply = client.ask(&json!({"words": ["import", "bd-1"]})).unwrap();
     assert_eq!(reply["error"]["code"], "not_read", "{reply}");
     assert_eq!(bd.show("bd-1")["status"], "open", "it claimed something by itself");
     drop(client);

@@ -7,7 +7,7 @@ use beads_store::Cursor;
 use serde_json::{Value, json};
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, ClaimOverAnswer, ConfirmedAnswer, Done, EachAnswer, SyncAnswer, shown};
 use crate::request::{Call, ClaimOver, HandedOut, Output, OverReason, Reply, Request};
 
@@ -125,7 +125,7 @@ impl Service {
             }
             if !batch.more {
                 let message = format!("no claim known here has the fence {text}");
-                return Err(Failure::new("not_found", message));
+                return Err(Failure::new(Code::NotFound, message));
             }
             since = batch.cursor;
         }
@@ -169,7 +169,7 @@ impl Service {
             let holder = now.assignee.as_ref().map_or("nobody", |holder| holder.as_str());
             let message = format!("{id} is held by {holder}, who was faster on another machine");
             let details = json!({"id": id, "holder": now.assignee, "expires": expires});
-            return Err(Failure::new("already_claimed", message).with(details));
+            return Err(Failure::new(Code::AlreadyClaimed, message).with(details));
         }
         let remote = synced.remote.map_or(Value::Null, Value::from);
         Ok(Answer::Confirmed(ConfirmedAnswer { claimed, remote }))

@@ -92,7 +92,7 @@ impl Done {
         let answer = caller.mutate(Call::one(Op::Unclaim(unclaim)))?;
         caller.session.set_focus(caller.actor, None);
         let state = format!("{} given back", text(&answer, "id"));
-        Ok(Lines::state(state).then("next".to_owned()).with_data(json!({"released": answer})))
+        Ok(Lines::state(state).then("status".to_owned()).with_data(json!({"released": answer})))
     }
 }
 

@@ -10,7 +10,7 @@ mod status;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use beads_core::Actor;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::hangup::Hangup;
 use beads_engine::request::Call;
 use schemars::JsonSchema;
@@ -221,7 +221,7 @@ fn meant(caller: Caller<'_>, named: Option<&str>, expected: &Expected) -> Result
         let held = caller.session.mine(caller.actor)?;
         if held.len() > 1 {
             let message = format!("you hold {} beads, and none was named: {}", held.len(), listed_ids(&held));
-            return Err(Failure::new("several_held", message).with(json!({"held": ids(&held)})));
+            return Err(Failure::new(Code::SeveralHeld, message).with(json!({"held": ids(&held)})));
         }
     }
     let id = caller.session.target(caller.actor, named)?;

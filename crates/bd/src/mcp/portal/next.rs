@@ -3,7 +3,7 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ impl Open for Next {
             None if !self.more && !held(caller)?.is_empty() => {
                 let held = held(caller)?;
                 let message = format!("you hold {} already; nothing was claimed", listed_ids(&held));
-                return Err(Failure::new("holding", message).with(json!({"held": ids(&held)})));
+                return Err(Failure::new(Code::Holding, message).with(json!({"held": ids(&held)})));
             }
             None if expected.is_some() => match self.best(caller)? {
                 None => return nothing(caller),
@@ -66,7 +66,10 @@ impl Open for Next {
                 }
             },
             None => match self.choose(caller) {
-                Err(failure) if failure.code == "nothing_ready" => return nothing(caller),
+                // When the input ends there is nothing more to wait for.
+                Err(failure) if matches!(failure.code, Code::NothingReady | Code::CallCancelled) => {
+                    return nothing(caller);
+                }
                 claimed => claimed?,
             },
         };
@@ -112,7 +115,9 @@ impl Next {
             let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), lease_ms: None }));
             let call = self.confirmed(Call::one(op)).waiting(Some(Duration::from_secs(slice)));
             match caller.mutate(call) {
-                Err(failure) if failure.code == "nothing_ready" && waited + slice < wait && !given_up() => {
+                Err(failure)
+                    if failure.code == Code::NothingReady && waited + slice < wait && !given_up() =>
+                {
                     waited += slice;
                     progress(waited, wait);
                 }

@@ -74,6 +74,8 @@ impl Tour {
             ("beads_patch", json!({"target": first, "ops": [artifact]})),
             ("beads_note_add", json!({"id": first, "content": text})),
             ("beads_claim", json!({"id": second})),
+            ("beads_unclaim", json!({"id": second, "reason": text})),
+            ("beads_claim", json!({"id": second})),
             ("beads_close", json!({"id": second, "reason": text})),
             ("beads_reopen", json!({"id": second, "reason": text})),
             ("beads_delete", json!({"id": third, "reason": text})),
