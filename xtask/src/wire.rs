@@ -85,7 +85,7 @@ impl Peer {
     fn sync(&mut self) -> Result<()> {
         let checkpoint = self.replica.begin_checkpoint()?;
         let (saved, exchange) = checkpoint.sync(&self.repository, &self.remote, |_| {})?;
-        self.replica.finish_checkpoint(saved, None)?;
+        self.replica.finish_checkpoint(saved, Vec::new())?;
         exchange?;
         Ok(())
     }

@@ -5,7 +5,8 @@
 mod support;
 
 use beads_core::op::{
-    Change, ClaimBead, ClaimNext, Close, DepAdd, Fence, Guard, NoteAdd, Op, Renew, Reopen, Unclaim, Update, Warning,
+    Change, ClaimBead, ClaimNext, Close, DepAdd, Fence, Guard, NoteAdd, Op, Renew, Reopen, Unclaim, Update,
+    Warning,
 };
 use beads_core::query::{Filter, ReadyFilter, Standing};
 use beads_core::{
@@ -280,9 +281,7 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &Op::DepAdd(blocks("bd-1", "bd-2")));
     side.done("ann", &Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }));
-    let close = |strict, force| {
-        Op::Close(Close { id: "bd-1".into(), strict, force, ..Close::default() })
-    };
+    let close = |strict, force| Op::Close(Close { id: "bd-1".into(), strict, force, ..Close::default() });
     assert!(matches!(side.refused("ben", &close(true, false)), Error::NotHolder { .. }));
     assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenBlockers { .. }));
     let fence = side.bead("bd-1").claim.fence().map(Fence);
@@ -298,7 +297,11 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
     let mut child = titled("bd-2");
     child.parent = Some("bd-1".into());
     side.done("ann", &Op::Create(Box::new(child)));
-    assert_eq!(side.clone().done("ann", &close(true, false)).warnings, [], "only an epic waits for its children");
+    assert_eq!(
+        side.clone().done("ann", &close(true, false)).warnings,
+        [],
+        "only an epic waits for its children"
+    );
     side.done("ann", &Op::Update(Box::new(Update { kind: Some(BeadType::Epic), ..Update::of("bd-1") })));
     assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenChildren { .. }));
 }

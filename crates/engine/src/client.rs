@@ -168,7 +168,10 @@ pub enum Exchange {
 
 /// What a request that was left by its own caller ends with.
 fn hung_up() -> Failure {
-    Failure::new(Code::CallCancelled, "the call was given up by its caller; a claim made for it is given back")
+    Failure::new(
+        Code::CallCancelled,
+        "the call was given up by its caller; a claim made for it is given back",
+    )
 }
 
 /// Asks whoever listens, once.

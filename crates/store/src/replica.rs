@@ -374,11 +374,7 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     /// Takes note that the ref holds a checkpoint: its part of the journal can go. What the ref had beyond our own
     /// state comes into memory only now, when it is durable. `synced` is what to tell watchers of an exchange.
-    pub fn finish_checkpoint(
-        &mut self,
-        saved: crate::checkpoint::Saved,
-        synced: Vec<Event>,
-    ) -> Result<()> {
+    pub fn finish_checkpoint(&mut self, saved: crate::checkpoint::Saved, synced: Vec<Event>) -> Result<()> {
         self.commit()?;
         let mut conflicts = Vec::new();
         if let Some(merged) = &saved.merged {

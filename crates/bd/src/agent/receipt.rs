@@ -17,6 +17,9 @@ use super::store::{Session, Store};
 
 const RECEIPTS: &str = "receipts";
 
+/// The one call that makes the store.
+const CREATES: &str = "agent.register";
+
 /// How long a key is remembered. Whoever asks again later asks anew.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -47,6 +50,7 @@ pub fn once<T: Serialize>(
     let message_id = format!("{}k{}", MessageId::PREFIX, &name[..32]);
     let store = store.with_id(&message_id)?;
     let asked = hex(&Sha256::digest(asked.to_string()));
+    let _turn = store.turn(command == CREATES)?;
     if let Some(receipt) = store.read()?.receipt(&name)? {
         if receipt.asked != asked {
             let message =

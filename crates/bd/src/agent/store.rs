@@ -98,6 +98,16 @@ impl Store {
         }
     }
 
+    /// Holds back every other call with a key until the file is dropped, so that the first one under a key has kept its
+    /// answer before the next one looks for it. `None` where nothing can be written, which no call with a key survives.
+    pub(super) fn turn(&self, may_create: bool) -> Result<Option<File>> {
+        let dir = self.root.dir();
+        if self.preview || (!may_create && !self.exists()?) || files::make_dir(dir).is_err() {
+            return Ok(None);
+        }
+        lock(&dir.join(TURN), LOCK_WAIT).map(Some).map_err(|(path, why)| busy(&path, &why))
+    }
+
     fn exists(&self) -> Result<bool> {
         let dir = self.root.dir();
         dir.try_exists().map_err(|why| Error::unreadable(dir, why))
@@ -109,6 +119,7 @@ impl Store {
 }
 
 const LOCK: &str = "lock";
+const TURN: &str = "turn";
 const AGENTS: &str = "agents";
 
 fn is_read_only(why: &io::Error) -> bool {

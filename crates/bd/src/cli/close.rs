@@ -38,7 +38,8 @@ impl Args {
         let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();
         let force = self.force;
-        let close = |id| Close { id, guard: guard.clone(), reason: reason.clone(), force, ..Close::default() };
+        let close =
+            |id| Close { id, guard: guard.clone(), reason: reason.clone(), force, ..Close::default() };
         if self.claim_next {
             let next = claim::next(Default::default(), None, self.lease)?;
             return Ok(Call::CloseAndClaim {

@@ -153,15 +153,19 @@ fn run(
     if name == PATCH {
         let id = targeted(&mut arguments, caller)?.ok_or_else(|| Failure::invalid("target is missing"))?;
         let guard = revision::guard(&mut arguments, &id, caller)?;
-        let result = decorate::result(patch::apply(arguments, &id, guard, caller)?, caller.session, 0, None);
+        let expects = guard.is_some();
+        let patched = patch::apply(arguments, &id, guard, caller).map_err(|lost| raced(lost, expects))?;
+        let result = decorate::result(patched, caller.session, 0, None);
         return Ok((result, None));
     }
     let tool = find(name).ok_or_else(|| Failure::usage(format!("there is no tool {name}")))?;
+    let mut expects = false;
     if takes_target(tool)
         && let Some(id) = targeted(&mut arguments, caller)?
     {
         if let Some(hash) = revision::guard(&mut arguments, &id, caller)? {
             arguments.insert("expected_content_hash".into(), hash.into());
+            expects = true;
         }
         arguments.insert("id".into(), id.into());
     }
@@ -178,10 +182,10 @@ fn run(
     let context = caller.session.tool_context(caller.actor, &progress, hangup);
     let outcome = match tool.name {
         watch::TOOL => watch::run(arguments, &context, caller)?,
-        name => tool::run(name, Value::Object(arguments), &context)?,
+        name => tool::run(name, Value::Object(arguments), &context).map_err(|lost| raced(lost, expects))?,
     };
     let over = outcome.metadata.get("claim_over").cloned();
-    let raw = outcome.into_result()?;
+    let raw = outcome.into_result().map_err(|lost| raced(lost, expects))?;
     let value: Value = serde_json::from_str(raw.get())
         .map_err(|error| Failure::new(Code::InternalError, error.to_string()))?;
     let is_list = value.is_array();
@@ -191,6 +195,14 @@ fn run(
         result.insert("claim_over".into(), over);
     }
     Ok((result, is_list.then_some(page)))
+}
+
+/// A write between the look at the revision and our own: the caller expected a revision, and that is what it lost.
+fn raced(failure: Failure, expects_revision: bool) -> Failure {
+    match failure.code {
+        Code::Conflict if expects_revision => Failure { code: Code::RevisionMismatch, ..failure },
+        _ => failure,
+    }
 }
 
 /// The bead a call is about, in whichever way it was named.

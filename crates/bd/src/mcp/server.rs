@@ -313,7 +313,9 @@ impl ToolCall {
 
     /// Whether the client chose a request id, so that it may ask again for what it missed.
     fn may_be_retried(&self) -> bool {
-        ["request_id", "idempotency_key"].iter().any(|name| self.arguments.get(*name).is_some_and(Value::is_string))
+        ["request_id", "idempotency_key"]
+            .iter()
+            .any(|name| self.arguments.get(*name).is_some_and(Value::is_string))
     }
 
     /// Whether it may wait for something that others would have to wait for too.

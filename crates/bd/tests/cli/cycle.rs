@@ -55,11 +55,13 @@ fn a_claim_is_confirmed_on_every_interface_and_under_a_request_id() {
         assert_eq!(confirmed["confirmed_by"], Value::Null, "there is no remote");
         let again = bd.json(&["--request-id", "c1", "claim", &ids[0], "--confirm"]);
         assert_eq!(again["fence"], confirmed["fence"]);
-        let by_tool = tool(bd, "tom", "beads.claim", &json!({"id": ids[1], "confirm": true, "idempotency_key": "k"}));
+        let by_tool =
+            tool(bd, "tom", "beads.claim", &json!({"id": ids[1], "confirm": true, "idempotency_key": "k"}));
         assert_eq!(by_tool["ok"], true, "{by_tool}");
         assert!(by_tool["result"].as_object().unwrap().contains_key("confirmed_by"), "{by_tool}");
         let mut client = mcp(bd, "mia");
-        let answer = client.ask("tools/call", json!({"name": "next", "arguments": {"id": ids[2], "confirm": true}}));
+        let answer =
+            client.ask("tools/call", json!({"name": "next", "arguments": {"id": ids[2], "confirm": true}}));
         let data = &answer["result"]["structuredContent"];
         assert!(data.as_object().unwrap().contains_key("confirmed_by"), "{answer}");
         client.finish();
@@ -272,7 +274,8 @@ fn a_worker_learns_that_its_claim_is_over() {
     assert_eq!(told, fences.iter().map(String::as_str).collect(), "{answer}");
     let answer = socket(&bd, "ann").ask(&json!({"query": "status"})).unwrap();
     assert_eq!(answer.get("claim_over"), None);
-    let waited = socket(&bd, "ann").ask(&json!({"wait": {"ms": 1, "call": {"query": {"claim_over": {"fence": fences[0]}}}}}));
+    let waited = socket(&bd, "ann")
+        .ask(&json!({"wait": {"ms": 1, "call": {"query": {"claim_over": {"fence": fences[0]}}}}}));
     assert_eq!(waited.unwrap()["result"]["over"], true);
 }
 
@@ -282,7 +285,9 @@ fn the_next_bead_comes_in_the_order_asked_for() {
         let (oldest, urgent) = (bd.create(&["old", "-p", "3"]), bd.create(&["urgent", "-p", "0"]));
         let deep = bd.create(&["deep", "-p", "0"]);
         bd.create(&["behind", "--deps", &deep]);
-        for (order, first) in [("oldest", &oldest), ("priority", &urgent), ("impact", &deep), ("hybrid", &urgent)] {
+        for (order, first) in
+            [("oldest", &oldest), ("priority", &urgent), ("impact", &deep), ("hybrid", &urgent)]
+        {
             let claimed = bd.json(&["claim", "--next", "--sort", order]);
             assert_eq!(claimed["id"], *first, "{order}");
             assert_eq!(bd.ids(&["ready", "--sort", order]).first() == Some(first), false);
@@ -342,7 +347,8 @@ fn the_cycle_is_the_same_on_every_interface() {
     bd.json(&["unclaim", &a, "--fence", cli["fence"].as_str().unwrap()]);
     let back = tool(&bd, "tom", "beads.unclaim", &json!({"id": b, "fence": by_tool["fence"]}));
     assert_eq!(back["result"]["status"], "open", "{back}");
-    let back = data(&mut client, "done", json!({"reason": "no time", "release": true, "fence": by_mcp["fence"]}));
+    let back =
+        data(&mut client, "done", json!({"reason": "no time", "release": true, "fence": by_mcp["fence"]}));
     assert_eq!(back["released"]["assignee"], Value::Null, "{back}");
     line.mutate(&json!({"op": "unclaim", "id": d})).unwrap();
     for id in [&a, &b, &c, &d] {

@@ -64,3 +64,22 @@ fn agents_talk_through_tools() {
     let names = done(&sandbox, "agent.list", &[], &json!({"role": "ui"}))["result"].clone();
     assert_eq!(names.as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn the_first_calls_under_one_key_all_get_the_same_answer() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let input = json!({"name": "ann-1", "role": "ui", "idempotency_key": "k"}).to_string();
+    let mut children = Vec::new();
+    for _ in 0..20 {
+        let mut command = sandbox.command(&["tool", "agent.register", "--apply"]);
+        let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+        children.push(child);
+    }
+    let answers: Vec<serde_json::Value> = children
+        .into_iter()
+        .map(|child| crate::sandbox::Run::finish(child).value()["result"].clone())
+        .collect();
+    assert_eq!(answers[0]["agent_id"], "ann-1", "{answers:?}");
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+}

@@ -24,15 +24,16 @@ mod text;
 mod upkeep;
 
 pub use answer::{
-    Answer, ClaimOverAnswer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EachAnswer,
-    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer,
-    PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, StuckBead, SyncAnswer, SyncErrorStatus, SyncStatus,
-    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BatchAnswer, ClaimOverAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
+    EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim,
+    NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, StuckBead, SyncAnswer,
+    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;
 pub use done::{
-    ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked, WarningAnswer,
+    ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked,
+    WarningAnswer,
 };
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};

@@ -220,7 +220,8 @@ fn status(out: &mut String, status: &StatusAnswer) {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
     }
     for stuck in &status.stuck {
-        let _ = writeln!(out, "stuck: {} is in progress without a claim; {} frees it", stuck.id, stuck.command);
+        let _ =
+            writeln!(out, "stuck: {} is in progress without a claim; {} frees it", stuck.id, stuck.command);
     }
     for lost in &sync.lost_claims {
         let (holder, won_by) = (escape(&lost.holder), escape(lost.won_by.as_str()));

@@ -62,7 +62,9 @@ impl Service {
             ended.iter().for_each(|(fence, _)| drop(claims.remove(fence)));
         }
         let by_others = ended.into_iter().map(|(_, over)| over);
-        by_others.filter(|over| over.by.as_ref() != Some(actor) && over.holder.as_ref() != Some(actor)).collect()
+        by_others
+            .filter(|over| over.by.as_ref() != Some(actor) && over.holder.as_ref() != Some(actor))
+            .collect()
     }
 
     /// How the claim with a fence ended; `None` while it runs.
@@ -152,11 +154,7 @@ impl Service {
     }
 
     /// Whether a claim still stands after an exchange with the remote.
-    pub fn confirmed(
-        &self,
-        claimed: Value,
-        synced: Result<SyncAnswer, Failure>,
-    ) -> Result<Answer, Failure> {
+    pub fn confirmed(&self, claimed: Value, synced: Result<SyncAnswer, Failure>) -> Result<Answer, Failure> {
         let (id, fence) = (claimed["id"].as_str().unwrap_or_default(), &claimed["fence"]);
         let synced = synced.map_err(|failure| {
             let message = format!("claimed here, but not confirmed: {}", failure.message);
@@ -205,7 +203,11 @@ pub fn claims(answer: &Answer, request: &Request) -> Vec<HandedOut> {
         Answer::Confirmed(ConfirmedAnswer { claimed, .. }) => {
             let text = |name: &str| claimed[name].as_str().map(str::to_owned);
             let renewed = claimed["renewed"] == true;
-            text("id").zip(text("fence")).map(|(id, fence)| handed_out(id, fence, renewed)).into_iter().collect()
+            text("id")
+                .zip(text("fence"))
+                .map(|(id, fence)| handed_out(id, fence, renewed))
+                .into_iter()
+                .collect()
         }
         _ => Vec::new(),
     }

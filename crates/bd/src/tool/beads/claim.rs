@@ -65,7 +65,9 @@ impl Mutation for Claim {
     fn op(self) -> Result<Op, Failure> {
         let Self { id, next, lease_ms, wait_ms, confirm, guard } = self;
         if wait_ms > 0 || confirm {
-            return Err(Failure::usage("wait_ms and confirm are for a claim on its own, not for one of a batch"));
+            return Err(Failure::usage(
+                "wait_ms and confirm are for a claim on its own, not for one of a batch",
+            ));
         }
         if let Some(id) = id {
             return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms }));

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::guard::Guard;
 use super::output;
-use beads_engine::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
+use beads_engine::failure::Failure;
 
 /// Give a bead back
 ///
