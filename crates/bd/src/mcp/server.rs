@@ -1,7 +1,7 @@
 //! Lines in, lines out. What can be answered at once is answered by whoever reads; tool calls queue up for one worker, so that
 //! they take effect in the order in which they came; long ones go their own way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -35,10 +35,10 @@ pub struct Server<W> {
 struct Waiting {
     /// Tool calls by their ids; the client gives up on one by hanging up.
     calls: BTreeMap<String, Arc<Hangup>>,
+    /// Those that the client cancelled.
+    cancelled: BTreeSet<String>,
     /// Subscriptions that are open.
     listening: Vec<Value>,
-    /// The input has ended: nobody asks any more, so nothing is waited for.
-    closing: bool,
 }
 
 /// A tool call that has been read.
@@ -86,8 +86,7 @@ impl<W: Write + Send> Server<W> {
 
     /// The client asks no more. What waits for work must not be handed any.
     fn close(&self) {
-        let mut waiting = self.waiting();
-        waiting.closing = true;
+        let waiting = self.waiting();
         waiting.calls.values().for_each(|call| call.hang_up());
     }
 
@@ -130,6 +129,7 @@ impl<W: Write + Send> Server<W> {
             // What was answered already cannot be given up.
             if let Some(call) = waiting.calls.get(&id.to_string()) {
                 call.hang_up();
+                waiting.cancelled.insert(id.to_string());
             }
         }
     }
@@ -217,7 +217,7 @@ impl<W: Write + Send> Server<W> {
 
     /// Whether the client cancelled a call. What was asked before the input ended is still answered.
     fn is_cancelled(&self, call: &ToolCall) -> bool {
-        call.hangup.is_hung_up() && !self.waiting().closing
+        self.waiting().cancelled.contains(&call.id.to_string())
     }
 
     /// A call that the client gave up on is not begun, or ends early, and has no answer. What it claimed is given back, unless
@@ -231,8 +231,11 @@ impl<W: Write + Send> Server<W> {
                 Self::result(super::failed(&call.name, &failure, &self.session))
             })
         });
-        let cancelled = self.is_cancelled(call);
-        self.waiting().calls.remove(&call.id.to_string());
+        let cancelled = {
+            let mut waiting = self.waiting();
+            waiting.calls.remove(&call.id.to_string());
+            waiting.cancelled.remove(&call.id.to_string())
+        };
         let delivered = match answer {
             Some(result) if !cancelled => {
                 self.send(&rpc::answer(&call.id, Ok(protocol::finished(result, call.era.stateless))))

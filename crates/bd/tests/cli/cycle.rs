@@ -365,3 +365,21 @@ fn the_cycle_is_the_same_on_every_interface() {
     client.finish();
     assert_ne!(ACTOR, "tom");
 }
+
+#[test]
+fn a_watch_does_not_start_a_daemon_that_was_stopped() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["before"]);
+    let mut watch = bd.command(&["watch", "--since", "0", "--json"]).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(watch.stdout.take().unwrap()));
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["title"], "before");
+    let pid = bd.daemon_pid().unwrap();
+    bd.text(&["daemon", "stop"]);
+    wait_until("the daemon ends", || !crate::sandbox::is_alive(pid));
+    bd.text(&["--no-daemon", "create", "after"]);
+    assert_eq!(next()["title"], "after", "it goes on without a daemon");
+    assert_eq!(bd.daemon_pid(), None);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}

@@ -274,10 +274,23 @@ fn until(time: &str) -> String {
     if today.starts_with(day) { format!("{hour}Z") } else { format!("{day} {hour}Z") }
 }
 
+/// The call that closes a bead, or one that shows where things stand while it cannot be closed.
+fn finish(bead: &Value) -> String {
+    let open = |links: &str, kind: &str| {
+        let links = bead[links].as_array().into_iter().flatten();
+        links.into_iter().any(|link| link["kind"] == kind && link["status"] != "closed")
+    };
+    let is_epic = kind(bead) == "epic";
+    if open("dependencies", "blocks") || (is_epic && open("dependents", "parent")) {
+        return "status".to_owned();
+    }
+    super::lines::command("done", &json!({"id": bead["id"], "reason": "…"}))
+}
+
 /// The bead that a claim answered with: its state, how to finish it, its brief.
 fn briefed(claimed: &Value) -> Lines {
     let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
-    let finish = super::lines::command("done", &json!({"id": claimed["id"], "reason": "…"}));
+    let finish = finish(claimed);
     let mut lines = Lines::state(state).then(finish).with_data(claimed.clone());
     if title(claimed).ends_with('…') {
         lines.read("title", text(claimed, "title"));

@@ -44,6 +44,10 @@ impl Open for Next {
         let Caller { session, .. } = caller;
         let expected =
             Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
+        if self.id.is_none() {
+            // What is wrong with the question comes first.
+            self.filter(caller)?;
+        }
         let claimed = match &self.id {
             Some(_) if self.label.is_some() || self.under.is_some() || self.wait_s.is_some() => {
                 return Err(Failure::usage("label, under and wait_s choose a bead; id names one"));

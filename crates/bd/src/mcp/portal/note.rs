@@ -1,14 +1,14 @@
 use beads_core::Op;
 use beads_core::op::{Fence, Guard, NoteAdd};
 use beads_engine::failure::Failure;
-use beads_engine::request::Call;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::artifact::Artifact;
-use super::{Caller, Expected, Open, meant, text};
-use crate::mcp::lines::{Lines, command};
+use super::{Caller, Expected, Open, finish, meant, text};
+use crate::mcp::lines::Lines;
 
 /// Append to the log of your bead, or of the named one, for others to read.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,7 +38,10 @@ impl Open for Note {
         let op = Op::NoteAdd(NoteAdd { id, guard, content: content.parse()?, ..NoteAdd::default() });
         let noted = caller.mutate(Call::one(op))?;
         let next = match self.id {
-            None => command("done", &json!({"id": noted["issue_id"], "reason": "…"})),
+            None => {
+                let ids = vec![text(&noted, "issue_id").to_owned()];
+                finish(&caller.session.query(caller.actor, Query::Show { ids })?[0])
+            }
             Some(_) => "status".to_owned(),
         };
         Ok(Lines::state(format!("noted on {}", text(&noted, "issue_id"))).then(next).with_data(noted))
