@@ -1,7 +1,7 @@
 //! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,6 +14,7 @@ use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Reply, Request};
 use crate::service::Service;
+use crate::wire;
 
 /// How long a command looks for a daemon that keeps slipping away before it does the work itself.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(15);
@@ -168,18 +169,10 @@ pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');
-    let mut line = Vec::new();
-    let mut talk = || -> std::io::Result<usize> {
-        (&stream).write_all(&frame)?;
-        BufReader::new(&stream).read_until(b'\n', &mut line)
-    };
-    match talk() {
-        Ok(_) if line.ends_with(b"\n") => match serde_json::from_slice(&line) {
-            Ok(reply) => Exchange::Reply(Box::new(reply)),
-            Err(_) => Exchange::Lost,
-        },
-        _ => Exchange::Lost,
+    if (&stream).write_all(&frame).is_err() {
+        return Exchange::Lost;
     }
+    wire::receive(stream).map_or(Exchange::Lost, |reply| Exchange::Reply(Box::new(reply)))
 }
 
 /// Does the work in this process. Somebody who waits lets go of the store in between.

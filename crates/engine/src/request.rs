@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close};
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::dialect::Dialect;
 use crate::failure::Failure;
+use crate::rest::Rest;
 
 /// Nobody waits longer than a day; also keeps clocks from overflowing.
 const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
@@ -404,8 +406,8 @@ pub enum Format {
     Json,
 }
 
-/// One line back.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// The answer to a request. How it travels is in [`crate::wire`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// The place in the order of all mutations that this answer reflects.
     pub position: u64,
@@ -418,4 +420,10 @@ pub struct Reply {
     pub result: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// The number of bytes of standard output that follow the line, in place of `stdout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<usize>,
+    /// The end of a long standard output, which is still on its way.
+    #[serde(skip)]
+    pub rest: Option<Arc<Rest>>,
 }
