@@ -98,7 +98,8 @@ fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
 #[test]
 fn a_losing_status_is_kept_plain_or_with_its_reason() {
     let (mut ann, mut ben, base) = agreed();
-    let to = |status: Status| Op::Update(Box::new(Update { status: Some(status), ..Update::of("bd-a") }));
+    let to =
+        |status: Status| Op::Update(Box::new(Update { status: Some(status.into()), ..Update::of("bd-a") }));
     ann.run(2_000, &to(Status::InProgress));
     ben.run(3_000, &to(Status::Closed));
     let value = |ours: &Side, theirs: &Side| {
