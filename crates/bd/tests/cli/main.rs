@@ -70,3 +70,4 @@ mod validate;
 mod verbosity;
 mod version;
 mod watch;
+mod words;
