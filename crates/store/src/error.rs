@@ -63,6 +63,18 @@ pub enum Error {
     #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]
     PushRefused { remote: String, reason: String },
 
+    #[error(
+        "the remote {remote} has a branch named beads, so beads/store cannot exist there; nothing was lost, everything \
+         is safe here. Rename that branch there, then sync again"
+    )]
+    RemoteBranchInTheWay { remote: String },
+
+    #[error(
+        "this repository has a branch named beads, so beads/store cannot exist; nothing was lost, everything is in the \
+         journal. Rename that branch: git branch -m beads beads-old"
+    )]
+    BranchInTheWay,
+
     #[error("the remote's commit {commit} cannot be used: {reason}; nothing was changed here")]
     RemoteInvalid { commit: String, reason: String },
 
@@ -92,7 +104,8 @@ impl Error {
             Self::AmbiguousRevision(_) => "ambiguous_revision",
             Self::NoStore(_) => "no_store",
             Self::Remote { .. } => "network_error",
-            Self::PushRefused { .. } => "push_refused",
+            Self::PushRefused { .. } | Self::RemoteBranchInTheWay { .. } => "push_refused",
+            Self::BranchInTheWay => "git_error",
             Self::RemoteInvalid { .. } => "remote_invalid",
             Self::Contention(_) => "sync_contention",
         }

@@ -8,7 +8,7 @@ use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
-use crate::repository::{CommitId, REF, Repository};
+use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
 use crate::{Error, Result, library, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
@@ -50,6 +50,11 @@ impl GitRepository {
     /// The directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
         self.git.commondir()
+    }
+
+    /// Whether a branch of the user keeps the sync ref from existing.
+    pub fn has_branch_in_the_way(&self) -> bool {
+        self.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()
     }
 
     fn damaged(commit: &str, reason: impl Into<String>) -> Error {
@@ -261,6 +266,14 @@ impl Repository for GitRepository {
         Ok(tips)
     }
 
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.saved_commits()
+    }
+
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        self.write_saved(commit)
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         let to = Oid::from_str(to)?;
         let moved = match from {
@@ -269,6 +282,7 @@ impl Repository for GitRepository {
         };
         match moved {
             Ok(_) => {}
+            Err(_) if self.has_branch_in_the_way() => return Err(Error::BranchInTheWay),
             Err(error) if is_lost_race(&error) => {
                 if error.code() == ErrorCode::Locked {
                     outwait_lock(self.git.commondir(), REF);
