@@ -148,7 +148,7 @@ impl Run {
     ) -> Result<String, Broken> {
         let Some(checkpoint) = self.machines[index].begin_sync()? else { return Ok("not open".into()) };
         let own = self.machines[index].repository.clone();
-        let partitioned = self.machines[index].partitioned;
+        let (partitioned, mirrored) = (self.machines[index].partitioned, self.moved);
         let mut told = String::new();
         let mut meanwhile = Ok(());
         let mut dice = trouble.clone().unwrap_or_else(|| Dice::new(0));
@@ -163,7 +163,7 @@ impl Run {
             network: network.clone(),
             partitioned,
             trouble,
-            mirrored: self.moved,
+            mirrored,
             rival: RefCell::new(&mut rival),
         };
         let outcome = checkpoint.sync(&remote.own, &remote, |_| ());
