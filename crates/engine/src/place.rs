@@ -121,7 +121,11 @@ impl Place {
     /// The name people know the store by: the directory it belongs to.
     pub fn name(&self) -> String {
         if self.git_dir.ends_with(JJ_GIT) {
-            return self.home().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            return self
+                .home()
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
         }
         let inner = ["store.git", ".beads", ".git"];
         let named = self

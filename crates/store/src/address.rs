@@ -25,7 +25,8 @@ impl Address {
             let mut values = config.multivar(&format!("remote.{remote}.{key}"), None).ok()?;
             let mut first = None;
             while let Some(Ok(entry)) = values.next() {
-                first = first.or_else(|| entry.value().ok().filter(|value| !value.is_empty()).map(str::to_owned));
+                first =
+                    first.or_else(|| entry.value().ok().filter(|value| !value.is_empty()).map(str::to_owned));
             }
             first
         };

@@ -63,7 +63,10 @@ impl Checkpoint {
             return Ok(commit);
         }
         for _ in 0..MAX_ROUNDS {
-            self.read_back(repository)?;
+            if let Err(error) = self.read_back(repository) {
+                commit = self.write_again(repository, &commit).ok_or(error)?;
+                continue;
+            }
             let tip = repository.tip()?;
             if contains(repository, tip.as_ref(), &commit)? {
                 repository.record_saved(&commit)?;
@@ -83,6 +86,27 @@ impl Checkpoint {
         }
         self.written = None;
         Ok(())
+    }
+
+    /// Replaces a commit on the ref whose objects git collected as garbage before the ref led to them. What it built on is
+    /// what was recorded before. `None` when that is not what happened, or cannot be done.
+    fn write_again(&mut self, repository: &impl Repository, commit: &str) -> Option<CommitId> {
+        let (lost, snapshot) = self.written.take()?;
+        if lost != commit || repository.snapshot(commit).is_ok() {
+            self.written = Some((lost, snapshot));
+            return None;
+        }
+        let mut parents = repository.saved().ok()?;
+        parents.extend(repository.tracked().ok()?);
+        parents
+            .retain(|parent| state_of(repository, parent).is_ok_and(|state| is_within(&state, &self.state)));
+        let again = repository.write(&snapshot, &parents, "beads").ok()?;
+        if !repository.swing(Some(commit), &again).ok()? {
+            return None;
+        }
+        self.base = Some(again.clone());
+        self.written = Some((again.clone(), snapshot));
+        Some(again)
     }
 
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
@@ -216,4 +240,11 @@ pub(crate) fn contains(repository: &impl Repository, tip: Option<&CommitId>, com
         Some(tip) => repository.is_ancestor(commit, tip),
         None => Ok(false),
     }
+}
+
+/// Whether a state adds nothing to another one.
+pub(crate) fn is_within(part: &State, whole: &State) -> bool {
+    let mut both = whole.clone();
+    both.join(part);
+    both == *whole
 }

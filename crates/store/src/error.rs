@@ -46,6 +46,12 @@ pub enum Error {
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
+    #[error(
+        "{reason}. This is a partial clone: what is missing may still be at its remote, so nothing is repaired. Run this \
+         again when the remote can be reached and git is installed"
+    )]
+    Partial { reason: String },
+
     #[error("no commit of the store begins with {0:?}")]
     NoRevision(String),
 
@@ -91,7 +97,7 @@ impl Error {
             Self::Core(error) => error.code(),
             Self::Batch { source, .. } => source.code(),
             Self::Io { .. } => "io_error",
-            Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
+            Self::JournalDamaged { .. } | Self::RefDamaged { .. } | Self::Partial { .. } => "corrupt_store",
             Self::JournalFailed(_) => "journal_failed",
             Self::BadCursor(_) => "invalid_value",
             Self::CursorExpired { .. } => "cursor_expired",

@@ -80,32 +80,14 @@ impl GitProgram {
     }
 
     fn run_while(&self, address: &Address, arguments: &[&str], work: &mut dyn FnMut()) -> Result<Output> {
-        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
-        let mut command = Command::new("git");
-        withhold_git_variables(&mut command)
+        let mut command = git_command(&self.git_dir);
+        command
             .current_dir(&address.base)
-            .arg("--git-dir")
-            .arg(&self.git_dir)
-            .args(OVERRIDES.iter().flat_map(|setting| ["-c", setting]))
             .args(address.proxy.iter().flat_map(|proxy| ["-c".to_owned(), format!("http.proxy={proxy}")]))
             .args(self.token_arguments(address))
-            .args(arguments)
-            // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ASKPASS", "true")
-            .env("SSH_ASKPASS", "false")
-            .env("SSH_ASKPASS_REQUIRE", "force")
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
-            .process_group(0);
-        let child = command.spawn().map_err(|error| {
-            WAS_THERE.store(false, Ordering::Relaxed);
-            failed(format!("cannot run git: {error}"))
-        })?;
-        finish(child, self.deadline, work).map_err(failed)
+            .args(arguments);
+        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
+        run(command, self.deadline, work).map_err(failed)
     }
 
     /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
@@ -261,15 +243,51 @@ impl Remote for GitProgram {
     }
 }
 
+/// A git that works on this repository and nothing else of the user's.
+pub(crate) fn git_command(git_dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    withhold_git_variables(&mut command)
+        .arg("--git-dir")
+        .arg(git_dir)
+        .args(OVERRIDES.iter().flat_map(|setting| ["-c", setting]))
+        // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ASKPASS", "true")
+        .env("SSH_ASKPASS", "false")
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
+        .process_group(0);
+    command
+}
+
+pub(crate) fn run(
+    mut command: Command,
+    deadline: Duration,
+    work: &mut dyn FnMut(),
+) -> Result<Output, String> {
+    let child = command.spawn().map_err(|error| {
+        WAS_THERE.store(false, Ordering::Relaxed);
+        format!("cannot run git: {error}")
+    })?;
+    finish(child, deadline, work)
+}
+
 fn named(option: &str, program: Option<&str>) -> Option<String> {
     program.map(|program| format!("{option}={program}"))
 }
 
-/// The end of what git said, on one line and without credentials. That some refs could not be pushed says nothing.
+/// The reason that git gave, on one line and without credentials: its errors if there are any, else the end of what it said.
 fn last_lines(text: &str) -> String {
     let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
     let tells = |line: &&str| !line.is_empty() && !noise.iter().any(|start| line.starts_with(start));
     let lines: Vec<_> = text.lines().map(str::trim).filter(tells).collect();
+    let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
+    let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();
+    let lines = if errors.is_empty() { lines } else { errors };
     let tail = &lines[lines.len().saturating_sub(3)..];
     crate::url::redact(&tail.join("; "))
 }

@@ -113,7 +113,8 @@ impl Line {
             let connection =
                 remote.connect_auth(Direction::Fetch, Some(callbacks(&self.repository.git)), None)?;
             let heads = connection.list()?;
-            let tip_of = |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
+            let tip_of =
+                |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
             Ok((tip_of(REF), tip_of(BRANCH_IN_THE_WAY).is_some()))
         };
         match find() {

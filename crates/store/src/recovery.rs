@@ -4,7 +4,7 @@
 use beads_core::limits::COUNTER_STEP;
 use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes};
 
-use crate::checkpoint::{contains, state_of};
+use crate::checkpoint::{contains, is_within, state_of};
 use crate::disk::DiskFile;
 use crate::event_log::EventLog;
 use crate::journal::Recovered;
@@ -74,6 +74,8 @@ pub(crate) fn replay(
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
         None => (state, None),
         Some(covered) => match state_at(repository, covered.commit.as_ref(), events) {
+            // A tracking ref may have moved since, by a fetch whose merge never came; what it shows must not come into memory
+            // behind the back of the ref.
             Ok(start) if is_within(&start, &state) && takes_all(start.clone(), recovered) => {
                 (start, Some(state))
             }
@@ -107,14 +109,6 @@ pub(crate) fn replay(
     }
     events.settle();
     Ok(catalog)
-}
-
-/// Whether the ref still holds all of it. A tracking ref may have moved since, by a fetch whose merge never came; what it
-/// shows must not come into memory behind the back of the ref.
-fn is_within(start: &State, state: &State) -> bool {
-    let mut both = state.clone();
-    both.join(start);
-    both == *state
 }
 
 /// Whether the records can be told from here: a tracking ref may have moved since they were made.

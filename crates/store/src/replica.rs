@@ -12,7 +12,9 @@ use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
-use crate::recovery::{join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes};
+use crate::recovery::{
+    join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes,
+};
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
 use crate::{Asked, Header, Receipt, Record, Result};

@@ -50,7 +50,8 @@ fn the_users_refspec_does_not_move_our_ref() {
         let before = clones[0].tip();
         beads_store::Remote::fetch(&clones[0].remote()).unwrap();
         assert_eq!(clones[0].tip(), before, "{transport:?}: the ref stays where it was");
-        let names: Vec<_> = git(&clones[0]).references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
+        let names: Vec<_> =
+            git(&clones[0]).references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
         assert_eq!(names, ["refs/beads/saved", REF, "refs/remotes/origin/beads/store"], "{transport:?}");
         settle(&mut clones);
         assert_eq!(live(&clones[0]), 3);
@@ -201,13 +202,18 @@ fn a_branch_in_the_way_is_named() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         let remote = git2::Repository::open(root.path().join("remote.git")).unwrap();
-        let commit = clones[0].repository().write(&beads_core::State::default().encode(), &[], "any").unwrap();
+        let commit =
+            clones[0].repository().write(&beads_core::State::default().encode(), &[], "any").unwrap();
         let commit = Oid::from_str(&commit).unwrap();
         git(&clones[0]).reference("refs/heads/beads", commit, true, "test").unwrap();
         clones[0].run(&create("bd-a1", "one"));
         let error = clones[0].try_sync(|_| {}).unwrap_err();
         assert!(matches!(error, Error::BranchInTheWay), "{error}");
-        git(&clones[0]).find_reference("refs/heads/beads").unwrap().rename("refs/heads/mine", false, "test").unwrap();
+        git(&clones[0])
+            .find_reference("refs/heads/beads")
+            .unwrap()
+            .rename("refs/heads/mine", false, "test")
+            .unwrap();
 
         let url = git(&clones[0]).path().to_str().unwrap().to_owned();
         let mut there = remote.remote_anonymous(&url).unwrap();
