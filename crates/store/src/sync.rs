@@ -77,7 +77,9 @@ impl Checkpoint {
                 Ok(Pushed::Lost(_)) if done.rounds >= MAX_ROUNDS => break Err(Error::Contention(MAX_ROUNDS)),
                 Ok(Pushed::Lost(_)) => pause(done.rounds),
                 // Another program moved our own ref meanwhile.
-                Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => commit = self.save_local(repository)?,
+                Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
+                    commit = self.save_local(repository)?
+                }
                 Err(error) => break Err(error),
             }
         };
