@@ -85,11 +85,16 @@ impl Line {
         self.repository.git.remote_anonymous(url)
     }
 
+    /// The address with `url.*.insteadOf` applied.
+    fn url(&self, direction: Direction) -> Result<String, git2::Error> {
+        let remote = self.anonymous(direction)?;
+        let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
+        Ok(push_url.or(remote.url().ok()).unwrap_or_default().to_owned())
+    }
+
     /// The remote's repository itself, when it is on this machine.
     fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
-        let remote = self.anonymous(direction).map_err(|error| self.failed(&error))?;
-        let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
-        let url = push_url.or(remote.url().ok()).unwrap_or_default().to_owned();
+        let url = self.url(direction).map_err(|error| self.failed(&error))?;
         let Some(path) = local_path(&url) else { return Ok(None) };
         let path: PathBuf = self.address.base.join(path);
         GitRepository::open(&path).map(Some).map_err(|error| Error::Remote {
@@ -110,8 +115,8 @@ impl Line {
             }
             library::load_certificates();
             let mut remote = self.anonymous(Direction::Fetch)?;
-            let connection =
-                remote.connect_auth(Direction::Fetch, Some(callbacks(&self.repository.git)), None)?;
+            let callbacks = callbacks(&self.repository.git, &self.url(Direction::Fetch)?);
+            let connection = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;
             let heads = connection.list()?;
             let tip_of =
                 |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
@@ -167,7 +172,7 @@ impl Line {
         let refused: Rc<RefCell<Option<String>>> = Rc::default();
         let push = || -> Result<(), git2::Error> {
             self.repository.git.reference(staging, Oid::from_str(new)?, true, "bd sync")?;
-            let mut callbacks = callbacks(&self.repository.git);
+            let mut callbacks = callbacks(&self.repository.git, &self.url(Direction::Push)?);
             let sink = refused.clone();
             callbacks.push_update_reference(move |_, status| {
                 *sink.borrow_mut() = status.map(str::to_owned);
@@ -248,7 +253,8 @@ impl Line {
         let git = &self.repository.git;
         outwait_lock(git.commondir(), &self.tracking_ref());
         let mut options = FetchOptions::new();
-        options.remote_callbacks(callbacks(git)).download_tags(git2::AutotagOption::None);
+        let url = self.url(Direction::Fetch)?;
+        options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
         options.update_fetchhead(false);
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;

@@ -6,8 +6,9 @@
 mod clones;
 
 use std::path::Path;
+use std::time::Duration;
 
-use beads_store::{Error, REF, Repository, Transport};
+use beads_store::{AnyRemote, Error, REF, Remote, Repository, Transport};
 use git2::Oid;
 
 use clones::{Clone, create, retitle, settle, transports, world};
@@ -48,7 +49,7 @@ fn the_users_refspec_does_not_move_our_ref() {
         let repository = clones[0].repository();
         clones[0].replica.checkpoint(&repository).unwrap();
         let before = clones[0].tip();
-        beads_store::Remote::fetch(&clones[0].remote()).unwrap();
+        clones[0].remote().fetch().unwrap();
         assert_eq!(clones[0].tip(), before, "{transport:?}: the ref stays where it was");
         let mut names: Vec<_> =
             git(&clones[0]).references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
@@ -244,6 +245,20 @@ fn a_ref_that_is_kept_from_moving_is_no_lost_race() {
         assert!(rounds < 5, "{rounds} pauses");
         std::fs::remove_file(lock).unwrap();
         assert!(clones[0].sync().pushed);
+    }
+}
+
+#[test]
+fn a_remote_named_like_an_option_is_a_remote() {
+    for transport in transports() {
+        let (root, mut clones) = world(&["ann"], transport);
+        clones[0].run(&create("bd-a1", "one"));
+        clones[0].sync();
+        let name = "--upload-pack=false";
+        let url = root.path().join("remote.git");
+        set(&clones[0], &format!("remote.{name}.url"), url.to_str().unwrap());
+        let remote = AnyRemote::open(&clones[0].git_dir, name, transport, Duration::from_secs(60));
+        assert_eq!(remote.fetch().unwrap(), clones[0].tip(), "{transport:?}");
     }
 }
 
