@@ -119,7 +119,7 @@ fn a_store_whose_ref_and_commits_are_gone_does_not_pass_for_empty() {
     drop(ann);
     let opened = Clone::try_open(&git_dir, "ann", Transport::Native).map(|clone| live(&clone));
     let error = opened.unwrap_err();
-    assert_eq!(error.code(), "corrupt_store");
+    assert_eq!(error.code(), beads_core::Code::CorruptStore);
     assert!(error.to_string().contains(&tip), "{error}");
 }
 
