@@ -21,6 +21,7 @@ impl Machine {
             own: self.repository.clone(),
             network: Network::new(other.clone()),
             partitioned: false,
+            mirrored: false,
             trouble: None,
             rival: RefCell::new(&mut nobody),
         };

@@ -332,6 +332,18 @@ pub struct RepairAnswer {
     pub unreadable: Vec<UnreadableAnswer>,
     /// The reference that keeps the damaged commit.
     pub backup: Option<String>,
+    /// What the branch and the journal still say by themselves.
+    pub before: Option<BalanceAnswer>,
+    /// What the store holds after the repair.
+    pub after: Option<BalanceAnswer>,
+}
+
+/// How much a store holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BalanceAnswer {
+    pub beads: usize,
+    pub deleted: usize,
+    pub dependencies: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -25,10 +25,10 @@ mod upkeep;
 mod worded;
 
 pub use answer::{
-    Answer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EachAnswer,
-    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer,
-    PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
-    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BalanceAnswer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
+    EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim,
+    NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
+    SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;

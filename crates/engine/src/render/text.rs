@@ -5,8 +5,8 @@ use std::fmt::Write;
 use beads_core::query::{Finding, Severity};
 
 use super::answer::{
-    Answer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer,
+    Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer,
 };
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::style::Style;
@@ -289,6 +289,12 @@ fn repair(out: &mut String, repair: &RepairAnswer) {
     for lost in &repair.unreadable {
         let line = lost.line.map(|line| format!(" line {line}")).unwrap_or_default();
         let _ = writeln!(out, "unreadable: {}{line}: {}", escape(&lost.file), escape(&lost.reason));
+    }
+    for (when, balance) in [("before", &repair.before), ("after", &repair.after)] {
+        if let Some(BalanceAnswer { beads, deleted, dependencies }) = balance {
+            let _ =
+                writeln!(out, "{when}: {beads} beads, {deleted} deleted beads, {dependencies} dependencies");
+        }
     }
     for action in &repair.actions {
         let _ = writeln!(out, "{} {}", if repair.applied { "did:" } else { "would:" }, escape(action));

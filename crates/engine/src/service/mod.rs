@@ -4,6 +4,7 @@ mod atomic;
 mod conflicts;
 mod events;
 mod export;
+mod first_look;
 mod import;
 mod leases;
 mod mutate;
@@ -59,6 +60,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
+    /// The remote was asked for a store, or need not be.
+    looked: bool,
     /// Of the request that is being answered.
     digest: String,
     _lock: StoreLock,
@@ -72,7 +75,11 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
+        let replica = match open() {
+            Err(_) if repository.take_back_unfinished_save()? => open()?,
+            opened => opened?,
+        };
         let config = Config::load(&place.store_dir())?;
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
@@ -82,6 +89,7 @@ impl Service {
             config,
             sync_state,
             auto_export: Default::default(),
+            looked: false,
             digest: String::new(),
             _lock: lock,
         })
@@ -170,6 +178,7 @@ impl Service {
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         self.identify(request, call)?;
+        self.first_look(call);
         match call {
             // Whoever took the request has read them.
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
