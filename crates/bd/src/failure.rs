@@ -49,6 +49,11 @@ const TABLE: &[Row] = &[
     Row("undo_conflict", exit::DOMAIN, "bd log shows both; decide anew with bd update"),
     Row("corrupt_store", exit::DOMAIN, "bd validate shows where, bd repair --dry-run what can be saved"),
     Row("newer_format", exit::DOMAIN, ""),
+    Row(
+        "earlier_format",
+        exit::DOMAIN,
+        "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too",
+    ),
     Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
     Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),
     Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),

@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::body::FieldName;
 use crate::import::{
-    self, Dependency, Draft, Exact, Fields, KEPT, Kept, for_ever, mapped_status, unknown_actor,
+    self, Dependency, Draft, Exact, Fields, KEPT, Kept, for_ever, is_imported, mapped_status, unknown_actor,
 };
-use crate::limits::COUNTER_STEP;
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKind, Endpoint, Field, Lineage, Note, Stamp, State, Status, Timestamp,
 };
@@ -323,10 +322,6 @@ impl Line<'_> {
 /// Go's `bd` wants a number; ours are 12 hexadecimal digits, so they are one.
 fn comment_id(id: &str) -> u64 {
     u64::from_str_radix(id, 16).unwrap_or(0)
-}
-
-fn is_imported(stamp: Stamp) -> bool {
-    stamp.counter().is_multiple_of(COUNTER_STEP)
 }
 
 fn time(stamp: Stamp) -> Value {

@@ -4,14 +4,13 @@
 
 mod support;
 
-use beads_core::import::{Import, LEGACY_FILES, Summary};
 use beads_core::query::ReadyFilter;
 use beads_core::{Actor, Catalog, EdgeKind, Field, Slot, Stamp, Status};
 use serde_json::{Value, json};
 
 use support::import::{
-    LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, one,
-    simple, with,
+    LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, legacy,
+    one, simple, with,
 };
 
 #[test]
@@ -304,20 +303,6 @@ fn an_old_file_without_creators_meets_the_same_beads() {
     let (mut catalog, _) = one(&named);
     let summary = import(&mut catalog, &simple("bd-a1").to_string());
     assert_eq!((summary.created, catalog.live_count()), (0, 1));
-}
-
-fn legacy(files: &[(&str, &str)]) -> (Catalog, Summary) {
-    let mut import = Import::default();
-    for (name, content) in files {
-        assert!(LEGACY_FILES.contains(name));
-        for (index, line) in content.lines().enumerate() {
-            import.legacy_line(name, index + 1, line.as_bytes());
-        }
-    }
-    let mut catalog = Catalog::default();
-    let plan = import.plan(&catalog);
-    catalog.take(&plan.delta).unwrap();
-    (catalog, plan.summary)
 }
 
 #[test]

@@ -43,6 +43,12 @@ pub enum Error {
     #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
     RefDamaged { reference: &'static str, commit: String, reason: String },
 
+    #[error(
+        "{}commit {commit} was written by the earlier Rust bd, in another format; nothing was changed",
+        if *.remote { "the remote's " } else { "" }
+    )]
+    EarlierFormat { commit: String, remote: bool },
+
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
@@ -80,6 +86,7 @@ impl Error {
             Self::Batch { source, .. } => source.code(),
             Self::Io { .. } => "io_error",
             Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
+            Self::EarlierFormat { .. } => "earlier_format",
             Self::JournalFailed(_) => "journal_failed",
             Self::BadCursor(_) => "invalid_value",
             Self::CursorExpired { .. } => "cursor_expired",

@@ -1,38 +1,92 @@
 use beads_core::snapshot::FORMAT_VERSION;
+use beads_store::TakenOver;
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
+use crate::client;
 use crate::failure::Failure;
-use crate::render::{self, MigrationAnswer};
+use crate::render::{self, MigrationAnswer, TakenOverAnswer};
 use crate::request::{Call, Format, Query, Reply};
+use crate::service;
 
-/// Tell whether the store's format is the newest that this bd knows
+/// Bring the store to the newest format that this bd knows
 ///
-/// A store of a newer format is refused and says so. Older formats do not exist yet, so there is nothing to do but to look.
+/// A branch beads/store that the earlier Rust bd wrote is taken over: all its beads are imported, and the old commit is kept
+/// under refs/beads/backup. The remote keeps the earlier store until --remote, because machines that still run the earlier
+/// bd cannot read ours. A store of a newer format is refused.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd migrate --inspect --json")]
+#[command(after_help = "Examples:\n  bd migrate --inspect --json\n  bd migrate\n  bd migrate --remote")]
 pub struct Args {
     /// Look and change nothing
-    #[arg(long, required = true)]
+    #[arg(long, conflicts_with = "remote")]
     inspect: bool,
+    /// Replace the earlier store on the remote too
+    #[arg(long)]
+    remote: bool,
 }
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
-        let status: Value = globals.value(&place, Call::query(Query::Status))?;
-        let answer = MigrationAnswer {
-            current_version: FORMAT_VERSION,
+        let earlier = if place.exists() { service::earlier_commits(&place)? } else { Vec::new() };
+        let taken = if self.inspect || (earlier.is_empty() && !self.remote) {
+            None
+        } else {
+            let stop = globals.request(&place, Call::DaemonStop)?;
+            client::take_over(&place, &stop, &globals.access(), self.remote)?
+        };
+        let waiting = self.inspect && !earlier.is_empty();
+        let mut answer = MigrationAnswer {
+            current_version: if waiting { 0 } else { FORMAT_VERSION },
             latest_version: FORMAT_VERSION,
-            needs_migration: false,
+            needs_migration: waiting,
             registered_migrations: Vec::new(),
             warnings: Vec::new(),
-            issue_count: status["summary"]["total_issues"].as_u64().unwrap_or_default(),
+            issue_count: 0,
+            taken_over: taken.map(answer_of),
         };
+        if waiting {
+            let commits = earlier.join(", ");
+            answer.warnings.push(format!("the earlier Rust bd wrote {commits}; bd migrate takes it over"));
+        } else {
+            let status: Value = globals.value(&place, Call::query(Query::Status))?;
+            answer.issue_count = status["summary"]["total_issues"].as_u64().unwrap_or_default();
+        }
         Ok(answered(match globals.format() {
             Format::Json => render::json(&answer),
-            _ => format!("format {FORMAT_VERSION}, the newest; nothing to migrate\n"),
+            _ => text(&answer, &globals.output()?),
         }))
     }
+}
+
+fn answer_of(taken: TakenOver) -> TakenOverAnswer {
+    TakenOverAnswer {
+        replaced: taken.replaced,
+        backups: taken.backups,
+        commit: taken.commit,
+        pushed: taken.pushed,
+        import: taken.summary,
+    }
+}
+
+fn text(answer: &MigrationAnswer, output: &crate::request::Output) -> String {
+    let mut out = String::new();
+    for warning in &answer.warnings {
+        out.push_str(&format!("{warning}\n"));
+    }
+    match &answer.taken_over {
+        Some(taken) => {
+            render::import_summary(&mut out, &taken.import, output);
+            out.push_str(&format!("the earlier store is kept as {}\n", taken.backups.join(", ")));
+            out.push_str(if taken.pushed {
+                "the remote has the new store; machines that still run the earlier bd cannot read it\n"
+            } else {
+                "a remote keeps the earlier store until bd migrate --remote\n"
+            });
+        }
+        None if answer.needs_migration => {}
+        None => out.push_str(&format!("format {}, the newest; nothing to migrate\n", answer.current_version)),
+    }
+    out
 }

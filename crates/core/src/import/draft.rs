@@ -9,7 +9,8 @@ use super::dependency::{self, Dependency};
 use super::exact::{self, Exact};
 use super::fields::Fields;
 use super::kind::{self, MappedStatus};
-use super::{KEPT, Kept, time, unknown_actor};
+use super::marks::{Marks, Times};
+use super::{KEPT, Kept, ONLY_DELETED, time, unknown_actor};
 use crate::body::FieldName;
 use crate::{
     Actor, Bead, BeadId, BeadType, Claim, Deletion, Edge, Estimate, Field, Labels, Line, Lineage, Mark,
@@ -31,6 +32,10 @@ pub(crate) struct Draft {
     kept: Kept,
     /// Values that a line of our own export gives exactly.
     exact_values: BTreeMap<FieldName, Value>,
+    /// The stamps are those of our own export.
+    believed: bool,
+    /// The priority was left out because it was 0.
+    omits_zero: bool,
     notices: Vec<String>,
 }
 
@@ -55,41 +60,6 @@ struct Values {
     metadata: Map<String, Value>,
 }
 
-/// When which register was written, as far as the file tells.
-#[derive(Debug)]
-struct Marks {
-    top: Mark,
-    others: BTreeMap<FieldName, Mark>,
-}
-
-impl Marks {
-    fn of(&self, field: Field) -> Mark {
-        self.others.get(&FieldName(field)).unwrap_or(&self.top).clone()
-    }
-
-    /// `_at`, `_by` and `_v`, as the earlier store has them.
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let by = fields.actor("_by");
-        let top = Mark::new(fields.stamp("_at")?, by.unwrap_or_else(unknown_actor));
-        let mut others = BTreeMap::new();
-        if let Some(Value::Object(versions)) = fields.take("_v") {
-            for (name, value) in &versions {
-                let Some(mark) = time::read_mark(value) else { continue };
-                let names: &[Field] = match name.as_str() {
-                    "claim" | "assignee" => &[Field::Assignee, Field::AssigneeExpires],
-                    "workflow" => &[Field::Status],
-                    name => match Field::ALL.iter().position(|field| field.name() == name) {
-                        Some(index) => &Field::ALL[index..=index],
-                        None => &[],
-                    },
-                };
-                others.extend(names.iter().map(|field| (FieldName(*field), mark.clone())));
-            }
-        }
-        Some(Self { top, others })
-    }
-}
-
 impl Draft {
     pub(super) fn id(&self) -> &BeadId {
         &self.id
@@ -97,6 +67,38 @@ impl Draft {
 
     pub(super) fn notices(&self) -> &[String] {
         &self.notices
+    }
+
+    /// Whether the line left its priority out because it was 0.
+    pub(super) fn omits_zero(&self) -> bool {
+        self.omits_zero
+    }
+
+    /// Whether the line comes from a tracker without leases, so that its claim needs a fresh one.
+    pub(super) fn lacks_lease(&self) -> bool {
+        !self.believed && self.values.assignee.is_some() && self.values.assignee_expires.is_none()
+    }
+
+    /// Whether the bead was created at this moment by this actor.
+    pub(super) fn is_born(&self, created: &Mark) -> bool {
+        self.created == *created
+    }
+
+    /// Takes a note that stood in a file of its own, unless the line of the bead has it too.
+    pub(super) fn attach_note(&mut self, comment: Comment) {
+        if comment.id.is_none() || !self.comments.contains(&comment) {
+            self.comments.push(comment);
+        }
+    }
+
+    /// A bead of which only the deletion is known: born at that moment, written by `by`, so that the deletion comes last.
+    pub(super) fn only_deleted(id: BeadId, at: Stamp, by: &Actor) -> Self {
+        let title = Value::String(ONLY_DELETED.to_owned());
+        let mut fields = Fields::new([("title".to_owned(), title)].into_iter().collect());
+        let mut draft = Self::read_fields(id, &mut fields);
+        draft.created = Mark::new(at, unknown_actor());
+        draft.marks = Marks { top: Mark::new(at, by.clone()), others: BTreeMap::new() };
+        draft
     }
 
     /// Takes an edge that stood in a file of its own. One without a time is as old as the bead.
@@ -122,11 +124,16 @@ impl Draft {
     pub(crate) fn read(mut fields: Fields, exact: Option<Exact>) -> Result<Self, String> {
         let believed = exact.as_ref().is_some_and(|exact| exact::believed(exact, fields.rest()));
         let id = read_id(&mut fields)?;
+        let omits_zero = exact.is_none() && fields.omit_zero_priority();
         let mut draft = Self::read_fields(id, &mut fields);
+        if omits_zero {
+            (draft.values.priority, draft.omits_zero) = (Priority::HIGHEST, true);
+        }
         (draft.kept, draft.notices) = fields.finish();
         if let Some(exact) = exact {
             draft.born = exact.born.clone().unwrap_or_else(|| draft.id.clone());
             draft.created = Mark::new(exact.created, exact.created_by.clone());
+            draft.believed = believed;
             if believed {
                 draft.believe(exact);
             }
@@ -156,6 +163,8 @@ impl Draft {
             dependencies,
             kept: Kept::new(),
             exact_values: BTreeMap::new(),
+            believed: false,
+            omits_zero: false,
             notices: Vec::new(),
         };
         if mapped.tombstone {
@@ -275,49 +284,6 @@ impl Draft {
     }
 }
 
-struct Times {
-    created: Mark,
-    updated: Mark,
-    closed: Option<Mark>,
-}
-
-impl Times {
-    /// A missing time is the nearest one that is there.
-    fn read(fields: &mut Fields) -> Self {
-        let by = fields.actor("created_by").unwrap_or_else(unknown_actor);
-        let (created, updated) = (fields.stamp("created_at"), fields.stamp("updated_at"));
-        let closed_by = fields.actor("closed_by");
-        let closed = fields.rest().get("closed_at").map(time::read);
-        let closed = match closed {
-            Some(time::Time::At(stamp)) => Some(stamp),
-            _ => None,
-        };
-        let deleted = match fields.rest().get("deleted_at").map(time::read) {
-            Some(time::Time::At(stamp)) => Some(stamp),
-            _ => None,
-        };
-        let birth = created.or(updated).or(closed).or(deleted).unwrap_or(Stamp::ZERO);
-        let created = Mark::new(birth, by);
-        let updated = updated.unwrap_or(birth).max(birth);
-        let writer = fields
-            .actor("updated_by")
-            .unwrap_or_else(|| if updated == birth { created.by().clone() } else { unknown_actor() });
-        let updated = Mark::new(updated, writer);
-        let closed = closed.map(|at| Mark::new(at, closed_by.unwrap_or_else(|| updated.by().clone())));
-        Self { created, updated, closed }
-    }
-
-    fn marks(&self, status: &StatusGroup) -> Marks {
-        let mut others = BTreeMap::new();
-        if let Some(closed) = self.closed.as_ref().filter(|_| status.status == Status::Closed)
-            && *closed != self.updated
-        {
-            others.insert(FieldName(Field::Status), closed.clone());
-        }
-        Marks { top: self.updated.clone(), others }
-    }
-}
-
 fn read_id(fields: &mut Fields) -> Result<BeadId, String> {
     match fields.take("id") {
         Some(Value::String(id)) => id.parse().map_err(|error: crate::Error| error.to_string()),
@@ -419,7 +385,7 @@ fn read_comments(fields: &mut Fields, times: &Times, marks: &Marks) -> Vec<Comme
         fields.keep_with_notice("comments", Value::Array(unread), "are not all comments");
     }
     let notes = notes.and_then(|text| text.replace('\0', "").parse().ok());
-    comments.extend(notes.map(|text| Comment { mark: marks.top.clone(), text, slot: Some(Slot::Notes) }));
+    comments.extend(notes.map(|text| Comment { id: None, mark: marks.top.clone(), text, slot: Some(Slot::Notes) }));
     comments
 }
 

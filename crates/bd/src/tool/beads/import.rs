@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::request::{Call, ImportSource};
+use crate::request::{Call, ImportSource, InputNotes};
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
 /// Take in beads from a file of Go's bd or of beads.export; importing twice changes nothing
@@ -35,7 +35,9 @@ impl Action for Import {
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
         let source = ImportSource::Jsonl { path, name, deletions, copy_of: None };
         (context.progress)(0);
-        let outcome = context.ask(Call::Import { source, dry_run: !context.apply })?;
+        let call =
+            Call::Import { source, dry_run: !context.apply, report: None, input: InputNotes::default() };
+        let outcome = context.ask(call)?;
         (context.progress)(100);
         Ok(outcome.with("applied", context.apply))
     }
