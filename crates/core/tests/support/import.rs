@@ -1,7 +1,9 @@
 //! Importing into a catalog, and what is said of it.
 
 use beads_core::import::{Import, LegacyFile, Plan, Summary};
-use beads_core::{Bead, Catalog, Clock, Context, Line, Op, Stamp, export_jsonl};
+use beads_core::{
+    Bead, Catalog, Clock, Context, Delta, Line, Mark, Op, Patch, Stamp, Timestamp, export_jsonl,
+};
 use serde_json::{Value, json};
 
 pub const LATE: u64 = 1_900_000_000_000;
@@ -19,9 +21,21 @@ pub fn import_with_deletions(catalog: &mut Catalog, lines: &str, deletions: &str
         import.deletion_line("deletions.jsonl", index + 1, line.as_bytes());
     }
     let plan = import.plan(catalog);
-    catalog.take(&plan.delta).unwrap();
+    take(catalog, &plan);
     assert_balanced(&plan);
     plan.summary
+}
+
+/// Takes what the plan adds, and grants the leases that it asks for, as a store does.
+fn take(catalog: &mut Catalog, plan: &Plan) {
+    catalog.take(&plan.delta).unwrap();
+    let mark = Mark::new(Stamp::decode(LATE, 7).unwrap(), "ann".parse().unwrap());
+    let end = Timestamp::from_ms(LATE + 60_000).unwrap();
+    for (lineage, claim) in &plan.leases {
+        let claim = Some(claim.renewed(mark.clone(), Some(end)));
+        let patch = Patch { claim, ..Patch::default() };
+        catalog.take(&Delta { beads: [(lineage.clone(), patch)].into(), ..Delta::default() }).unwrap();
+    }
 }
 
 /// Every line has exactly one decision about it, and the counts are the counts of the decisions.
@@ -51,7 +65,7 @@ pub fn legacy_into(catalog: &mut Catalog, files: &[(&str, &str)]) -> Summary {
         }
     }
     let plan = import.plan(catalog);
-    catalog.take(&plan.delta).unwrap();
+    take(catalog, &plan);
     assert_balanced(&plan);
     plan.summary
 }
