@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use beads_core::Timestamp;
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::request::InputNotes;
+use beads_engine::failure::Failure;
+use beads_engine::request::InputNotes;
 
 /// Names that a file of beads has had; the newest first.
 const FILES: [&str; 2] = ["issues.jsonl", "beads.jsonl"];

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use super::globals::Globals;
 use super::go_directory;
 use super::progress::Progress;
-use crate::failure::Failure;
-use crate::request::{Call, ImportSource, InputNotes, Reply};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, ImportSource, InputNotes, Reply};
 
 /// Import beads from another tracker's file, or from the earlier store
 ///
@@ -98,7 +98,7 @@ impl Args {
 
     fn legacy(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
         let (dry_run, notes) = (self.dry_run, InputNotes::default());
-        let label = crate::escape::escape(&path.display().to_string()).into_owned();
+        let label = beads_engine::escape::escape(&path.display().to_string()).into_owned();
         let directory = globals.absolute(path)?;
         if directory.is_dir() {
             let source = ImportSource::LegacyStore { directory, copy_of: None };
@@ -133,7 +133,7 @@ impl Input {
         Self {
             source: ImportSource::Jsonl { path, name, deletions, copy_of: None },
             notes: InputNotes::default(),
-            label: crate::escape::escape(&label).into_owned(),
+            label: beads_engine::escape::escape(&label).into_owned(),
             dry_run: false,
             _spool: None,
         }
@@ -145,7 +145,7 @@ impl Input {
         let path = spool.fill("issues.jsonl", source)?;
         let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
         let source = ImportSource::Jsonl { path, name: name.to_owned(), deletions: None, copy_of };
-        let label = crate::escape::escape(name).into_owned();
+        let label = beads_engine::escape::escape(name).into_owned();
         Ok(Self { source, notes: InputNotes::default(), label, dry_run: false, _spool: Some(spool) })
     }
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
-use crate::client;
-use crate::failure::Failure;
-use crate::render::{self, MigrationAnswer, TakenOverAnswer};
-use crate::request::{Call, Format, Query, Reply};
-use crate::service;
+use beads_engine::client;
+use beads_engine::failure::Failure;
+use beads_engine::render::{self, MigrationAnswer, TakenOverAnswer};
+use beads_engine::request::{Call, Format, Query, Reply};
+use beads_engine::service;
 
 /// Bring the store to the newest format that this bd knows
 ///
@@ -70,7 +70,7 @@ fn answer_of(taken: TakenOver) -> TakenOverAnswer {
     }
 }
 
-fn text(answer: &MigrationAnswer, output: &crate::request::Output) -> String {
+fn text(answer: &MigrationAnswer, output: &beads_engine::request::Output) -> String {
     let mut out = String::new();
     for warning in &answer.warnings {
         out.push_str(&format!("{warning}\n"));

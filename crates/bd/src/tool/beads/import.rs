@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::failure::Failure;
-use crate::request::{Call, ImportSource, InputNotes};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, ImportSource, InputNotes};
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
 /// Take in beads from a file of Go's bd or of beads.export; importing twice changes nothing
