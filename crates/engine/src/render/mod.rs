@@ -77,6 +77,11 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     reply
 }
 
+/// One line about a store that programs of earlier releases refuse from now on.
+pub fn format_raised(version: u64) -> String {
+    format!("the store now has format {version}: earlier releases of bd refuse it (bd export is the way back)\n")
+}
+
 /// A reply to a request that could not even be put to a service.
 pub fn failure_reply(failure: Failure, format: Format) -> Reply {
     let mut reply = Reply {
