@@ -121,3 +121,29 @@ fn every_earlier_store_says_its_priority() {
     assert_eq!(summary.zero_priorities, 0);
     assert!(exported(&Catalog::default()).is_empty());
 }
+
+#[test]
+fn statuses_of_the_last_versions_keep_their_words() {
+    use beads_core::Status;
+    for (text, status, shown) in [
+        ("Todo", Status::Open, "open"),
+        ("In Progress", Status::InProgress, "in_progress"),
+        ("Human Review", Status::InProgress, "human_review"),
+        ("Done", Status::Closed, "closed"),
+        ("Cancelled", Status::Closed, "cancelled"),
+        ("Duplicate", Status::Closed, "duplicate"),
+    ] {
+        let state = line("bd-a1", "[1765400000000,0]", "ann");
+        for name in ["status", "tracker_state"] {
+            let state = if name == "status" {
+                state.replace(r#""status":"open""#, &format!(r#""status":"{text}""#))
+            } else {
+                state.replace(r#""status":"open""#, &format!(r#""status":"open","tracker_state":"{text}""#))
+            };
+            let (mut catalog, _) = legacy(&[("state.jsonl", &state)]);
+            let group = &bead(&catalog, "bd-a1").status.value;
+            assert_eq!((group.status, group.shown()), (status, shown), "{text}");
+            assert_round_trip(&mut catalog);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use crate::body::FieldName;
 use crate::{Field, Mark, Stamp, Status, StatusGroup};
 
 /// When which register was written, as far as the file tells.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Marks {
     pub top: Mark,
     pub others: BTreeMap<FieldName, Mark>,

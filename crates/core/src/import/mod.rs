@@ -18,6 +18,7 @@ mod object;
 mod plan;
 mod summary;
 mod time;
+mod values;
 
 pub use compare::{Compare, Comparison, Difference};
 pub(crate) use dependency::Dependency;
@@ -105,6 +106,9 @@ impl Import {
                 for notice in draft.notices() {
                     self.ledger.explain(&place, Some(draft.id()), Verdict::Adapted, notice);
                 }
+                for _ in draft.words() {
+                    self.ledger.decide(&place, Some(draft.id()), Verdict::WordKept);
+                }
                 if draft.omits_zero() {
                     self.ledger.decide(&place, Some(draft.id()), Verdict::ZeroPriority);
                 }
@@ -164,10 +168,16 @@ fn understand(number: usize, bytes: &[u8]) -> Option<Result<Understood, Refusal>
         if id.is_none() && object.others.contains_key("_schema") {
             return Ok(Understood::Header);
         }
-        let other = object.others.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue");
-        match other.map(|kind| format!("it is a {kind}, not a bead")) {
-            Some(reason) => Err((id, reason)),
-            None => {
+        let kind = object.others.get("_type").and_then(Value::as_str);
+        match (kind, &id) {
+            (Some("memory"), None) => {
+                let draft = Draft::memory(&object.others).map_err(|reason| (None, reason))?;
+                Ok(Understood::Bead(Box::new(draft)))
+            }
+            (Some(kind), _) if !["issue", "memory"].contains(&kind) => {
+                Err((id, format!("it is a {kind}, not a bead")))
+            }
+            _ => {
                 let exact = object.exact();
                 let draft = Draft::read(Fields::new(object.others), exact).map_err(|reason| (id, reason))?;
                 Ok(Understood::Bead(Box::new(draft)))
