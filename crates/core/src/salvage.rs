@@ -329,6 +329,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stamp;
     use crate::op::{Create, DepAdd};
     use crate::{Catalog, Clock, Context, Op, Snapshot};
 

@@ -64,7 +64,8 @@ struct Segment<F> {
 impl<D: Disk> Journal<D> {
     /// Reads everything back. Changes nothing on disk.
     pub fn recover(disk: D) -> Result<(Self, Recovered)> {
-        let mut journal = Self { disk, segment: None, older: Vec::new(), version: FIRST_VERSION, failed: None };
+        let mut journal =
+            Self { disk, segment: None, older: Vec::new(), version: FIRST_VERSION, failed: None };
         let mut recovered = Recovered::default();
         let mut segments = Vec::new();
         for number in journal.segment_numbers()? {
