@@ -122,6 +122,6 @@ fn a_bead_in_progress_gets_a_lease_or_is_reported() {
     assert_eq!(plan.summary.stuck.iter().map(ToString::to_string).collect::<Vec<_>>(), ["bd-b2"]);
     catalog.take(&plan.delta).unwrap();
     assert_eq!(catalog.stuck().map(ToString::to_string).collect::<Vec<_>>(), ["bd-b2"]);
-    assert!(catalog.findings(LATE).iter().any(|finding| finding.code == "stuck"));
+    assert!(catalog.findings(LATE).iter().any(|finding| finding.code == beads_core::Code::Stuck));
     assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 1);
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use beads_core::Timestamp;
 use serde_json::Value;
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::InputNotes;
 
 /// Names that a file of beads has had; the newest first.
@@ -38,7 +38,7 @@ pub fn find(start: &Path) -> Result<Found, Failure> {
     }
     let looked = start.join(".beads");
     let message = format!("there is nothing to import in {} or above it; name a file", looked.display());
-    Err(Failure::new("not_found", message))
+    Err(Failure::new(Code::NotFound, message))
 }
 
 /// The file to import from one such directory; `None` when it has nothing of Go's bd.
@@ -52,7 +52,7 @@ pub fn look_into(beads: &Path) -> Result<Option<Found>, Failure> {
             Some(kind) => {
                 let beads = beads.display();
                 let message = format!("{beads} has {kind} and no file to import; {EXPORT_FIRST}");
-                Err(Failure::new("not_found", message))
+                Err(Failure::new(Code::NotFound, message))
             }
             None => Ok(None),
         };

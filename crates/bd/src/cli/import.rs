@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::globals::Globals;
 use super::go_directory;
 use super::progress::Progress;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, ImportSource, InputNotes, Reply};
 
 /// Import beads from another tracker's file, or from the earlier store
@@ -161,7 +161,7 @@ fn verify(globals: &Globals, file: &Path) -> Result<Reply, Failure> {
     } else {
         let path = globals.absolute(file)?;
         if !path.is_file() {
-            return Err(Failure::new("not_found", format!("there is no file {}", path.display())));
+            return Err(Failure::new(Code::NotFound, format!("there is no file {}", path.display())));
         }
         (path, None)
     };
@@ -174,7 +174,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     let here = globals.absolute(Path::new("."))?;
     let missing = |error: git2::Error| {
         Failure::new(
-            "not_found",
+            Code::NotFound,
             format!("{name} is neither a directory nor a reference: {}", error.message()),
         )
     };
@@ -197,7 +197,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     }
     if files.is_empty() {
         return Err(Failure::new(
-            "not_found",
+            Code::NotFound,
             format!("{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store", LEGACY_FILES[0]),
         ));
     }
@@ -213,7 +213,7 @@ impl Spool {
     fn new() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| Failure::new("io_error", error.to_string()))?;
+        getrandom::fill(&mut random).map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
         let directory = std::env::temp_dir().join(format!("bd-import-{}", hex(&random)));
         std::fs::DirBuilder::new()
             .mode(0o700)

@@ -7,7 +7,7 @@ use beads_core::import::{
 };
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::Answer;
 use crate::replace_file::replace_file;
 use crate::request::{ImportSource, InputNotes, Request};
@@ -125,7 +125,7 @@ fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
     let kind = |name: &String| LegacyFile::of_path(name);
     if !found.iter().any(|name| kind(name) == Some(LegacyFile::State)) {
         return Err(Failure::new(
-            "not_found",
+            Code::NotFound,
             format!(
                 "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
                 directory.display(),
