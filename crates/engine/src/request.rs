@@ -113,6 +113,18 @@ pub enum Call {
     Import {
         source: ImportSource,
         dry_run: bool,
+        /// A file for one line per decision.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<PathBuf>,
+        /// What the caller knows about the input as a whole.
+        #[serde(default, skip_serializing_if = "InputNotes::is_empty")]
+        input: InputNotes,
+    },
+    /// Compare a file of beads with the store.
+    CompareFile {
+        path: PathBuf,
+        /// How reports name the file.
+        name: String,
     },
     /// All beads, as the answer or as a file.
     Export {
@@ -227,6 +239,23 @@ impl ImportSource {
             }
             Self::Jsonl { path, .. } | Self::LegacyStore { directory: path, .. } => path.to_string_lossy(),
         }
+    }
+}
+
+/// What a caller found out about the input of an import before it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InputNotes {
+    /// Where the input was found, when the caller was not given a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl InputNotes {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -45,6 +45,12 @@ pub enum Error {
     #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
     RefDamaged { reference: &'static str, commit: String, reason: String },
 
+    #[error(
+        "{}commit {commit} was written by the earlier Rust bd, in another format; nothing was changed",
+        if *.remote { "the remote's " } else { "" }
+    )]
+    EarlierFormat { commit: String, remote: bool },
+
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
@@ -102,6 +108,7 @@ impl Error {
             Self::JournalDamaged { .. } | Self::RefDamaged { .. } | Self::Partial { .. } => {
                 Code::CorruptStore
             }
+            Self::EarlierFormat { .. } => Code::EarlierFormat,
             Self::JournalFailed(_) => Code::JournalFailed,
             Self::BadCursor(_) => Code::InvalidValue,
             Self::CursorExpired { .. } => Code::CursorExpired,

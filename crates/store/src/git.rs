@@ -200,6 +200,9 @@ impl Repository for GitRepository {
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         let tree = self.tree(commit)?;
+        if self.is_earlier(commit)? {
+            return Err(Error::EarlierFormat { commit: commit.to_owned(), remote: false });
+        }
         let known = [STATE, TOMBSTONES, DEPS, META, CONFLICTS];
         for entry in &tree {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();

@@ -166,8 +166,10 @@ impl Checkpoint {
         commit: &str,
         done: &mut Exchange,
     ) -> Result<CommitId> {
-        let invalid =
-            |error: Error| Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() };
+        let invalid = |error: Error| match error {
+            Error::EarlierFormat { commit, .. } => Error::EarlierFormat { commit, remote: true },
+            error => Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() },
+        };
         let their_state = state_of(repository, theirs).map_err(invalid)?;
         let base = repository.merge_base(commit, theirs)?;
         done.conflicts += self.join(repository, &their_state, base.as_deref());

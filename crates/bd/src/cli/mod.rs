@@ -24,6 +24,7 @@ mod epic;
 mod export;
 mod filter;
 mod globals;
+mod go_directory;
 mod graph;
 mod guard;
 mod import;

@@ -57,6 +57,7 @@ pub enum Answer {
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
+    Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
     Initialised(InitAnswer),
     Synced(SyncAnswer),
@@ -240,6 +241,8 @@ pub struct StatusAnswer {
     /// Where `bd watch --since` goes on from here.
     pub cursor: String,
     pub git_dir: PathBuf,
+    /// Beads in progress without an assignee: neither ready nor reclaimed. `bd update ID --status open` frees one.
+    pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,
 }
 

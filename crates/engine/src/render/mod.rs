@@ -39,9 +39,10 @@ pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead,
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
+pub use import::summary as import_summary;
 pub use style::Style;
 pub use upkeep::{
-    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, status_word,
+    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer, status_word,
 };
 
 use beads_core::query::Severity;
@@ -110,6 +111,7 @@ fn exit_of(answer: &Answer) -> u8 {
             exit::DOMAIN
         }
         Answer::Imported(summary) if !summary.skipped.is_empty() => exit::DOMAIN,
+        Answer::Compared(comparison) if !comparison.is_equal() => exit::DOMAIN,
         _ => exit::OK,
     }
 }
@@ -121,6 +123,10 @@ fn complaint(answer: &Answer, output: &Output) -> String {
         Answer::Imported(summary) if !summary.skipped.is_empty() && output.format != Format::Value => {
             let (refused, lines) = (summary.skipped.len(), summary.lines);
             format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
+        }
+        Answer::Compared(comparison) if !comparison.is_equal() && output.format != Format::Value => {
+            let count = comparison.differences.len() + comparison.skipped.len();
+            format!("Error: the file and the store differ in {count} places; nothing was changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
         Answer::One(one) => similar_titles([one.as_ref()]),

@@ -111,6 +111,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Compared(comparison) => import::comparison(&mut out, comparison, output),
         Answer::Exported(exported) => match (&exported.content, &exported.path) {
             (Some(content), _) => out.push_str(content),
             (None, Some(path)) if !output.quiet => {
@@ -195,6 +196,10 @@ fn status(out: &mut String, status: &StatusAnswer) {
     let _ = writeln!(out, "{:<12} {:>6}", "unsaved", status.unsaved);
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
+    }
+    if !status.stuck.is_empty() {
+        let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());
+        out.push_str("in progress without an assignee: bd update ID --status open frees one, bd doctor lists them\n");
     }
     let sync = &status.sync;
     if let Some(remote) = &sync.remote {

@@ -7,6 +7,7 @@ mod export;
 mod first_look;
 mod import;
 mod leases;
+mod migrate;
 mod mutate;
 mod past;
 mod planning;
@@ -19,6 +20,7 @@ mod undo;
 mod validate;
 
 pub use export::ExportJob;
+pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
@@ -199,7 +201,10 @@ impl Service {
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
-            Call::Import { source, dry_run } => self.import(request, source, *dry_run),
+            Call::Import { source, dry_run, report, input } => {
+                self.import(request, source, (*dry_run, report.as_deref()), input)
+            }
+            Call::CompareFile { path, name } => self.compare_file(path, name),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
@@ -339,7 +344,7 @@ fn digest(request: &Request, call: &Call) -> String {
         return String::new();
     }
     let said = match call {
-        Call::Import { source, dry_run } => serde_json::to_value((&request.actor, source.what(), dry_run)),
+        Call::Import { source, dry_run, .. } => serde_json::to_value((&request.actor, source.what(), dry_run)),
         call => serde_json::to_value((&request.actor, call)),
     };
     let mut said = said.unwrap_or_default();

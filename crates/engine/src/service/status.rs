@@ -20,6 +20,7 @@ impl Service {
             position: self.replica.position(),
             cursor: self.replica.cursor().to_string(),
             git_dir: self.place.git_dir.clone(),
+            stuck: self.replica.catalog().stuck().cloned().collect(),
             sync: self.sync_status(now_ms),
         })))
     }

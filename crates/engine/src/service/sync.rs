@@ -83,6 +83,13 @@ impl SyncPlan {
         Ok(SyncResult { saved, remote: None, exchange, local_only: self.local_only })
     }
 
+    /// The remote, which must be there.
+    pub fn open_remote(&self) -> Result<AnyRemote, Failure> {
+        let missing = || Failure::invalid("there is no remote; nothing was changed");
+        let name = self.remote_name()?.ok_or_else(missing)?;
+        Ok(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline))
+    }
+
     pub(super) fn remote_name(&self) -> Result<Option<String>, Failure> {
         match self.remote.as_str() {
             NO_REMOTE => Ok(None),

@@ -76,5 +76,7 @@ pub fn findings_of(failure: &Failure) -> Answer {
     let file = failure.details["file"].as_str().and_then(|name| FILES.into_iter().find(|file| *file == name));
     let line = failure.details["line"].as_u64().and_then(|line| usize::try_from(line).ok());
     let (severity, message) = (Severity::Error, failure.message.clone());
-    Answer::Findings(vec![Finding { severity, code: Code::CorruptStore, file, line, id: None, message }])
+    let earlier = failure.code == Code::EarlierFormat;
+    let code = if earlier { Code::EarlierFormat } else { Code::CorruptStore };
+    Answer::Findings(vec![Finding { severity, code, file, line, id: None, message }])
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable};
 
 use crate::disk::{RealDisk, sync_directory};
+use crate::earlier::BACKUP_REFS;
 use crate::git::GitRepository;
 use crate::journal::Journal;
 use crate::repository::{CommitId, REF, Repository};
@@ -18,8 +19,6 @@ use crate::wall::World;
 use crate::{Error, Header, Replica, Result};
 use commits::Tip;
 
-/// Where damaged commits are kept.
-const BACKUP_REFS: &str = "refs/beads/backup/";
 
 /// What is wrong with a store and what will be done about it. Making one changes nothing.
 #[derive(Debug)]
