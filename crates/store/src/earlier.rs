@@ -169,7 +169,7 @@ pub fn take_over(
     };
     let pushed = match (remote, &there) {
         (Some(remote), Some(there)) => {
-            if remote.push(Some(there), &commit)? == Pushed::Lost {
+            if matches!(remote.push(Some(there), &commit)?, Pushed::Lost(_)) {
                 return Err(Error::Contention(1));
             }
             true

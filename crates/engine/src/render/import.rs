@@ -122,7 +122,7 @@ pub fn comparison(out: &mut String, comparison: &Comparison, output: &Output) {
             None => writeln!(out, "line {line}: {id}: not in the store"),
         };
     }
-    comparison.skipped.iter().for_each(|notice| self::line(out, "skipped", notice));
+    comparison.skipped.iter().for_each(|notice| line(out, "skipped", notice));
     if !output.quiet {
         let _ = writeln!(
             out,
