@@ -160,7 +160,8 @@ fn cloned(how: &[&str], mode: Mode) -> Option<(Remote, Sandbox)> {
     let ann = remote.replica(Mode::Embedded);
     ann.create(&["one"]);
     ann.json(&["sync"]);
-    let mut origin = ann.repository().find_remote("origin").unwrap().clone();
+    let repository = ann.repository();
+    let mut origin = repository.find_remote("origin").unwrap();
     origin.push(&["refs/heads/main:refs/heads/main"], None).unwrap();
     let ben = Sandbox::without_repository(mode);
     std::fs::remove_dir(ben.dir()).unwrap();
