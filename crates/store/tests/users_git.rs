@@ -6,6 +6,8 @@
 mod clones;
 
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use beads_store::{AnyRemote, Error, REF, Remote, Repository, Transport};
@@ -278,6 +280,15 @@ fn a_tracking_ref_without_its_objects_heals() {
     }
 }
 
+/// Ends the collecting however the test ends.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// As often as it likes, in the midst of saving; and the process may die at any of these moments.
 #[test]
 fn collecting_garbage_takes_nothing_from_a_store() {
@@ -285,31 +296,34 @@ fn collecting_garbage_takes_nothing_from_a_store() {
         return;
     }
     let (_root, mut clones) = world(&["ann"], Transport::Native);
-    let mut ann = clones.pop().unwrap();
-    let git_dir = ann.git_dir.clone();
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let ann = clones.pop().unwrap();
+    let (git_dir, stopped) = (ann.git_dir.clone(), AtomicBool::new(false));
+    let reopened = |clone: Clone| {
+        let _ = clone.repository().take_back_unfinished_save();
+        clone.reopen()
+    };
+    let ann = std::thread::scope(|scope| {
+        let _stop = Stop(&stopped);
         scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let mut prune = std::process::Command::new("git");
-                prune.arg("--git-dir").arg(&git_dir).args(["gc", "--quiet", "--prune=now"]);
-                let _ = prune.stderr(std::process::Stdio::null()).status();
+            while !stopped.load(Ordering::Relaxed) {
+                let mut collect = Command::new("git");
+                collect.arg("--git-dir").arg(&git_dir).args(["gc", "--quiet", "--prune=now"]);
+                let _ = collect.stderr(Stdio::null()).status();
             }
         });
+        let mut ann = ann;
         for round in 0..20 {
             ann.run(&create(&format!("bd-a{round}"), "kept"));
             let repository = ann.repository();
             let saved = ann.replica.checkpoint(&repository);
             if round % 3 == 0 {
-                let _ = ann.repository().take_back_unfinished_save();
-                ann = ann.reopen();
+                ann = reopened(ann);
             }
             assert_eq!(live(&ann), round + 1, "{saved:?}");
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        ann
     });
-    let _ = ann.repository().take_back_unfinished_save();
-    let mut ann = ann.reopen();
+    let mut ann = reopened(ann);
     let repository = ann.repository();
     ann.replica.checkpoint(&repository).unwrap();
     assert_eq!(live(&ann.reopen()), 20);
