@@ -1,14 +1,14 @@
 use beads_core::snapshot::FORMAT_VERSION;
-use beads_store::TakenOver;
-use serde_json::Value;
-
-use super::answered;
-use super::globals::Globals;
 use beads_engine::client;
 use beads_engine::failure::Failure;
 use beads_engine::render::{self, MigrationAnswer, TakenOverAnswer};
 use beads_engine::request::{Call, Format, Query, Reply};
 use beads_engine::service;
+use beads_store::TakenOver;
+use serde_json::Value;
+
+use super::answered;
+use super::globals::Globals;
 
 /// Bring the store to the newest format that this bd knows
 ///
