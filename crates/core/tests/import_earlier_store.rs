@@ -24,7 +24,9 @@ fn a_tombstone_with_a_lineage_deletes_only_the_bead_that_lost_the_id() {
     assert!(bead(&catalog, "bd-a1").deletion.is_none());
     assert_round_trip(&mut catalog);
     // The very bead it names is deleted.
-    let own = tombstone.replace("[1700000000000,0]", "[1700000000000,1]").replace(r#"created_by":"z9"#, r#"created_by":"a1"#);
+    let own = tombstone
+        .replace("[1700000000000,0]", "[1700000000000,1]")
+        .replace(r#"created_by":"z9"#, r#"created_by":"a1"#);
     let (catalog, summary) = legacy(&[("state.jsonl", &state), ("tombstones.jsonl", &own)]);
     assert_eq!((summary.tombstones, summary.collisions), (1, 0), "{summary:?}");
     assert!(bead(&catalog, "bd-a1").deletion.is_some());
@@ -57,9 +59,12 @@ fn a_tombstone_without_its_bead_never_comes_back_as_one() {
 #[test]
 fn a_note_that_two_files_have_comes_in_once() {
     let note = r#"{"id":"n1","content":"said once","author":"alice","at":[1765400000200,0]}"#;
-    let state = line("bd-a1", "[1765400000000,0]", "ann").replace(r#""labels":[]"#, &format!(r#""labels":[],"notes":[{note}]"#));
+    let state = line("bd-a1", "[1765400000000,0]", "ann")
+        .replace(r#""labels":[]"#, &format!(r#""labels":[],"notes":[{note}]"#));
     let other = r#"{"bead_id":"bd-a1","note":{"id":"n2","content":"said once","author":"alice","at":[1765400000200,0]}}"#;
-    let again = format!(r#"{{"bead_id":"bd-a1","note":{note},"lineage_created_at":[1765400000000,0],"lineage_created_by":"ann"}}"#);
+    let again = format!(
+        r#"{{"bead_id":"bd-a1","note":{note},"lineage_created_at":[1765400000000,0],"lineage_created_by":"ann"}}"#
+    );
     let (catalog, summary) = legacy(&[("state.jsonl", &state), ("notes.jsonl", &again)]);
     assert_eq!((summary.notes, summary.attached), (1, 1), "{summary:?}");
     assert_eq!(bead(&catalog, "bd-a1").notes.len(), 1);
@@ -81,7 +86,9 @@ fn a_note_of_a_bead_that_lost_the_id_is_named_and_no_line_is_refused() {
 fn skipped_edges_of_one_line_are_no_refused_lines() {
     let state = line("bd-a1", "[1765400000000,0]", "ann") + "\n" + &line("bd-b2", "[1765400000000,0]", "ann");
     let entry = |from: &str, to: &str| {
-        format!(r#"{{"key":{{"from":"{from}","to":"{to}","kind":"blocks"}},"dots":[{{"replica":"0","counter":1}}]}}"#)
+        format!(
+            r#"{{"key":{{"from":"{from}","to":"{to}","kind":"blocks"}},"dots":[{{"replica":"0","counter":1}}]}}"#
+        )
     };
     let entries = [entry("bd-a1", "bd-b2"), entry("bd-x1", "bd-b2"), entry("bd-a1", "bd-x2"), "7".to_owned()];
     let deps = format!(r#"{{"cc":{{"max":{{}}}},"entries":[{}]}}"#, entries.join(","));

@@ -32,8 +32,18 @@ const TERSE: &[&str] = &["description", "status", "issue_type"];
 
 /// In order; each has what those before it have, unless it is gone.
 const ERAS: &[Era] = &[
-    era("0.9.1", &["design", "acceptance_criteria", "notes", "assignee", "estimated_minutes", "dependencies"], STATUSES, TYPES),
-    era("0.9.11", &["external_ref", "compaction_level", "original_size", "labels", "comments"], STATUSES, TYPES),
+    era(
+        "0.9.1",
+        &["design", "acceptance_criteria", "notes", "assignee", "estimated_minutes", "dependencies"],
+        STATUSES,
+        TYPES,
+    ),
+    era(
+        "0.9.11",
+        &["external_ref", "compaction_level", "original_size", "labels", "comments"],
+        STATUSES,
+        TYPES,
+    ),
     era("0.21.8", &["content_hash", "source_repo"], STATUSES, TYPES),
     Era { gone: &["content_hash", "source_repo"], ..era("0.26.1", &["close_reason"], STATUSES, TYPES) },
     era("0.30.0", &["tombstone", "original_type"], STATUSES, TYPES),
@@ -41,15 +51,32 @@ const ERAS: &[Era] = &[
         omits: &["description", "status", "issue_type", "priority"],
         ..era("0.30.7", &["sender", "ephemeral", "pinned", "is_template"], LATER_STATUSES, TYPES)
     },
-    Era { omits: TERSE, ..era("0.38.0", &["created_by", "creator", "await_type", "timeout"], LATER_STATUSES, LATER_TYPES) },
-    Era { omits: TERSE, ..era("0.44.0", &["mol_type", "event_kind", "due_at", "defer_until", "holder"], LATER_STATUSES, LATER_TYPES) },
-    Era { omits: TERSE, ..era("0.49.4", &["owner", "work_type", "metadata", "spec_id"], LATER_STATUSES, LATER_TYPES) },
+    Era {
+        omits: TERSE,
+        ..era("0.38.0", &["created_by", "creator", "await_type", "timeout"], LATER_STATUSES, LATER_TYPES)
+    },
+    Era {
+        omits: TERSE,
+        ..era(
+            "0.44.0",
+            &["mol_type", "event_kind", "due_at", "defer_until", "holder"],
+            LATER_STATUSES,
+            LATER_TYPES,
+        )
+    },
+    Era {
+        omits: TERSE,
+        ..era("0.49.4", &["owner", "work_type", "metadata", "spec_id"], LATER_STATUSES, LATER_TYPES)
+    },
     Era {
         omits: TERSE,
         gone: &["tombstone", "original_type", "creator", "holder"],
         ..era("0.62.0", &["no_history"], LATER_STATUSES, LATER_TYPES)
     },
-    Era { omits: TERSE, ..era("1.0.5", &["started_at", "_type", "dependency_count"], LATER_STATUSES, LAST_TYPES) },
+    Era {
+        omits: TERSE,
+        ..era("1.0.5", &["started_at", "_type", "dependency_count"], LATER_STATUSES, LAST_TYPES)
+    },
 ];
 
 const fn era(
@@ -100,9 +127,13 @@ fn line(index: usize, number: usize, count: usize, dice: &[u64]) -> Value {
                 }
                 json!([{"issue_id": line["id"], "depends_on_id": to, "type": "discovered-from", "created_at": time(7), "created_by": "ann"}])
             }
-            "comments" => json!([{"id": 1, "issue_id": line["id"], "author": "ann", "text": "hello", "created_at": time(8)}]),
+            "comments" => {
+                json!([{"id": 1, "issue_id": line["id"], "author": "ann", "text": "hello", "created_at": time(8)}])
+            }
             "labels" => json!(["a", "b c"]),
-            "estimated_minutes" | "original_size" | "compaction_level" | "timeout" | "dependency_count" => json!(die(at) % 90),
+            "estimated_minutes" | "original_size" | "compaction_level" | "timeout" | "dependency_count" => {
+                json!(die(at) % 90)
+            }
             "ephemeral" | "pinned" | "is_template" | "no_history" => json!(true),
             "due_at" | "defer_until" | "started_at" => json!(time(9)),
             "metadata" => json!({"k": [1, 2.5, {"x": null}]}),
@@ -134,7 +165,8 @@ fn omit(line: &mut Value, names: &[&str]) {
 /// What an era means by a value that it leaves out, so that both sides can be compared.
 fn complete(line: &Value) -> Value {
     let mut line = line.clone();
-    for (name, default) in [("priority", json!(0)), ("status", json!("open")), ("issue_type", json!("task"))] {
+    for (name, default) in [("priority", json!(0)), ("status", json!("open")), ("issue_type", json!("task"))]
+    {
         if line.get(name).is_none() {
             line[name] = default;
         }

@@ -47,7 +47,7 @@ pub enum Error {
 
     #[error(
         "{}commit {commit} was written by the earlier Rust bd, in another format; nothing was changed",
-        if *.remote { "the remote's " } else { "" }
+        if *remote { "the remote's " } else { "" }
     )]
     EarlierFormat { commit: String, remote: bool },
 

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use beads_core::Timestamp;
-use serde_json::Value;
-
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::InputNotes;
+use serde_json::Value;
 
 /// Names that a file of beads has had; the newest first.
 const FILES: [&str; 2] = ["issues.jsonl", "beads.jsonl"];

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::{LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile};
+use beads_engine::failure::{Code, Failure};
+use beads_engine::request::{Call, ImportSource, InputNotes, Reply};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
 use super::go_directory;
 use super::progress::Progress;
-use beads_engine::failure::{Code, Failure};
-use beads_engine::request::{Call, ImportSource, InputNotes, Reply};
 
 /// Import beads from another tracker's file, or from the earlier store
 ///
@@ -70,7 +70,7 @@ impl Args {
 
     /// The file of a `.beads` directory around the caller. It is only read unless the caller said yes.
     fn found(&self, globals: &Globals) -> Result<Input, Failure> {
-        let found = go_directory::find(&globals.absolute(Path::new("."))?)?;
+        let found = go_directory::find(&globals.directory()?)?;
         let dry_run = self.dry_run || !self.yes;
         Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) })
     }
@@ -84,7 +84,8 @@ impl Args {
         let path = globals.absolute(path)?;
         let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
         if metadata.is_dir() {
-            let nothing = || Failure::invalid(format!("{} is a directory without a file to import", path.display()));
+            let nothing =
+                || Failure::invalid(format!("{} is a directory without a file to import", path.display()));
             let found = go_directory::look_into(&path)?.ok_or_else(nothing)?;
             return Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) });
         }
@@ -198,7 +199,10 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     if files.is_empty() {
         return Err(Failure::new(
             Code::NotFound,
-            format!("{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store", LEGACY_FILES[0]),
+            format!(
+                "{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                LEGACY_FILES[0]
+            ),
         ));
     }
     Ok(commit.id().to_string())

@@ -26,7 +26,10 @@ fn set_age(path: &Path, seconds: u64) {
 fn without_a_file_the_directory_of_go_is_found_and_imported_only_with_yes() {
     both(|bd| {
         let file = write(&bd.dir().join(".beads/issues.jsonl"), LINES);
-        write(&bd.dir().join(".beads/deletions.jsonl"), "{\"id\":\"go-3\",\"ts\":\"2025-12-21T10:00:00Z\",\"by\":\"a1\"}\n");
+        write(
+            &bd.dir().join(".beads/deletions.jsonl"),
+            "{\"id\":\"go-3\",\"ts\":\"2025-12-21T10:00:00Z\",\"by\":\"a1\"}\n",
+        );
         let text = bd.text(&["import"]);
         assert!(text.contains(&format!("found {file}")) && text.contains("with deletions.jsonl"), "{text}");
         assert!(text.contains("3 lines: 2 would be created") && text.contains("bd import --yes"), "{text}");
@@ -147,7 +150,11 @@ fn a_comparison_names_what_differs_and_changes_nothing() {
             "{answer}"
         );
         assert_eq!(answer["only_here"], json!(["go-5"]));
-        assert!(bd.run(&["import", "--verify", &file]).stdout.contains(r#"title: "Two" in the file, "Changed" here"#));
+        assert!(
+            bd.run(&["import", "--verify", &file])
+                .stdout
+                .contains(r#"title: "Two" in the file, "Changed" here"#)
+        );
         bd.error(&["show", "go-7"], "not_found");
     });
 }

@@ -13,7 +13,8 @@ const STATE: &str = r#"{"id":"bd-a1","created_at":[1765400000000,0],"created_by"
 /// Commits a store of the earlier implementation to the sync ref.
 fn plant(repository: &git2::Repository, meta: &str, with_notes: bool) -> git2::Oid {
     let mut tree = repository.treebuilder(None).unwrap();
-    let note = r#"{"bead_id":"bd-a1","note":{"id":"n1","content":"hello","author":"ann","at":[1765400000200,0]}}"#;
+    let note =
+        r#"{"bead_id":"bd-a1","note":{"id":"n1","content":"hello","author":"ann","at":[1765400000200,0]}}"#;
     let deps = "{\"cc\":{\"max\":{}},\"entries\":[]}\n";
     let mut files =
         vec![("state.jsonl", STATE), ("tombstones.jsonl", ""), ("deps.jsonl", deps), ("meta.json", meta)];
@@ -49,7 +50,11 @@ fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
             assert_eq!(inspected["needs_migration"], true, "{inspected}");
             let answer = bd.json(&["migrate"]);
             let taken = &answer["taken_over"];
-            assert_eq!((&taken["import"]["created"], &taken["pushed"]), (&json!(2), &json!(false)), "{answer}");
+            assert_eq!(
+                (&taken["import"]["created"], &taken["pushed"]),
+                (&json!(2), &json!(false)),
+                "{answer}"
+            );
             let backup = taken["backups"][0].as_str().unwrap();
             assert_eq!(repository.refname_to_id(backup).unwrap(), old);
             assert_eq!(bd.ids(&["list"]).len(), 2);

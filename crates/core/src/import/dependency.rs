@@ -55,7 +55,8 @@ impl Dependency {
 /// The edge in an object that `show` prints for each dependency.
 fn end_of_shown(map: &Map<String, Value>) -> Map<String, Value> {
     let taken = [("id", "depends_on_id"), ("dependency_type", "type")];
-    let found = taken.iter().filter_map(|(theirs, ours)| Some(((*ours).to_owned(), map.get(*theirs)?.clone())));
+    let found =
+        taken.iter().filter_map(|(theirs, ours)| Some(((*ours).to_owned(), map.get(*theirs)?.clone())));
     found.collect()
 }
 

@@ -16,8 +16,8 @@ use crate::body::FieldName;
 use crate::canonical::hex;
 use crate::words::MEMORY;
 use crate::{
-    Actor, Bead, BeadId, Claim, Deletion, Edge, Field, Lineage, Mark, Metadata, Patch, Priority, Register, Stamp,
-    Status, Word,
+    Actor, Bead, BeadId, Claim, Deletion, Edge, Field, Lineage, Mark, Metadata, Patch, Priority, Register,
+    Stamp, Status, Word,
 };
 
 #[derive(Debug)]
@@ -330,4 +330,3 @@ fn read_id(fields: &mut Fields) -> Result<BeadId, String> {
         None => Err("it has no id".to_owned()),
     }
 }
-

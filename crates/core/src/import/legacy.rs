@@ -33,7 +33,9 @@ impl LegacyFile {
         if let Some(index) = LEGACY_FILES.iter().position(|name| *name == path) {
             return Some(kinds[index]);
         }
-        let [LEGACY_NAMESPACES, _, kind, shard] = path.split('/').collect::<Vec<_>>()[..] else { return None };
+        let [LEGACY_NAMESPACES, _, kind, shard] = path.split('/').collect::<Vec<_>>()[..] else {
+            return None;
+        };
         shard.strip_suffix(".jsonl")?;
         let index = LEGACY_FILES.iter().position(|name| name.strip_suffix(".jsonl") == Some(kind))?;
         Some(kinds[index])

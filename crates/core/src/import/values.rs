@@ -9,7 +9,8 @@ use super::fields::Fields;
 use super::kind::{self, MappedStatus};
 use super::marks::{Marks, Times};
 use crate::{
-    Actor, Estimate, Labels, Line, Priority, Slot, Stamp, Status, StatusGroup, Text, Timestamp, Title, TypeGroup,
+    Actor, Estimate, Labels, Line, Priority, Slot, Stamp, Status, StatusGroup, Text, Timestamp, Title,
+    TypeGroup,
 };
 
 #[derive(Debug)]
@@ -123,7 +124,12 @@ pub(super) fn read_comments(fields: &mut Fields, times: &Times, marks: &Marks) -
         fields.keep_with_notice("comments", Value::Array(unread), "are not all comments");
     }
     let notes = notes.and_then(|text| text.replace('\0', "").parse().ok());
-    comments.extend(notes.map(|text| Comment { id: None, mark: marks.top.clone(), text, slot: Some(Slot::Notes) }));
+    comments.extend(notes.map(|text| Comment {
+        id: None,
+        mark: marks.top.clone(),
+        text,
+        slot: Some(Slot::Notes),
+    }));
     comments
 }
 

@@ -35,14 +35,15 @@ pub use daemon_status::DaemonStatus;
 pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
+pub use import::summary as import_summary;
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
-pub use import::summary as import_summary;
 pub use style::Style;
 pub use upkeep::{
-    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer, status_word,
+    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
+    status_word,
 };
 
 use beads_core::query::Severity;

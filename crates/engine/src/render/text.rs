@@ -199,7 +199,9 @@ fn status(out: &mut String, status: &StatusAnswer) {
     }
     if !status.stuck.is_empty() {
         let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());
-        out.push_str("in progress without an assignee: bd update ID --status open frees one, bd doctor lists them\n");
+        out.push_str(
+            "in progress without an assignee: bd update ID --status open frees one, bd doctor lists them\n",
+        );
     }
     let sync = &status.sync;
     if let Some(remote) = &sync.remote {

@@ -344,7 +344,9 @@ fn digest(request: &Request, call: &Call) -> String {
         return String::new();
     }
     let said = match call {
-        Call::Import { source, dry_run, .. } => serde_json::to_value((&request.actor, source.what(), dry_run)),
+        Call::Import { source, dry_run, .. } => {
+            serde_json::to_value((&request.actor, source.what(), dry_run))
+        }
         call => serde_json::to_value((&request.actor, call)),
     };
     let mut said = said.unwrap_or_default();

@@ -19,7 +19,6 @@ use crate::wall::World;
 use crate::{Error, Header, Replica, Result};
 use commits::Tip;
 
-
 /// What is wrong with a store and what will be done about it. Making one changes nothing.
 #[derive(Debug)]
 pub struct Plan {
