@@ -62,7 +62,7 @@ pub use actor::Actor;
 pub use bead::{Bead, Field, Patch};
 pub use catalog::{Catalog, QueueKey};
 pub use claim::Claim;
-pub use clock::Clock;
+pub use clock::{Clock, is_sane};
 pub use code::{Code, ToolCode, exit};
 pub use conflict::{Conflict, ConflictId, concurrent_writes};
 pub use content_hash::content_hash;

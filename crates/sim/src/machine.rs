@@ -1,5 +1,7 @@
 //! One machine: a disk, a repository, a clock, and the real replica on top of them.
 
+use std::collections::BTreeMap;
+
 use beads_core::{Applied, Lineage, Op};
 use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Repository, Saved, World};
 
@@ -37,7 +39,8 @@ pub struct Machine {
     unacknowledged: Vec<Told>,
     answered: Vec<Request>,
     position: u64,
-    last_minted: Option<(u64, u64)>,
+    /// The latest stamp minted for each bead, edge and so on.
+    last_minted: BTreeMap<String, (u64, u64)>,
     requests_made: u64,
 }
 
@@ -74,7 +77,7 @@ impl Machine {
             unacknowledged: Vec::new(),
             answered: Vec::new(),
             position: 0,
-            last_minted: None,
+            last_minted: BTreeMap::new(),
             requests_made: 0,
         }
     }
@@ -169,11 +172,13 @@ impl Machine {
     /// The caller of each mutation is told that it is done: from here on it must not be lost.
     fn acknowledge(&mut self) -> Result<String, Broken> {
         for told in std::mem::take(&mut self.unacknowledged) {
-            let stamp = minted(&told.facts);
-            if stamp <= self.last_minted {
-                return Err(format!("minted {stamp:?} after {:?}", self.last_minted));
+            for (subject, stamp) in minted(&told.facts) {
+                if let Some(before) = self.last_minted.insert(subject.clone(), stamp)
+                    && stamp <= before
+                {
+                    return Err(format!("minted {stamp:?} after {before:?} for {subject}"));
+                }
             }
-            self.last_minted = stamp;
             self.position = told.position;
             self.facts.extend(told.facts);
             self.answered.extend(told.request);

@@ -2,7 +2,7 @@
 //! the events that were not told yet, and the writes that lost without anybody noticing.
 
 use beads_core::limits::COUNTER_STEP;
-use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes};
+use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes, is_sane};
 
 use crate::checkpoint::{contains, is_within, state_of};
 use crate::disk::DiskFile;
@@ -190,13 +190,14 @@ pub(crate) fn join_lost_commits(
     Ok(lost)
 }
 
-/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.
-pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
+/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest. Stamps
+/// from the future are not followed: they were minted over a broken one, or by an earlier release that followed such.
+pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16, now_ms: u64) -> Clock {
     let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
-    let mut last = carried;
+    let mut last = if is_sane(carried, now_ms) { carried } else { Stamp::ZERO };
     // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
     let mut minted = |stamp: Stamp| {
-        if !stamp.counter().is_multiple_of(COUNTER_STEP) {
+        if !stamp.counter().is_multiple_of(COUNTER_STEP) && is_sane(stamp, now_ms) {
             last = last.max(stamp);
         }
     };

@@ -113,7 +113,7 @@ impl<D: Disk, W: World> Replica<D, W> {
                 tag => break tag,
             }
         };
-        let clock = recovered_clock(&recovered, tag);
+        let clock = recovered_clock(&recovered, tag, world.now_ms());
         let mut replica = Self {
             catalog,
             clock,

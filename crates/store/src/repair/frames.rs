@@ -50,8 +50,8 @@ fn next_header(recovered: &Recovered) -> Header {
     Header {
         version: recovered.header.as_ref().map_or(FIRST_VERSION, |header| header.version),
         position: carried.chain(written).max().unwrap_or_default(),
-        // The tag of the clock does not matter: only its last stamp is read.
-        last: recovered_clock(recovered, 1).last(),
+        // The tag of the clock does not matter: only its last stamp is read. Opening the store knows the time.
+        last: recovered_clock(recovered, 1, u64::MAX).last(),
         receipts: kept.chain(fresh).cloned().collect(),
         // What damage took away may have come between; nothing is undone across it.
         last_operations: Vec::new(),
