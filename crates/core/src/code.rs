@@ -268,6 +268,8 @@ codes! {
         hint "bd validate shows where, bd repair --dry-run what can be saved"
         recovery "run bd validate, then bd repair --dry-run";
     NewerFormat("newer_format", DOMAIN, InternalError, "NEWER_FORMAT");
+    EarlierFormat("earlier_format", DOMAIN, InternalError, "EARLIER_FORMAT")
+        hint "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too";
     ClockExhausted("clock_exhausted", DOMAIN, InternalError, "CLOCK_EXHAUSTED");
     IoError("io_error", DOMAIN, InternalError, "IO_ERROR");
     GitError("git_error", DOMAIN, InternalError, "GIT_ERROR");

@@ -41,7 +41,7 @@ impl CloseCheck {
             warnings.push(Warning::OpenBlockers(open));
         }
         let open = ids(catalog.open_children(lineage).collect());
-        if bead.kind.value == BeadType::Epic && !open.is_empty() {
+        if bead.kind.value.kind == BeadType::Epic && !open.is_empty() {
             if self.strict {
                 return Err(Error::OpenChildren { id: id(), open });
             }

@@ -35,4 +35,4 @@ pub use plan::{LeftOut, MAX_WORKERS, Plan, PlanFor, Slot};
 pub use ready::{Ready, ReadyFilter};
 pub use standing::Standing;
 pub use tree::{Direction, TreeRow};
-pub use validate::{Finding, Severity, free_command};
+pub use validate::{Finding, Severity};

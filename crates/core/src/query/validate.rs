@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
-use crate::{Actor, Bead, BeadId, Catalog, Code, EdgeKey, Endpoint, Lineage, Timestamp};
+use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -38,20 +38,11 @@ pub struct Finding {
     pub message: String,
 }
 
-/// The command with which anyone frees a bead that is stuck.
-pub fn free_command(id: &BeadId, bead: &Bead) -> String {
-    match bead.claim.assignee {
-        Some(_) => format!("bd unclaim {id} --force --reason \"…\""),
-        None => format!("bd unclaim {id}"),
-    }
-}
-
 impl Catalog {
     /// What a snapshot that decodes can still have wrong with it (§10.1): edges into nowhere, edges to deleted beads,
     /// cycles that a merge brought, clocks that run ahead.
     pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
-        let mut findings: Vec<Finding> =
-            self.stuck().map(|(lineage, bead)| self.stuck_finding(lineage, bead)).collect();
+        let mut findings = Vec::new();
         let lines = self.edge_lines();
         for (key, edge) in self.state().edges() {
             if !edge.deleted {
@@ -70,6 +61,17 @@ impl Catalog {
                 message: format!("a cycle of {kind} dependencies: {}", ids.join(", ")),
             });
         }
+        findings.extend(self.stuck().map(|(lineage, _)| self.id_of(lineage)).map(|id| Finding {
+            severity: Severity::Warning,
+            code: Code::Stuck,
+            file: Some(STATE),
+            line: None,
+            id: Some(id.clone()),
+            message: format!(
+                "{id} is in progress without a claim, so it is never ready; bd update {id} --status open frees it"
+            ),
+        }));
+        findings.extend(self.unwritable(now_ms));
         findings.extend(self.future_actors(now_ms).into_iter().map(|(actor, at)| Finding {
             severity: Severity::Warning,
             code: Code::FutureStamp,
@@ -116,20 +118,24 @@ impl Catalog {
         })
     }
 
-    fn stuck_finding(&self, lineage: &Lineage, bead: &Bead) -> Finding {
-        let id = self.id_of(lineage);
-        let assigned = match &bead.claim.assignee {
-            Some(assignee) => format!("assigned to {assignee} without a lease"),
-            None => "in nobody's hands".to_owned(),
-        };
-        Finding {
-            severity: Severity::Info,
-            code: Code::Stuck,
-            file: None,
-            line: None,
-            id: Some(id.clone()),
-            message: format!("{id} is in progress but {assigned}; {} frees it", free_command(id, bead)),
-        }
+    /// Beads with a stamp that nothing can be written above.
+    fn unwritable(&self, now_ms: u64) -> impl Iterator<Item = Finding> + '_ {
+        let stuck = move |bead: &Bead| Clock::new(Stamp::ZERO, u16::MAX).mint(now_ms, bead.stamps()).is_err();
+        let beads = self.state().beads().iter().filter(move |(_, bead)| stuck(bead));
+        beads.map(|(lineage, _)| {
+            let id = self.id_of(lineage).clone();
+            Finding {
+                severity: Severity::Error,
+                code: Code::ClockExhausted,
+                file: Some(STATE),
+                line: None,
+                message: format!(
+                    "{id} was stamped by a broken clock at the end of time and can never be written again; \
+                     create a new bead in its place"
+                ),
+                id: Some(id),
+            }
+        })
     }
 
     /// Actors whose latest stamp is further ahead than clocks drift.

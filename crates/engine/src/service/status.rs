@@ -1,10 +1,9 @@
-use beads_core::Timestamp;
-use beads_core::query::free_command;
+use beads_core::{BeadId, Timestamp};
 use beads_store::{REF, Repository};
 
 use super::Service;
 use crate::failure::Failure;
-use crate::render::{Answer, StatusAnswer, StuckBead, SyncErrorStatus, SyncStatus};
+use crate::render::{Answer, StatusAnswer, SyncErrorStatus, SyncStatus};
 
 impl Service {
     pub(super) fn status(&self) -> Result<Answer, Failure> {
@@ -13,6 +12,7 @@ impl Service {
         Ok(Answer::Status(Box::new(StatusAnswer {
             summary: self.replica.catalog().summary(now_ms)?,
             prefix: self.replica.catalog().state().prefix().prefix.to_string(),
+            format_version: self.replica.catalog().state().format_version(),
             reference: REF,
             commit: self.repository.tip()?,
             unsaved: unsaved.records,
@@ -25,13 +25,9 @@ impl Service {
         })))
     }
 
-    fn stuck(&self) -> Vec<StuckBead> {
+    fn stuck(&self) -> Vec<BeadId> {
         let catalog = self.replica.catalog();
-        let stuck = catalog.stuck().map(|(lineage, bead)| {
-            let id = catalog.id_of(lineage).clone();
-            StuckBead { command: free_command(&id, bead), assignee: bead.claim.assignee.clone(), id }
-        });
-        stuck.collect()
+        catalog.stuck().map(|(lineage, _)| catalog.id_of(lineage).clone()).collect()
     }
 
     fn sync_status(&self, now_ms: u64) -> SyncStatus {
