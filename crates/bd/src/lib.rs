@@ -14,6 +14,7 @@ pub mod failure;
 pub mod mcp;
 mod names;
 pub mod place;
+mod print;
 pub mod render;
 mod replace_file;
 pub mod request;

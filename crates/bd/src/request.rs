@@ -405,7 +405,7 @@ pub enum Format {
 }
 
 /// One line back.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// The place in the order of all mutations that this answer reflects.
     pub position: u64,
@@ -416,6 +416,9 @@ pub struct Reply {
     pub stderr: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
+    /// The ids of the beads that the request changed, for a client that cannot show the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }

@@ -1,6 +1,6 @@
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
+use crate::failure::{Failure, exit};
 use crate::mcp::{Server, Session, Toolset};
 use crate::request::Reply;
 
@@ -22,7 +22,11 @@ pub struct Args {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let session = Session::new(globals.clone(), self.workspace.as_deref())?;
-        Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
-        Ok(answered(String::new()))
+        let served = Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
+        let exit = served.map_or_else(
+            |error| crate::print::report(&mut std::io::stderr(), &error, &[], exit::OK),
+            |()| exit::OK,
+        );
+        Ok(Reply { exit, ..answered(String::new()) })
     }
 }

@@ -79,6 +79,7 @@ use clap::{Parser, Subcommand};
 
 use crate::client;
 use crate::failure::{Failure, exit};
+use crate::print::ids_in;
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
 pub use globals::Globals;
@@ -336,7 +337,7 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
 
 /// Text on standard output and success.
 fn answered(stdout: String) -> Reply {
-    Reply { position: 0, exit: exit::OK, stdout, stderr: String::new(), result: None, error: None }
+    Reply { stdout, ..Reply::default() }
 }
 
 /// The same for a text that is the whole answer; `--json` wraps it.
@@ -347,15 +348,30 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
     })
 }
 
-/// One write for each stream. A reader that has gone away is not an error: `bd list | head` is fine.
+/// One write for each stream.
 fn print(reply: &Reply) -> u8 {
-    let _ = std::io::stdout().write_all(reply.stdout.as_bytes()).and_then(|()| std::io::stdout().flush());
-    let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
+    let changed = || match serde_json::from_str(&reply.stdout) {
+        // Some of several: what was done stands in the details of the failure.
+        Ok(failed) if reply.changed.is_empty() && reply.exit != exit::OK => ids_in(&failed),
+        _ => reply.changed.clone(),
+    };
+    let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
+    let _ = stderr.write_all(reply.stderr.as_bytes());
+    let written = crate::print::write(&mut stdout, reply.stdout.as_bytes());
+    let exit = match written {
+        Ok(()) => reply.exit,
+        Err(error) => {
+            let changed = changed();
+            // The reason why it failed is on the other stream already.
+            let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
+            if is_reported { reply.exit } else { crate::print::report(&mut stderr, &error, &changed, reply.exit) }
+        }
+    };
     if let Some(failure) = &reply.error {
         // A reply that was never rendered for us, such as `busy` from a full daemon.
-        let _ = std::io::stderr().write_all(failure.line().as_bytes());
+        let _ = stderr.write_all(failure.line().as_bytes());
     }
-    reply.exit
+    exit
 }
 
 #[cfg(test)]

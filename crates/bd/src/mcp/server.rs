@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use serde_json::{Map, Value, json};
@@ -26,6 +26,8 @@ pub struct Server<W> {
     session: Session,
     toolset: Toolset,
     out: Mutex<W>,
+    /// Why the output cannot be written, if so.
+    unwritten: OnceLock<std::io::Error>,
     waiting: Mutex<Waiting>,
 }
 
@@ -58,11 +60,17 @@ impl<W> std::fmt::Debug for Server<W> {
 
 impl<W: Write + Send> Server<W> {
     pub fn new(session: Session, toolset: Toolset, out: W) -> Self {
-        Self { session, toolset, out: Mutex::new(out), waiting: Mutex::default() }
+        Self { session, toolset, out: Mutex::new(out), unwritten: OnceLock::new(), waiting: Mutex::default() }
     }
 
-    /// Serves until the input ends. Everything that was read is answered before this returns.
-    pub fn serve(&self, input: impl Read) {
+    /// Serves until the input ends, or the output cannot be written. Everything that was read is answered before this
+    /// returns.
+    pub fn serve(mut self, input: impl Read) -> std::io::Result<()> {
+        self.serve_all(input);
+        self.unwritten.take().map_or(Ok(()), Err)
+    }
+
+    fn serve_all(&self, input: impl Read) {
         std::thread::scope(|scope| {
             let (wake, woken) = channel();
             self.session.set_renewer(Some(wake));
@@ -92,7 +100,7 @@ impl<W: Write + Send> Server<W> {
         loop {
             let mut line = Vec::new();
             let read = (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-            if read.map_or(true, |bytes| bytes == 0) {
+            if read.map_or(true, |bytes| bytes == 0) || self.unwritten.get().is_some() {
                 return;
             }
             if !line.ends_with(b"\n") && line.len() as u64 >= MAX_LINE_BYTES {
@@ -252,10 +260,13 @@ impl<W: Write + Send> Server<W> {
         result
     }
 
-    /// One message, whole. A client that is gone will not read it; its input ends soon.
+    /// Writes one message, whole.
     fn send(&self, message: &Value) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush()) {
+            // The first reason counts.
+            let _ = self.unwritten.set(error);
+        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

@@ -51,17 +51,11 @@ use crate::request::{Format, Output, Reply};
 
 /// Renders a result once, in the form its caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
-    let mut reply = Reply {
-        position,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply { position, ..Reply::default() };
     match result {
         Ok(answer) => {
             reply.exit = exit_of(&answer);
+            reply.changed = answer.changed();
             reply.stderr = complaint(&answer, output);
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
@@ -76,14 +70,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
 
 /// A reply to a request that could not even be put to a service.
 pub fn failure_reply(failure: Failure, format: Format) -> Reply {
-    let mut reply = Reply {
-        position: 0,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply::default();
     fail(&mut reply, failure, format);
     reply
 }

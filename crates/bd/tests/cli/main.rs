@@ -38,6 +38,7 @@ mod mcp;
 mod model;
 mod no_git;
 mod note;
+mod output;
 mod place;
 mod plan;
 mod protocol;
