@@ -12,6 +12,7 @@ pub mod dialect;
 pub mod escape;
 pub mod failure;
 pub mod mcp;
+mod moment;
 mod names;
 pub mod place;
 mod print;

@@ -59,6 +59,7 @@ mod swarm;
 mod sync;
 mod terminal;
 mod text;
+mod times;
 mod tool;
 mod tool_agents;
 mod tool_files;
