@@ -25,6 +25,8 @@ const TABLE: &[Row] = &[
     Row("missing_field", exit::USAGE, "--schema shows what is needed"),
     Row("invalid_type", exit::USAGE, "--schema shows what is expected"),
     Row("not_found", exit::DOMAIN, "bd list shows all beads"),
+    Row("no_file", exit::DOMAIN, "check the path; a relative one starts in the current directory or in --repo"),
+    Row("no_directory", exit::DOMAIN, "check the path; a relative one starts in the current directory"),
     Row("deleted", exit::DOMAIN, "bd restore brings it back"),
     Row("ambiguous_id", exit::DOMAIN, "type more of it"),
     Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
@@ -90,7 +92,8 @@ impl Failure {
     }
 
     pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new("io_error", format!("cannot {action} {}: {error}", path.display()))
+        let message = format!("cannot {action} {}: {error}", path.display());
+        Self::new("io_error", message).with(json!({"path": path, "kind": kind_of(error)}))
     }
 
     pub fn with(mut self, details: Value) -> Self {
@@ -103,6 +106,14 @@ impl Failure {
     }
 
     pub fn hint(&self) -> Option<&'static str> {
+        if self.code == "io_error" {
+            return match self.details["kind"].as_str() {
+                Some("not_found" | "invalid_path") => Some("check the path"),
+                Some("permission_denied") => Some("check the permissions of the path"),
+                Some("storage_full") => Some("make room on the disk, then run the command again"),
+                _ => None,
+            };
+        }
         row(&self.code).map(|row| row.2).filter(|hint| !hint.is_empty())
     }
 
@@ -133,6 +144,18 @@ struct ErrorBody<'a> {
     message: &'a str,
     details: &'a Value,
     hint: Option<&'a str>,
+}
+
+/// What kind of failure of the file system it is, for the few that a caller can do something about.
+fn kind_of(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound => "not_found",
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "permission_denied",
+        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => "invalid_path",
+        Kind::StorageFull | Kind::QuotaExceeded => "storage_full",
+        _ => "other",
+    }
 }
 
 fn row(code: &str) -> Option<&'static Row> {

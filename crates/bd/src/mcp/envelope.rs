@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{self, Budgeted};
 use super::portal::Caller;
 use super::session::Session;
+use super::toolset::Toolset;
 use super::{code, redact};
 use crate::failure::Failure;
 
@@ -44,10 +45,11 @@ pub fn succeeded(intent: &str, fitted: &Budgeted, session: &Session, suggestions
 }
 
 pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: Vec<Suggestion>) -> String {
+    // A client that calls a full view was shown the full views, or knows them anyway.
     let mut error = json!({
         "code": code::code(failure),
         "message": failure.message,
-        "recovery": code::recovery(failure),
+        "recovery": code::recovery(failure, Toolset::Full),
     });
     if !failure.details.is_null() {
         error["details"] = failure.details.clone();

@@ -220,7 +220,7 @@ impl<W: Write + Send> Server<W> {
             // A fault of ours is an answer too, and the next call has its worker.
             catch_unwind(AssertUnwindSafe(|| self.answer(call))).unwrap_or_else(|_| {
                 let failure = Failure::new("internal_error", "the tool failed for a reason of its own");
-                Self::result(&super::failed(&call.name, &failure, &self.session), true)
+                Self::result(&super::failed(&call.name, &failure, &self.session, self.toolset), true)
             })
         });
         let given_up = self.waiting().calls.remove(&call.id.to_string()).unwrap_or_default();
@@ -243,11 +243,12 @@ impl<W: Write + Send> Server<W> {
                     session: &self.session,
                     actor: &actor,
                     progress: &progress,
+                    toolset: self.toolset,
                     given_up: &given_up,
                 };
                 super::call(&call.name, call.arguments.clone(), caller)
             }
-            Err(failure) => (super::failed(&call.name, &failure, &self.session), true),
+            Err(failure) => (super::failed(&call.name, &failure, &self.session, self.toolset), true),
         };
         Self::result(&text, failed)
     }

@@ -11,6 +11,7 @@ mod events;
 pub mod graph;
 mod graph_answer;
 mod import;
+pub mod links;
 pub mod markdown;
 pub mod mermaid;
 mod past;

@@ -71,7 +71,7 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
         return Err(Failure::invalid(format!("more than {MAX_ITEMS} items")).with(json!({"field": "items"})));
     }
     let (fields, own) = call_fields::split(&input)?;
-    let context = &context.narrowed(&fields);
+    let context = &context.narrowed(&fields)?;
     let atomic = own["atomic"] == true;
     let results = match &tool.way {
         Way::Op(op) => ops(tool, *op, &items, atomic, context)?,
@@ -91,8 +91,9 @@ fn one_by_one(tool: &Tool, items: Vec<Value>, context: &Context<'_>) -> Results 
     for (index, item) in items.into_iter().enumerate() {
         (context.progress)(percent(index, count));
         let request_id = context.request_id.as_ref().map(|id| format!("{id}/{index}"));
-        let context = Context { request_id, ..context.clone() };
-        results.push(tool.run_one(item, &context).and_then(Outcome::into_result));
+        let one = Context { request_id, ..context.clone() };
+        let result = tool.run_one(item, &one).and_then(Outcome::into_result);
+        results.push(result.map_err(|failure| context.naming_key(failure)));
     }
     (context.progress)(100);
     results

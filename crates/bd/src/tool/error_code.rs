@@ -41,6 +41,8 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         "usage" | "invalid_value" | "invalid_name" | "unknown_key" | "too_large" | "invalid_request"
         | "INVALID_ARGS" | "INVALID_CATEGORY" => ErrorCode::InvalidValue,
         "not_found"
+        | "no_directory"
+        | "no_file"
         | "deleted"
         | "ambiguous_id"
         | "dependency_not_found"
@@ -75,6 +77,12 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         | "permission_denied"
         | "ACK_FORBIDDEN"
         | "RELEASE_FORBIDDEN" => ErrorCode::PermissionDenied,
+        "io_error" => match failure.details["kind"].as_str() {
+            Some("not_found") => ErrorCode::NotFound,
+            Some("permission_denied") => ErrorCode::PermissionDenied,
+            Some("invalid_path") => ErrorCode::InvalidValue,
+            _ => ErrorCode::InternalError,
+        },
         "timeout" => ErrorCode::Timeout,
         "busy" | "too_many_requests" => ErrorCode::RateLimited,
         "network_error" => ErrorCode::NetworkError,

@@ -70,7 +70,8 @@ fields! {
         "type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES, "pattern": "^[A-Za-z0-9][A-Za-z0-9._]*-",
         "not": {"pattern": "[^A-Za-z0-9._-]"}
     });
-    Title: line(1, MAX_TITLE_BYTES / WIDEST, true);
+    /// As long as on every other interface; the store counts bytes and refuses what is longer in them.
+    Title: line(1, MAX_TITLE_BYTES, true);
     /// One line, perhaps empty.
     Line: line(0, MAX_TITLE_BYTES / WIDEST, false);
     Text: long_text(0, false);

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::request::{Call, ImportSource};
@@ -28,7 +29,8 @@ impl Action for Import {
         let path = context.directory.join(&self.path);
         let path =
             path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-                Failure::new("not_found", format!("there is no file {}", self.path.display()))
+                let message = format!("there is no file {}; nothing was changed", self.path.display());
+                Failure::new("no_file", message).with(json!({"field": "path"}))
             })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let deletions = path.with_file_name("deletions.jsonl");
