@@ -22,6 +22,7 @@ mod daemon;
 mod delete;
 mod dep;
 mod doctor;
+mod dry_run;
 mod epic;
 mod export;
 mod full_disk;

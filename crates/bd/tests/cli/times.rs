@@ -95,7 +95,7 @@ fn tools_and_import_read_times_by_the_same_rule() {
         ];
         let path = bd.dir().join("times.jsonl");
         std::fs::write(&path, lines.join("\n")).unwrap();
-        let imported = in_zone(bd, &["import", "-i", path.to_str().unwrap(), "--json"]);
+        let imported = in_zone(bd, &["import", path.to_str().unwrap(), "--json"]);
         assert_eq!(imported.value()["notices"].as_array().unwrap().len(), 1, "{imported:?}");
         assert_eq!(bd.show("bd-1")["due_at"], "2026-11-20T19:30:00.000Z");
         assert_eq!(bd.show("bd-2")["due_at"], "2026-11-20T14:30:00.000Z");
