@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
 
-use crate::escape::escape;
-use crate::failure::exit;
+use beads_engine::escape::escape;
+use beads_engine::failure::exit;
 
 /// Ids named in a report, at most; a batch may have changed thousands.
 const MAX_NAMED: usize = 20;

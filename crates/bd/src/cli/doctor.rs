@@ -1,11 +1,11 @@
 use beads_core::query::Severity;
+use beads_engine::failure::{Failure, exit};
+use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
+use beads_engine::request::{Call, Format, Reply};
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::{Failure, exit};
-use crate::render::{self, CheckAnswer, DoctorAnswer, status_word};
-use crate::request::{Call, Format, Reply};
 
 /// Check the store, for programs that call it so
 ///
@@ -78,7 +78,7 @@ fn text(answer: &DoctorAnswer) -> String {
         out.push_str(&format!("{:<13} {:<8} {}\n", check.name, check.status, check.message));
         for finding in &check.findings {
             let message = finding["message"].as_str().unwrap_or_default();
-            out.push_str(&format!("  {}\n", crate::escape::escape(message)));
+            out.push_str(&format!("  {}\n", beads_engine::escape::escape(message)));
         }
     }
     out

@@ -2,11 +2,10 @@
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use beads_engine::failure::Failure;
 use clap::Args;
 
-use crate::failure::Failure;
 use crate::moment;
-
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
     /// open, in_progress, closed or blocked; several separated by commas
@@ -104,7 +103,7 @@ pub fn time(text: &str) -> Result<Timestamp, String> {
 }
 
 fn ago(text: &str) -> Result<Timestamp, Failure> {
-    let age = crate::config::parse_duration(text)?;
+    let age = beads_engine::config::parse_duration(text)?;
     let now = beads_store::World::now_ms(&beads_store::RealWorld);
     let ms = now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     Ok(Timestamp::from_ms(ms)?)

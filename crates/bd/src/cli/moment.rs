@@ -1,8 +1,9 @@
 //! Moments to come, for `--due` and `--defer`.
 
 use beads_core::Timestamp;
+use beads_engine::config::parse_duration;
 
-use crate::config::parse_duration;
+use super::filter;
 use crate::moment;
 
 /// A time as [`moment::read`] takes it, or a time from now such as `+2d`.

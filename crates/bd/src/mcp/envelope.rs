@@ -1,6 +1,7 @@
 //! The envelope of full views: one shape whatever happens.
 
 use beads_core::Timestamp;
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Budgeted};
@@ -8,7 +9,6 @@ use super::portal::Caller;
 use super::session::Session;
 use super::toolset::Toolset;
 use super::{code, redact};
-use crate::failure::Failure;
 
 /// Errors have no budget of their own; this is enough for any that is worth reading.
 const MAX_ERROR_CHARS: usize = 2_000;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::render::links::remove_links;
+use beads_engine::render::links::remove_links;
 
 /// The schema of a tool's own input.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {

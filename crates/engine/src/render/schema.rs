@@ -9,6 +9,7 @@ use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use super::DaemonStatus;
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
     InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
@@ -22,7 +23,6 @@ use super::links::remove_links;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
-use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 
