@@ -40,6 +40,7 @@ mod transport;
 mod wall;
 
 pub use batch::Batch;
+pub use credentials::without_secrets;
 pub use checkpoint::{Checkpoint, Saved};
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use error::{Error, Result};

@@ -128,7 +128,7 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
 }
 
 fn not_json(text: &str, error: &serde_json::Error) -> String {
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if documents.next().is_some_and(|first| first.is_ok()) {
         return format!("the input goes on after the first JSON document: {error}");
     }

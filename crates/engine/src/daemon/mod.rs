@@ -2,6 +2,7 @@
 
 mod connection;
 mod engine;
+pub mod log;
 #[cfg(feature = "planted")]
 mod planted;
 mod run;

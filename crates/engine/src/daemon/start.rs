@@ -1,10 +1,9 @@
 //! Starting a daemon from a command: a child of its own session that outlives its starter.
 
-use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use super::SocketPath;
+use super::{SocketPath, log};
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
 
@@ -20,14 +19,8 @@ pub fn start(place: &Place) -> Result<(), Failure> {
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
     std::fs::create_dir_all(&store_dir).map_err(|error| Failure::io("make", &store_dir, &error))?;
-    let log_path = store_dir.join("daemon.log");
-    // Emptied at each start: the log tells of the daemon that is running, and cannot grow without end.
-    let log = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .open(&log_path)
-        .map_err(|error| Failure::io("open", &log_path, &error))?;
+    let log_path = log::path(&store_dir);
+    let log = log::open(&store_dir)?;
     let mut child = Command::new(program)
         .args(["daemon", "run", "--detach", "--store"])
         .arg(&place.git_dir)
@@ -46,7 +39,7 @@ pub fn start(place: &Place) -> Result<(), Failure> {
         READY | LOST_THE_RACE => Ok(()),
         "" => Err(Failure::new(
             "daemon_unreachable",
-            format!("the daemon did not start; see {}", log_path.display()),
+            format!("the daemon did not start; bd daemon log shows why ({})", log_path.display()),
         )),
         failure => Err(serde_json::from_str(failure)
             .unwrap_or_else(|_| Failure::new("daemon_unreachable", format!("the daemon said {failure:?}")))),

@@ -58,7 +58,7 @@ impl SyncPlan {
         let result = self.exchange(&repository, checkpoint);
         // Tidying up is for later if it cannot be done now; nothing depends on it.
         if let Err(error) = repository.pack_loose_history() {
-            eprintln!("packing failed: {error}");
+            crate::daemon::log::note(&format!("packing failed: {error}"));
         }
         result
     }
