@@ -53,7 +53,8 @@ pub fn report(err: &mut dyn Write, error: &std::io::Error, changed: &[String], e
 /// The ids that a JSON answer to a mutation names: its own, or those of its parts.
 pub fn ids_in(answer: &Value) -> Vec<String> {
     const NAMES: [&str; 5] = ["id", "issue_id", "message_id", "reservation_id", "agent_id"];
-    const PARTS: [&str; 7] = ["result", "results", "done", "closed", "claimed", "data", "details"];
+    const PARTS: [&str; 8] =
+        ["result", "results", "succeeded", "closed", "claimed", "data", "error", "details"];
     match answer {
         Value::Array(parts) => parts.iter().flat_map(ids_in).collect(),
         Value::Object(fields) => match NAMES.iter().find_map(|name| fields.get(*name)?.as_str()) {
@@ -113,7 +114,7 @@ mod tests {
     fn ids_are_found_where_answers_have_them() {
         assert_eq!(ids_in(&json!({"id": "bd-1", "dependencies": [{"id": "bd-2"}]})), ["bd-1"]);
         assert_eq!(ids_in(&json!({"ok": true, "results": [{"result": {"issue_id": "bd-1"}}, {"ok": false}]})), ["bd-1"]);
-        assert_eq!(ids_in(&json!({"error": 1, "details": {"done": [{"id": "bd-3"}]}})), ["bd-3"]);
+        assert_eq!(ids_in(&json!({"error": {"code": "x", "details": {"succeeded": [{"id": "bd-3"}], "failed": [{"id": "bd-4"}]}}})), ["bd-3"]);
         assert!(ids_in(&json!({"ok": true, "result": {"lines": 3}})).is_empty());
     }
 }

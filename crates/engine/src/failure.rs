@@ -43,7 +43,7 @@ const TABLE: &[Row] = &[
         "it belongs to another store, or the store was restored; watch from now",
     ),
     Row("timeout", exit::DOMAIN, ""),
-    Row("not_holder", exit::DOMAIN, "only its holder gives it back, or --force with a reason"),
+    Row("not_holder", exit::DOMAIN, "ask its holder to give it back, or take another: bd ready shows what is free"),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
     Row("nothing_to_undo", exit::DOMAIN, "bd log shows what was done to a bead"),
@@ -56,8 +56,13 @@ const TABLE: &[Row] = &[
     Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),
     Row("daemon_unreachable", exit::DOMAIN, "bd --no-daemon works without it"),
     Row("network_error", exit::NETWORK, "bd status shows what is waiting"),
+    Row(
+        "dependency_missing",
+        exit::MISSING,
+        "install the program, or run bd config set sync.transport native, which needs none",
+    ),
     Row("push_refused", exit::DOMAIN, "ask for the right to push, or set another sync.remote"),
-    Row("remote_invalid", exit::DOMAIN, "somebody must look at the remote's branch beads/store"),
+    Row("remote_invalid", exit::DOMAIN, "inspect branch beads/store on the remote"),
     Row("sync_contention", exit::DOMAIN, "run bd sync again"),
     Row("not_set_up", exit::DOMAIN, "run bd setup without --check"),
     Row("invalid_name", exit::USAGE, ""),
@@ -102,6 +107,9 @@ impl Failure {
     }
 
     pub fn exit(&self) -> u8 {
+        if self.code == "timeout" && self.details.get("remote").is_some() {
+            return exit::NETWORK;
+        }
         row(&self.code).map_or(exit::DOMAIN, |row| row.1)
     }
 
@@ -158,6 +166,11 @@ fn kind_of(error: &std::io::Error) -> &'static str {
     }
 }
 
+/// Every hint of the table, for a test that reads them all.
+pub fn hints() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|row| row.2)
+}
+
 fn row(code: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.0 == code)
 }
@@ -198,6 +211,10 @@ impl From<beads_store::Error> for Failure {
                 let details = match &other {
                     beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
                     beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
+                    beads_store::Error::Timeout { remote, .. } => json!({"remote": remote}),
+                    beads_store::Error::ProgramMissing { program, remote } => {
+                        json!({"program": program, "remote": remote})
+                    }
                     _ => Value::Null,
                 };
                 Self::new(other.code(), other.to_string()).with(details)

@@ -60,6 +60,12 @@ pub enum Error {
     )]
     Remote { remote: String, reason: String },
 
+    #[error("the sync with {remote} took longer than {seconds} s (the setting sync.deadline); nothing was lost, everything is safe here")]
+    Timeout { remote: String, seconds: u64 },
+
+    #[error("{program} is needed to reach the remote {remote} and is not installed; nothing was lost, everything is safe here")]
+    ProgramMissing { program: &'static str, remote: String },
+
     #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]
     PushRefused { remote: String, reason: String },
 
@@ -92,6 +98,8 @@ impl Error {
             Self::AmbiguousRevision(_) => "ambiguous_revision",
             Self::NoStore(_) => "no_store",
             Self::Remote { .. } => "network_error",
+            Self::Timeout { .. } => "timeout",
+            Self::ProgramMissing { .. } => "dependency_missing",
             Self::PushRefused { .. } => "push_refused",
             Self::RemoteInvalid { .. } => "remote_invalid",
             Self::Contention(_) => "sync_contention",

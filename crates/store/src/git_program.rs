@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use git2::Oid;
 
-use crate::child::{Output, finish};
+use crate::child::{Output, Unfinished, finish};
+use crate::deadline::Deadline;
 use crate::git::GitRepository;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF};
@@ -19,17 +20,21 @@ use crate::{Error, Result, credentials};
 /// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
 static WAS_THERE: AtomicBool = AtomicBool::new(false);
 
+/// What git says when it finds no ssh to run, by itself or through a shell.
+const NO_SSH: [&str; 3] = ["cannot run ssh", "ssh: not found", "ssh: command not found"];
+
 /// A remote reached through the `git` program.
 #[derive(Debug, Clone)]
 pub struct GitProgram {
     git_dir: PathBuf,
     remote: String,
-    deadline: Duration,
+    deadline: Deadline,
 }
 
 impl GitProgram {
+    /// The deadline begins now, and holds for everything that is done with this remote.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
-        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline }
+        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
     }
 
     /// Whether there is a `git` to run.
@@ -77,9 +82,15 @@ impl GitProgram {
             .process_group(0);
         let child = command.spawn().map_err(|error| {
             WAS_THERE.store(false, Ordering::Relaxed);
-            failed(format!("cannot run git: {error}"))
+            match error.kind() {
+                std::io::ErrorKind::NotFound => self.missing("git"),
+                _ => failed(format!("cannot run git: {error}")),
+            }
         })?;
-        finish(child, self.deadline, work).map_err(failed)
+        finish(child, self.deadline.left(), work).map_err(|unfinished| match unfinished {
+            Unfinished::TooLong => self.deadline.passed(&self.remote),
+            Unfinished::Failed(error) => failed(error.to_string()),
+        })
     }
 
     /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
@@ -117,7 +128,14 @@ impl GitProgram {
         Ok(output.stdout.lines().find_map(ours))
     }
 
+    fn missing(&self, program: &'static str) -> Error {
+        Error::ProgramMissing { program, remote: self.remote.clone() }
+    }
+
     fn failed(&self, output: &Output) -> Error {
+        if NO_SSH.iter().any(|sign| output.stderr.contains(sign)) {
+            return self.missing("ssh");
+        }
         Error::Remote { remote: self.remote.clone(), reason: last_lines(&output.stderr) }
     }
 }
@@ -190,7 +208,8 @@ impl Remote for GitProgram {
         if lost.iter().any(|sign| said.contains(sign)) {
             return Ok(Pushed::Lost);
         }
-        if said.contains("[remote rejected]") || said.contains("pre-receive hook declined") {
+        let refused = ["[remote rejected]", "pre-receive hook declined", "ref updates aborted by hook"];
+        if refused.iter().any(|sign| said.contains(sign)) {
             return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&said) });
         }
         Err(self.failed(&output))

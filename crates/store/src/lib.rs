@@ -13,6 +13,7 @@ mod checkpoint;
 mod child;
 mod credential_helper;
 mod credentials;
+mod deadline;
 mod error;
 mod event_log;
 mod git;

@@ -13,6 +13,11 @@ use super::{code, redact};
 /// Errors have no budget of their own; this is enough for any that is worth reading.
 const MAX_ERROR_CHARS: usize = 2_000;
 
+/// The program of this server was removed while it ran.
+pub const RESTART: &str = "RESTART_NEEDED";
+pub const RESTART_MESSAGE: &str = "bd was removed while this server ran; changes are saved here and not pushed";
+pub const RESTART_FIX: &str = "tell the user to restart this MCP server";
+
 /// A call that can be made as it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
@@ -71,6 +76,10 @@ fn envelope(
     let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
     let timestamp = Timestamp::from_ms(now).map(|time| time.to_string()).unwrap_or_default();
     let suggestions: Vec<Value> = suggestions.into_iter().map(Suggestion::json).collect();
+    let mut warnings = warnings.to_vec();
+    if session.must_restart() {
+        warnings.push(json!({"code": RESTART, "message": RESTART_MESSAGE, "recovery": RESTART_FIX}));
+    }
     json!({
         "success": error.is_null(),
         "intent": intent,

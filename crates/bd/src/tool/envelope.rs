@@ -115,7 +115,7 @@ fn failed(failure: &Failure) -> (Vec<u8>, u8) {
     }
     let document =
         Document { refusal: refusal(failure), timestamp: Moment::now().to_string(), version: VERSION };
-    (line(&document), error_code(failure).exit())
+    (line(&document), error_code(failure).exit_of(failure))
 }
 
 fn refusal(failure: &Failure) -> Refusal<'_> {

@@ -29,6 +29,11 @@ impl ErrorCode {
             _ => exit::DOMAIN,
         }
     }
+
+    /// The same for one failure: a remote that takes too long is a matter of the network.
+    pub fn exit_of(self, failure: &Failure) -> u8 {
+        if self == Self::Timeout { failure.exit() } else { self.exit() }
+    }
 }
 
 /// Every code of `bd` and `bb`, as the tools say it.

@@ -13,7 +13,7 @@ mod waiters;
 
 pub use run::{RunOptions, run};
 pub use socket::SocketPath;
-pub use start::start;
+pub use start::{program, start};
 
 use crate::failure::Failure;
 use crate::request::Request;

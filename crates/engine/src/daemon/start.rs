@@ -1,6 +1,7 @@
 //! Starting a daemon from a command: a child of its own session that outlives its starter.
 
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{SocketPath, log};
@@ -11,10 +12,29 @@ use crate::place::{Kind, Place};
 pub(super) const READY: &str = "ready";
 pub(super) const LOST_THE_RACE: &str = "another daemon is there";
 
+/// Finds the program to run as a daemon: this one, or the one that was put in its place while this one ran on.
+pub fn program() -> Result<PathBuf, Failure> {
+    let unreachable = |reason: String| Failure::new("daemon_unreachable", reason);
+    let running =
+        std::env::current_exe().map_err(|error| unreachable(format!("cannot find this program: {error}")))?;
+    installed(&running).ok_or_else(|| {
+        unreachable(format!("{} was removed; a process that still runs it must be restarted", running.display()))
+    })
+}
+
+/// Linux marks the path of a program whose file was replaced or removed.
+fn installed(running: &Path) -> Option<PathBuf> {
+    const MARK: &str = " (deleted)";
+    if running.is_file() {
+        return Some(running.to_owned());
+    }
+    let replaced = running.to_str()?.strip_suffix(MARK).map(PathBuf::from)?;
+    replaced.is_file().then_some(replaced)
+}
+
 /// Starts a daemon and waits until it listens. Also fine when another one was faster.
 pub fn start(place: &Place) -> Result<(), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot find this program: {error}")))?;
+    let program = program()?;
     // Where no socket may be there is no point in starting anything.
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
@@ -43,5 +63,23 @@ pub fn start(place: &Place) -> Result<(), Failure> {
         )),
         failure => Err(serde_json::from_str(failure)
             .unwrap_or_else(|_| Failure::new("daemon_unreachable", format!("the daemon said {failure:?}")))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // failing is a test's job
+
+    use super::*;
+
+    #[test]
+    fn a_replaced_program_is_found_and_a_removed_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, marked) = (dir.path().join("bd"), dir.path().join("bd (deleted)"));
+        assert_eq!(installed(&path), None);
+        assert_eq!(installed(&marked), None);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(installed(&path), Some(path.clone()));
+        assert_eq!(installed(&marked), Some(path));
     }
 }

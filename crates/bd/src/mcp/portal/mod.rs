@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::envelope::{RESTART, RESTART_FIX, RESTART_MESSAGE};
 use super::expected::Expected;
 use super::lines::Lines;
 use super::session::Session;
@@ -105,10 +106,14 @@ impl Portal {
 
     /// The lines, and whether they tell of a failure.
     pub fn call(&self, arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
-        match self.run(arguments, caller) {
+        let (mut text, failed) = match self.run(arguments, caller) {
             Ok(text) => (text, false),
             Err(failure) => (code::error_line(&failure, caller.toolset), true),
+        };
+        if caller.session.must_restart() {
+            text += &format!("\nWARNING: {RESTART} {RESTART_MESSAGE} | fix: {RESTART_FIX}");
         }
+        (text, failed)
     }
 
     fn run(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Result<String, Failure> {
