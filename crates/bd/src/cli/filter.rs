@@ -6,6 +6,7 @@ use beads_engine::failure::Failure;
 use clap::Args;
 
 use crate::moment;
+
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
     /// open, in_progress, closed or blocked; several separated by commas

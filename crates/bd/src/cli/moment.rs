@@ -3,7 +3,6 @@
 use beads_core::Timestamp;
 use beads_engine::config::parse_duration;
 
-use super::filter;
 use crate::moment;
 
 /// A time as [`moment::read`] takes it, or a time from now such as `+2d`.
