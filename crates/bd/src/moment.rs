@@ -23,7 +23,8 @@ mod tests {
         for local in ["2026-11-20T14:30:00", "2026-11-20 14:30"] {
             assert!(is_local(local), "{local}");
         }
-        for fixed in ["2026-11-20", "2026-11-20T14:30:00Z", "2026-11-20T14:30-01:00", "+2d", "3d", "a title"] {
+        for fixed in ["2026-11-20", "2026-11-20T14:30:00Z", "2026-11-20T14:30-01:00", "+2d", "3d", "a title"]
+        {
             assert!(!is_local(fixed), "{fixed}");
         }
     }

@@ -106,15 +106,26 @@ mod tests {
         let many: Vec<String> = (0..22).map(|n| format!("bd-{n}")).collect();
         assert_eq!(print(&mut Full, &mut err, b"x", || many, exit::OK), exit::DOMAIN);
         let line = String::from_utf8(err).unwrap();
-        assert!(line.contains("bd-0, bd-1") && line.ends_with("and 2 more; do not repeat the command\n"), "{line}");
+        assert!(
+            line.contains("bd-0, bd-1") && line.ends_with("and 2 more; do not repeat the command\n"),
+            "{line}"
+        );
         assert_eq!(print(&mut Full, &mut Vec::new(), b"x", Vec::new, exit::USAGE), exit::USAGE);
     }
 
     #[test]
     fn ids_are_found_where_answers_have_them() {
         assert_eq!(ids_in(&json!({"id": "bd-1", "dependencies": [{"id": "bd-2"}]})), ["bd-1"]);
-        assert_eq!(ids_in(&json!({"ok": true, "results": [{"result": {"issue_id": "bd-1"}}, {"ok": false}]})), ["bd-1"]);
-        assert_eq!(ids_in(&json!({"error": {"code": "x", "details": {"succeeded": [{"id": "bd-3"}], "failed": [{"id": "bd-4"}]}}})), ["bd-3"]);
+        assert_eq!(
+            ids_in(&json!({"ok": true, "results": [{"result": {"issue_id": "bd-1"}}, {"ok": false}]})),
+            ["bd-1"]
+        );
+        assert_eq!(
+            ids_in(
+                &json!({"error": {"code": "x", "details": {"succeeded": [{"id": "bd-3"}], "failed": [{"id": "bd-4"}]}}})
+            ),
+            ["bd-3"]
+        );
         assert!(ids_in(&json!({"ok": true, "result": {"lines": 3}})).is_empty());
     }
 }

@@ -203,7 +203,9 @@ impl Config {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let known = known(key)?;
         if let Some(bounds) = known.bounds {
-            parse_duration(value).and_then(|value| bounds.check(value)).map_err(|failure| naming(known, &failure))?;
+            parse_duration(value)
+                .and_then(|value| bounds.check(value))
+                .map_err(|failure| naming(known, &failure))?;
         }
         self.put(key, value)
     }
@@ -288,11 +290,19 @@ mod tests {
 
     #[test]
     fn durations_have_bounds_and_old_values_outside_them_still_load() {
-        for (key, bad) in [("sync.interval", "1ns"), ("sync.deadline", "0s"), ("claim.lease", "1ms"), ("sync.quiet", "9999d")] {
+        for (key, bad) in [
+            ("sync.interval", "1ns"),
+            ("sync.deadline", "0s"),
+            ("claim.lease", "1ms"),
+            ("sync.quiet", "9999d"),
+        ] {
             let mut config = Config::default();
             assert_eq!(config.set(key, bad).unwrap_err().code, "invalid_value", "{key}");
             config.put(key, bad).unwrap();
-            assert!(Bounds::check(known(key).unwrap().bounds.unwrap(), config.duration(known(key).unwrap().name)).is_ok());
+            assert!(
+                Bounds::check(known(key).unwrap().bounds.unwrap(), config.duration(known(key).unwrap().name))
+                    .is_ok()
+            );
         }
         Config::default().set("sync.interval", "0").unwrap();
         for key in KEYS {

@@ -25,8 +25,6 @@ const TABLE: &[Row] = &[
     Row("missing_field", exit::USAGE, "--schema shows what is needed"),
     Row("invalid_type", exit::USAGE, "--schema shows what is expected"),
     Row("not_found", exit::DOMAIN, "bd list shows all beads"),
-    Row("no_file", exit::DOMAIN, "check the path; a relative one starts in the current directory or in --repo"),
-    Row("no_directory", exit::DOMAIN, "check the path; a relative one starts in the current directory"),
     Row("deleted", exit::DOMAIN, "bd restore brings it back"),
     Row("ambiguous_id", exit::DOMAIN, "type more of it"),
     Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
@@ -43,7 +41,11 @@ const TABLE: &[Row] = &[
         "it belongs to another store, or the store was restored; watch from now",
     ),
     Row("timeout", exit::DOMAIN, ""),
-    Row("not_holder", exit::DOMAIN, "ask its holder to give it back, or take another: bd ready shows what is free"),
+    Row(
+        "not_holder",
+        exit::DOMAIN,
+        "ask its holder to give it back, or take another: bd ready shows what is free",
+    ),
     Row("closed", exit::DOMAIN, ""),
     Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
     Row("nothing_to_undo", exit::DOMAIN, "bd log shows what was done to a bead"),
@@ -99,6 +101,11 @@ impl Failure {
     pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let message = format!("cannot {action} {}: {error}", path.display());
         Self::new("io_error", message).with(json!({"path": path, "kind": kind_of(error)}))
+    }
+
+    /// A path that a field of a call names and that is not there.
+    pub fn not_there(message: impl Into<String>, path: &std::path::Path, field: &str) -> Self {
+        Self::new("io_error", message).with(json!({"path": path, "kind": "not_found", "field": field}))
     }
 
     pub fn with(mut self, details: Value) -> Self {
@@ -160,7 +167,9 @@ fn kind_of(error: &std::io::Error) -> &'static str {
     match error.kind() {
         Kind::NotFound => "not_found",
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "permission_denied",
-        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => "invalid_path",
+        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => {
+            "invalid_path"
+        }
         Kind::StorageFull | Kind::QuotaExceeded => "storage_full",
         _ => "other",
     }

@@ -60,10 +60,14 @@ pub enum Error {
     )]
     Remote { remote: String, reason: String },
 
-    #[error("the sync with {remote} took longer than {seconds} s (the setting sync.deadline); nothing was lost, everything is safe here")]
+    #[error(
+        "the sync with {remote} took longer than {seconds} s (the setting sync.deadline); nothing was lost, everything is safe here"
+    )]
     Timeout { remote: String, seconds: u64 },
 
-    #[error("{program} is needed to reach the remote {remote} and is not installed; nothing was lost, everything is safe here")]
+    #[error(
+        "{program} is needed to reach the remote {remote} and is not installed; nothing was lost, everything is safe here"
+    )]
     ProgramMissing { program: &'static str, remote: String },
 
     #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]

@@ -41,8 +41,8 @@ mod transport;
 mod wall;
 
 pub use batch::Batch;
-pub use credentials::without_secrets;
 pub use checkpoint::{Checkpoint, Saved};
+pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use error::{Error, Result};
 pub use event_log::{Cursor, EventBatch, Logged};

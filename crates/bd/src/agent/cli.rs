@@ -124,9 +124,7 @@ struct Answer<'a> {
 impl Answer<'_> {
     fn run(mut self, verb: &Verb) -> u8 {
         match verb {
-            Verb::Register(input) => {
-                self.give("agent register", input, register::register, text::registered)
-            }
+            Verb::Register(input) => self.give("agent register", input, register::register, text::registered),
             Verb::List(input) => self.give("agent list", input, list::list, |agents| text::agents(agents)),
             Verb::Show(input) => self.give("agent show", input, show::show, text::agent),
             Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, text::seen),

@@ -12,8 +12,8 @@ use beads_engine::request::{Call, Reply};
 use beads_store::StoreLock;
 use clap::Subcommand;
 
-use super::{answered, text_reply};
 use super::globals::Globals;
+use super::{answered, text_reply};
 
 /// How long a daemon may take to save and leave.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -40,9 +40,9 @@ impl Args {
         }
         shown?;
         // Reported last: a reader that has gone away ends this process.
-        let exit = unwritten.get().map_or(exit::OK, |error| {
-            crate::print::report(&mut std::io::stderr(), error, &[], exit::OK)
-        });
+        let exit = unwritten
+            .get()
+            .map_or(exit::OK, |error| crate::print::report(&mut std::io::stderr(), error, &[], exit::OK));
         Ok(Reply { exit, ..answered(String::new()) })
     }
 }
@@ -99,7 +99,9 @@ impl Demo {
         ));
         self.swarm()?;
 
-        self.say("\nBoth sides edit the same title, take the same id, and one deletes what the other edits.\n");
+        self.say(
+            "\nBoth sides edit the same title, take the same id, and one deletes what the other edits.\n",
+        );
         self.shown("a", "ann", &["update", "bd-ship", "--title", "Ship it today"])?;
         self.shown("b", "ben", &["update", "bd-ship", "--title", "Ship it on Friday"])?;
         self.shown("a", "ann", &["create", "The id is mine", "--id", "bd-same"])?;

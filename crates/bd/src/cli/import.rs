@@ -68,12 +68,7 @@ impl Args {
             return Ok((spool.jsonl(name, std::io::stdin().lock())?, Some(spool)));
         }
         let path = globals.absolute(&self.input)?;
-        let metadata = std::fs::metadata(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Failure::new("no_file", format!("there is no file {}; nothing was imported", path.display()))
-            }
-            _ => Failure::io("read", &path, &error),
-        })?;
+        let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
         if metadata.is_dir() {
             return Err(Failure::invalid(format!("{} is a directory; name the file in it", path.display())));
         }

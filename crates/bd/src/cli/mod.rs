@@ -364,7 +364,11 @@ fn print(reply: &Reply) -> u8 {
             let changed = changed();
             // The reason why it failed is on the other stream already.
             let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
-            if is_reported { reply.exit } else { crate::print::report(&mut stderr, &error, &changed, reply.exit) }
+            if is_reported {
+                reply.exit
+            } else {
+                crate::print::report(&mut stderr, &error, &changed, reply.exit)
+            }
         }
     };
     if let Some(failure) = &reply.error {

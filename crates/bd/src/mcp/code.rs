@@ -45,8 +45,9 @@ pub fn code(failure: &Failure) -> String {
         {
             "INVALID_NAME"
         }
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_json" | "too_large" | "no_file"
-        | "no_directory" | "invalid_request" | "self_dependency" | "unknown_key" => "INVALID_INPUT",
+        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_json" | "too_large"
+        | "invalid_request" | "self_dependency" | "unknown_key" => "INVALID_INPUT",
+        "io_error" if failure.details.get("field").is_some() => "INVALID_INPUT",
         "revision_mismatch" => "REVISION_MISMATCH",
         "expected_target_mismatch" => "EXPECTED_TARGET_MISMATCH",
         "strict_targeting" => "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID",
@@ -59,17 +60,20 @@ pub fn code(failure: &Failure) -> String {
 
 /// What to do about it: an action in a few words, with no tool that the client was not shown.
 pub fn recovery(failure: &Failure, toolset: Toolset) -> &'static str {
-    // Every operation has a tool only in the full set; with less a person does it.
-    let full = |with: &'static str, without: &'static str| if toolset == Toolset::Full { with } else { without };
+    // A tool that is not listed can be called all the same, but a client of the core tools knows no others.
+    let full =
+        |with: &'static str, without: &'static str| if toolset == Toolset::Core { without } else { with };
     let mail = |with: &'static str| if toolset == Toolset::Core { "ask the user to do it" } else { with };
     match failure.code.as_str() {
         "no_store" => "start bd mcp inside a git repository, or make the first bead",
         "unknown_workspace" => "leave workspace out",
         "not_found" | "deleted" | "ambiguous_id" => "take an id from status",
-        "no_file" | "no_directory" => "give the path of one that is there",
+        "io_error" if failure.details.get("field").is_some() => "give the path of one that is there",
         "dependency_not_found" => full("read the dependencies with beads_show", "take an id from status"),
         "no_focus" => "claim one with next, or give id",
-        "conflict" | "revision_mismatch" => full("read it with beads_show and decide anew", "read it with next and decide anew"),
+        "conflict" | "revision_mismatch" => {
+            full("read it with beads_show and decide anew", "read it with next and decide anew")
+        }
         "expected_target_mismatch" => "leave expected_target_id out, or name that bead",
         "strict_targeting" => "give expected_target_id",
         "already_claimed" | "stale_claim" | "not_holder" => "take another with next",
@@ -101,9 +105,10 @@ pub fn recovery(failure: &Failure, toolset: Toolset) -> &'static str {
             full("take an agent from agent_list", mail("send to an agent that wrote to you, or to broadcast"))
         }
         "MESSAGE_NOT_FOUND" | "ACK_FORBIDDEN" => mail("take a message id from mail"),
-        "RESERVATION_CONFLICT" | "RESERVATION_STALE_FOUND" | "RESERVATION_NOT_FOUND" | "RELEASE_FORBIDDEN" => {
-            full("read the reservations with agent_status", "work on other files")
-        }
+        "RESERVATION_CONFLICT"
+        | "RESERVATION_STALE_FOUND"
+        | "RESERVATION_NOT_FOUND"
+        | "RELEASE_FORBIDDEN" => full("read the reservations with agent_status", "work on other files"),
         _ => "read the message, correct the call and send it again",
     }
 }
@@ -125,7 +130,8 @@ pub fn error_line(failure: &Failure, toolset: Toolset) -> String {
     let message = super::redact::text(&beads_engine::escape::escape(&failure.message));
     let kept = super::boundary::floor(&message, MAX_MESSAGE_BYTES);
     let cut = if kept < message.len() { "…" } else { "" };
-    let mut text = format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure, toolset));
+    let mut text =
+        format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure, toolset));
     for (tool, arguments) in ways_out(failure) {
         text.push('\n');
         text.push_str(&command(tool, &arguments));

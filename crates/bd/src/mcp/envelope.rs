@@ -15,7 +15,8 @@ const MAX_ERROR_CHARS: usize = 2_000;
 
 /// The program of this server was removed while it ran.
 pub const RESTART: &str = "RESTART_NEEDED";
-pub const RESTART_MESSAGE: &str = "bd was removed while this server ran; changes are saved here and not pushed";
+pub const RESTART_MESSAGE: &str =
+    "bd was removed while this server ran; changes are saved here and not pushed";
 pub const RESTART_FIX: &str = "tell the user to restart this MCP server";
 
 /// A call that can be made as it stands.

@@ -240,7 +240,8 @@ fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
 
 /// A field of another type than it has.
 fn wrong(field: &str, expected: &str, received: &Value) -> Failure {
-    Failure::invalid(format!("{field:?} must be {expected} (received {received})")).with(json!({"field": field}))
+    Failure::invalid(format!("{field:?} must be {expected} (received {received})"))
+        .with(json!({"field": field}))
 }
 
 fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
@@ -254,8 +255,6 @@ fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
 fn count(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<usize>, Failure> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            budget::count(&value).map(Some).ok_or_else(|| not_a_number(name, &value))
-        }
+        Some(value) => budget::count(&value).map(Some).ok_or_else(|| not_a_number(name, &value)),
     }
 }

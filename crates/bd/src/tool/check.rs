@@ -190,7 +190,8 @@ fn check_required(
 
 /// Names a field that is not taken, and those that are.
 fn unknown(path: &[String], known: &[&str]) -> Failure {
-    let taken = if known.is_empty() { String::new() } else { format!("; the fields are {}", known.join(", ")) };
+    let taken =
+        if known.is_empty() { String::new() } else { format!("; the fields are {}", known.join(", ")) };
     let message = format!("there is no field {}{taken}", name(path));
     Failure::new("invalid_value", message).with(json!({"field": path.join("."), UNKNOWN: true}))
 }
@@ -323,7 +324,10 @@ mod tests {
             json!({"minimum": 1, "maximum": 4})
         );
         assert_eq!(refused(json!({"a": [], "s": "y"})).1["expected"], json!(["x", null]));
-        assert_eq!(refused(json!({"a": [], "u": 1})), ("invalid_value".into(), json!({"field": "u", UNKNOWN: true})));
+        assert_eq!(
+            refused(json!({"a": [], "u": 1})),
+            ("invalid_value".into(), json!({"field": "u", UNKNOWN: true}))
+        );
         assert_eq!(refused(json!({"a": [], "p": "ab"})).0, "invalid_value");
         assert_eq!(refused(json!({"a": [], "p": "bz"})).0, "invalid_value");
         assert_eq!(

@@ -7,8 +7,8 @@ use beads_engine::dialect::Dialect;
 use beads_engine::failure::Failure;
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Mutate, Output, Reply, Request};
-use serde_json::{Value, json};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::call_fields::CallFields;
 use super::{Coordination, Outcome, read};
@@ -55,7 +55,7 @@ impl Context<'_> {
             None => directory,
             Some(repo) => Some(directory.join(repo)).filter(|path| path.is_dir()).ok_or_else(|| {
                 let message = format!("there is no directory {}; nothing was changed", repo.display());
-                Failure::new("no_directory", message).with(json!({"field": "repo"}))
+                Failure::not_there(message, repo, "repo")
             })?,
         };
         Ok(Self {

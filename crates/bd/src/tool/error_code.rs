@@ -45,8 +45,6 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         "usage" | "invalid_value" | "invalid_name" | "unknown_key" | "too_large" | "invalid_request"
         | "INVALID_ARGS" | "INVALID_CATEGORY" => ErrorCode::InvalidValue,
         "not_found"
-        | "no_directory"
-        | "no_file"
         | "deleted"
         | "ambiguous_id"
         | "dependency_not_found"

@@ -205,7 +205,11 @@ fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
     let field = input.as_object().into_iter().flatten().find(is_refused).map(|(name, _)| name);
     let reason = match complaint.strip_prefix("invalid ") {
         // The words of our own types. Those of the reader speak of its types, which nobody else knows.
-        Some(ours) if !ours.starts_with("type:") && !ours.starts_with("value:") && !ours.starts_with("length") => complaint,
+        Some(ours)
+            if !ours.starts_with("type:") && !ours.starts_with("value:") && !ours.starts_with("length") =>
+        {
+            complaint
+        }
         _ => "not a value that this field takes",
     };
     match field {

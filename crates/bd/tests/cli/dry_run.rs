@@ -53,7 +53,7 @@ fn no_verb_changes_anything() {
             ("delete", &["delete", &ids[0], "--dry-run"]),
             ("delete", &["delete", &ids[0], "--force", "--dry-run"]),
             ("undo", &["undo", "--dry-run"]),
-            ("reclaim", &["reclaim", "--dry-run"]),
+            ("reclaim", &["reclaim", "--expired", "--dry-run"]),
             ("epic close-eligible", &["epic", "close-eligible", "--dry-run"]),
             ("import", &["import", &lines, "--dry-run"]),
             ("repair", &["repair", "--dry-run"]),

@@ -58,7 +58,7 @@ fn after_a_change_the_error_names_what_was_changed() {
             &["update", &id, "--title", "second"][..],
             &["update", &id, "--title", "third", "--json"],
             &["note", "add", &id, "a note", "--json"],
-            &["close", &id],
+            &["close", &id, "--json"],
             &["reopen", &id, "--json=compat"],
             &["undo"],
         ] {
@@ -72,7 +72,8 @@ fn after_a_change_the_error_names_what_was_changed() {
         assert!(!said.contains("saved"), "nothing was applied: {said}");
         assert_eq!(bd.show(&id)["title"], "fourth");
         // The first answer that cannot be written ends a batch.
-        let said = unwritten(bd, &["batch"], &json!({"op": "update", "id": id, "title": "fifth"}).to_string());
+        let said =
+            unwritten(bd, &["batch"], &json!({"op": "update", "id": id, "title": "fifth"}).to_string());
         assert!(said.contains(&id), "{said}");
 
         let said = unwritten(bd, &["create", "created unseen"], "");

@@ -39,8 +39,12 @@ fn the_time_of_day_counts_on_the_command_line() {
         let id = bd.create(&["first"]);
         for (given, meant) in DUE {
             let due = ["update", &id, "--due", given, "--defer", given, "--json"];
-            let updated = in_zone(bd, &due).succeeded(given).value();
-            assert_eq!((&updated["due_at"], &updated["defer_until"]), (&json!(meant), &json!(meant)), "{given}");
+            let updated = in_zone(bd, &due).succeeded(given).value()[0].clone();
+            assert_eq!(
+                (&updated["due_at"], &updated["defer_until"]),
+                (&json!(meant), &json!(meant)),
+                "{given}"
+            );
             let created = in_zone(bd, &["create", "x", &format!("--due={given}"), "--json"]).succeeded(given);
             assert_eq!(created.value()["due_at"], meant, "{given}");
         }

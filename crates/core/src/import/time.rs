@@ -95,9 +95,15 @@ mod tests {
     #[test]
     fn zero_times_mean_never_and_nonsense_is_not_a_time() {
         assert!(matches!(read(&json!("0001-01-01T00:00:00Z")), Time::Never));
-        for value in
-            [json!("soon"), json!("2025-11-03T00:58[America/New_York]"), json!("2345-01-01T00:00:00Z"), json!(-1), json!([1]), json!({}), json!(true)]
-        {
+        for value in [
+            json!("soon"),
+            json!("2025-11-03T00:58[America/New_York]"),
+            json!("2345-01-01T00:00:00Z"),
+            json!(-1),
+            json!([1]),
+            json!({}),
+            json!(true),
+        ] {
             assert!(matches!(read(&value), Time::Unreadable), "{value}");
         }
     }

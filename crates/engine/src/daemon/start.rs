@@ -18,7 +18,10 @@ pub fn program() -> Result<PathBuf, Failure> {
     let running =
         std::env::current_exe().map_err(|error| unreachable(format!("cannot find this program: {error}")))?;
     installed(&running).ok_or_else(|| {
-        unreachable(format!("{} was removed; a process that still runs it must be restarted", running.display()))
+        unreachable(format!(
+            "{} was removed; a process that still runs it must be restarted",
+            running.display()
+        ))
     })
 }
 

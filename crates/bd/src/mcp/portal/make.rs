@@ -35,6 +35,13 @@ pub struct Make {
 }
 
 impl Open for Make {
+    /// With the second spelling of priorities, which is understood and not listed.
+    fn strict() -> Map<String, Value> {
+        let mut schema = schema::input::<Self>();
+        schema["properties"]["priority"] = json!({"type": ["integer", "string", "null"]});
+        schema
+    }
+
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let Caller { session, actor, .. } = caller;
         if self.many.is_empty() {
@@ -101,7 +108,7 @@ type Named = (Option<String>, Make);
 
 fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
     let mut beads: Vec<Named> = Vec::new();
-    let schema = Value::Object(schema::input::<Make>());
+    let schema = Value::Object(Make::strict());
     for (number, mut one) in many.into_iter().enumerate() {
         let name = match one.remove("name") {
             None | Some(Value::Null) => None,

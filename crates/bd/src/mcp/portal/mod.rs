@@ -48,6 +48,11 @@ impl std::fmt::Debug for Caller<'_> {
 
 /// A portal is its arguments, whose comments are its documentation, and what it does with them.
 trait Open: JsonSchema + DeserializeOwned {
+    /// What a call is checked against: what is listed, with every bound.
+    fn strict() -> Map<String, Value> {
+        tool::schema::input::<Self>()
+    }
+
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure>;
 }
 
@@ -84,7 +89,7 @@ pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
 impl Portal {
     const fn new<T: Open>(name: &'static str, set: Toolset) -> Self {
         let open = |arguments, caller: Caller<'_>| read::<T>(arguments)?.open(caller);
-        Self { name, set, read_only: false, schema: schema::of::<T>, strict: tool::schema::input::<T>, open }
+        Self { name, set, read_only: false, schema: schema::of::<T>, strict: T::strict, open }
     }
 
     const fn read_only(self) -> Self {
@@ -135,7 +140,9 @@ impl Portal {
                 let max_chars = given.max(budget::MIN_CHARS);
                 let mut text = lines.render(max_chars, Some(max_chars));
                 if given < max_chars {
-                    text += &format!("\nWARNING: BUDGET_MIN_CLAMPED {given} raised to {max_chars} | fix: max_chars {max_chars}");
+                    text += &format!(
+                        "\nWARNING: BUDGET_MIN_CLAMPED {given} raised to {max_chars} | fix: max_chars {max_chars}"
+                    );
                 }
                 text
             }
@@ -152,7 +159,8 @@ impl Portal {
 
 /// A budget that is not a number.
 pub fn not_a_number(field: &str, received: &Value) -> Failure {
-    Failure::invalid(format!("{field:?} must be a number (received {received})")).with(json!({"field": field}))
+    Failure::invalid(format!("{field:?} must be a number (received {received})"))
+        .with(json!({"field": field}))
 }
 
 /// The bead a call is about: the one it names, else the focus. It must be the one that is expected, if one is.

@@ -72,7 +72,7 @@ impl Status {
 
 /// What needs attention, with a way out that the client was shown.
 fn warn(lines: &mut Lines, sync: &Value, toolset: Toolset) {
-    let fix = |tool: &'static str, person: &'static str| if toolset == Toolset::Full { tool } else { person };
+    let fix = |tool: &'static str, person: &'static str| if toolset == Toolset::Core { person } else { tool };
     match sync["conflicts"].as_u64() {
         None | Some(0) => {}
         Some(lost) => {

@@ -4,7 +4,6 @@ use beads_engine::failure::Failure;
 use beads_engine::request::{Call, ImportSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
@@ -27,11 +26,10 @@ impl Action for Import {
 
     fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
         let path = context.directory.join(&self.path);
-        let path =
-            path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-                let message = format!("there is no file {}; nothing was changed", self.path.display());
-                Failure::new("no_file", message).with(json!({"field": "path"}))
-            })?;
+        let path = path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
+            let message = format!("there is no file {}; nothing was changed", self.path.display());
+            Failure::not_there(message, &path, "path")
+        })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let deletions = path.with_file_name("deletions.jsonl");
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);

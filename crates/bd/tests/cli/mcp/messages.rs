@@ -93,7 +93,8 @@ fn the_core_toolset_suggests_only_what_it_lists() {
     let bd = Sandbox::new(Mode::Embedded);
     let mut client = with_toolset(&bd, "core");
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
-    let core: Vec<&str> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let core: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(core, ["status", "next", "done"]);
     let empty = client.call("status", json!({}));
     bd.create(&["x", "--id", "bd-1"]);
@@ -145,7 +146,11 @@ fn titles_have_the_same_limit_everywhere() {
     assert_eq!(tool(&fits)["ok"], true);
     for title in [long.clone(), "é".repeat(2049)] {
         let answer = tool(&title);
-        assert_eq!((&answer["error"], &answer["field"]), (&json!("invalid_value"), &json!("title")), "{answer}");
+        assert_eq!(
+            (&answer["error"], &answer["field"]),
+            (&json!("invalid_value"), &json!("title")),
+            "{answer}"
+        );
     }
     let mut client = with_toolset(&bd, "full");
     client.call("make", json!({"title": fits}));

@@ -73,7 +73,8 @@ impl Generator<'_> {
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut input = Map::new();
         for (name, about) in schema["properties"].as_object().into_iter().flatten() {
-            let is_wanted = if required.contains(&name.as_str()) { !self.dice.one_in(12) } else { self.dice.one_in(4) };
+            let is_wanted =
+                if required.contains(&name.as_str()) { !self.dice.one_in(12) } else { self.dice.one_in(4) };
             if is_wanted {
                 input.insert(name.clone(), self.field(name, about));
             }
@@ -92,9 +93,12 @@ impl Generator<'_> {
         }
         match self.dice.roll(10) {
             0 => self.anything(3),
-            1 if name == "repo" || name == "path" => {
-                self.dice.pick(&[json!("nowhere"), json!(format!("{}/none", self.path)), json!("."), json!(7)])
-            }
+            1 if name == "repo" || name == "path" => self.dice.pick(&[
+                json!("nowhere"),
+                json!(format!("{}/none", self.path)),
+                json!("."),
+                json!(7),
+            ]),
             _ if name == "repo" || name == "path" => json!(self.path),
             2 if about["type"] == "string" => json!(self.dice.pick(&ODD)),
             _ => self.valid(name, about),
@@ -114,7 +118,8 @@ impl Generator<'_> {
         match self.dice.pick(&kinds) {
             "boolean" => json!(self.dice.one_in(2)),
             "integer" | "number" => {
-                let (least, most) = (about["minimum"].as_i64().unwrap_or(0), about["maximum"].as_i64().unwrap_or(9));
+                let (least, most) =
+                    (about["minimum"].as_i64().unwrap_or(0), about["maximum"].as_i64().unwrap_or(9));
                 self.dice.pick(&[json!(least), json!(most), json!(2), json!(2.0)])
             }
             "array" => {
@@ -133,7 +138,9 @@ impl Generator<'_> {
         if pattern.contains("19[7-9]") {
             return json!(self.dice.pick(&TIMES));
         }
-        let names_something = name.ends_with("id") || name.ends_with("ids") || ["from", "to", "agent", "parent", "target", "deps", "ack", "bead"].contains(&name);
+        let names_something = name.ends_with("id")
+            || name.ends_with("ids")
+            || ["from", "to", "agent", "parent", "target", "deps", "ack", "bead"].contains(&name);
         if names_something && !self.dice.one_in(4) {
             let known = self.dice.pick(self.known);
             let length = self.dice.roll(known.len()) + 1;
@@ -151,7 +158,14 @@ impl Generator<'_> {
         match self.dice.roll(if depth == 0 { 5 } else { 7 }) {
             0 => Value::Null,
             1 => json!(self.dice.one_in(2)),
-            2 => self.dice.pick(&[json!(-1), json!(1.5), json!(u64::MAX), json!(i64::MIN), json!(1e300), json!(0)]),
+            2 => self.dice.pick(&[
+                json!(-1),
+                json!(1.5),
+                json!(u64::MAX),
+                json!(i64::MIN),
+                json!(1e300),
+                json!(0),
+            ]),
             3 => json!(self.dice.pick(&ODD)),
             4 => json!("some text"),
             5 => (0..self.dice.roll(3)).map(|_| self.anything(depth - 1)).collect(),

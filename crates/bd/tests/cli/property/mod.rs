@@ -21,14 +21,30 @@ const CASES: usize = 1_000;
 
 /// What contract 3 lets a tool say; `internal_error` is a fault of ours.
 const ERRORS: [&str; 11] = [
-    "invalid_json", "missing_field", "invalid_type", "invalid_value", "not_found", "conflict", "permission_denied",
-    "timeout", "rate_limited", "network_error", "dependency_missing",
+    "invalid_json",
+    "missing_field",
+    "invalid_type",
+    "invalid_value",
+    "not_found",
+    "conflict",
+    "permission_denied",
+    "timeout",
+    "rate_limited",
+    "network_error",
+    "dependency_missing",
 ];
 
 /// Words of libraries, which mean nothing to a caller of a tool.
 const FOREIGN: [&str; 9] = [
-    "usize", "u64", "expected one of `", "invalid type:", "invalid value:", "unknown variant", "unknown field `",
-    "missing field `", " --",
+    "usize",
+    "u64",
+    "expected one of `",
+    "invalid type:",
+    "invalid value:",
+    "unknown variant",
+    "unknown field `",
+    "missing field `",
+    " --",
 ];
 
 fn number(name: &str, default: usize) -> usize {
@@ -47,7 +63,12 @@ fn furnished() -> (Sandbox, Vec<String>) {
     (bd, known)
 }
 
-fn context<'a>(bd: &Sandbox, apply: bool, progress: &'a dyn Fn(u8), trace: &'a dyn Fn(&str)) -> tool::Context<'a> {
+fn context<'a>(
+    bd: &Sandbox,
+    apply: bool,
+    progress: &'a dyn Fn(u8),
+    trace: &'a dyn Fn(&str),
+) -> tool::Context<'a> {
     tool::Context {
         directory: bd.dir().to_owned(),
         db: None,
@@ -112,8 +133,12 @@ fn no_input_breaks_a_tool() {
             &mut out,
         );
         for line in String::from_utf8(out).unwrap().lines() {
-            let document: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{what}: {error}: {line}"));
-            assert!(document["ok"] == (exit == 0) || document["batch"] == true, "{what}: exit {exit}: {document}");
+            let document: Value =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{what}: {error}: {line}"));
+            assert!(
+                document["ok"] == (exit == 0) || document["batch"] == true,
+                "{what}: exit {exit}: {document}"
+            );
             if document["batch"] == true {
                 for one in document["results"].as_array().unwrap() {
                     match one["ok"] == true {
@@ -166,7 +191,8 @@ fn check_portal(what: &str, text: &str, failed: bool) {
 }
 
 fn check_envelope(what: &str, text: &str, failed: bool) {
-    let envelope: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{what}: {error}: {text}"));
+    let envelope: Value =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{what}: {error}: {text}"));
     let mut keys: Vec<&str> = envelope.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     let all = ["context", "error", "intent", "result", "success", "suggestions", "timestamp", "warnings"];
@@ -176,7 +202,10 @@ fn check_envelope(what: &str, text: &str, failed: bool) {
     if failed {
         assert_ne!(envelope["error"]["code"], "INTERNAL_ERROR", "{what}: {text}");
         let (message, recovery) = (&envelope["error"]["message"], &envelope["error"]["recovery"]);
-        assert!(message.is_string() && recovery.as_str().is_some_and(|fix| !fix.is_empty()), "{what}: {text}");
+        assert!(
+            message.is_string() && recovery.as_str().is_some_and(|fix| !fix.is_empty()),
+            "{what}: {text}"
+        );
     }
 }
 
@@ -210,9 +239,15 @@ fn no_input_breaks_a_portal_or_a_full_view() {
             let text = text.unwrap_or_else(|| panic!("{what}: {answer}"));
             let failed = answer["result"]["isError"] == true;
             let is_portal = tools[..6].iter().any(|portal| portal["name"] == call["name"]);
-            if is_portal { check_portal(&what, text, failed) } else { check_envelope(&what, text, failed) }
+            if is_portal {
+                check_portal(&what, text, failed)
+            } else {
+                check_envelope(&what, text, failed)
+            }
             if failed {
-                let said = if is_portal { text.to_owned() } else {
+                let said = if is_portal {
+                    text.to_owned()
+                } else {
                     let envelope: Value = serde_json::from_str(text).unwrap();
                     format!("{} {}", envelope["error"]["message"], envelope["error"]["recovery"])
                 };

@@ -72,7 +72,11 @@ fn a_missing_git_or_ssh_is_named() {
         assert_eq!(error["details"]["program"], program, "{run:?}");
         assert!(error["hint"].as_str().unwrap().contains("install"), "{run:?}");
         let tool = bd.run_with_input(&["tool", "beads.sync", "--apply"], b"{}");
-        assert_eq!((tool.exit, &tool.value()["error"]), (Some(127), &"dependency_missing".into()), "{tool:?}");
+        assert_eq!(
+            (tool.exit, &tool.value()["error"]),
+            (Some(127), &"dependency_missing".into()),
+            "{tool:?}"
+        );
     };
     both(|bd| {
         bd.json(&["config", "set", "sync.transport", "git"]);
@@ -83,7 +87,8 @@ fn a_missing_git_or_ssh_is_named() {
         }
         // A path with git on it and without ssh.
         let paths = std::env::var_os("PATH").unwrap();
-        let git = std::env::split_paths(&paths).map(|path| path.join("git")).find(|git| git.is_file()).unwrap();
+        let git =
+            std::env::split_paths(&paths).map(|path| path.join("git")).find(|git| git.is_file()).unwrap();
         std::os::unix::fs::symlink(git, bd.root().join("bin/git")).unwrap();
         missing(bd, "ssh://git@127.0.0.1:1/x.git", "ssh");
     });
