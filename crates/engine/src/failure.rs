@@ -1,111 +1,48 @@
-//! Every way a command can fail, as its caller sees it: a code for programs, a sentence for people, an exit code for
-//! shells, and what to do next.
+//! A failed command, as its caller sees it: a code for programs, a sentence for people, and details.
 
+pub use beads_core::{Code, ToolCode, exit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Exit codes, the same behind every door (DESIGN §2).
-pub mod exit {
-    pub const OK: u8 = 0;
-    pub const DOMAIN: u8 = 1;
-    pub const USAGE: u8 = 2;
-    pub const NETWORK: u8 = 22;
-    pub const MISSING: u8 = 127;
-}
-
-/// One row of the table below: code, exit, and a way out.
-struct Row(&'static str, u8, &'static str);
-
-/// The table of errors. Codes that are not in it are domain errors without a hint.
-const TABLE: &[Row] = &[
-    Row("usage", exit::USAGE, "see --help"),
-    Row("invalid_value", exit::USAGE, ""),
-    Row("invalid_json", exit::USAGE, "give one JSON object"),
-    Row("missing_field", exit::USAGE, "--schema shows what is needed"),
-    Row("invalid_type", exit::USAGE, "--schema shows what is expected"),
-    Row("not_found", exit::DOMAIN, "bd list shows all beads"),
-    Row("deleted", exit::DOMAIN, "bd restore brings it back"),
-    Row("ambiguous_id", exit::DOMAIN, "type more of it"),
-    Row("id_taken", exit::DOMAIN, "leave out --id to get a new one"),
-    Row("conflict", exit::DOMAIN, "read it again and decide anew"),
-    Row("already_claimed", exit::DOMAIN, "bd ready shows what is free"),
-    Row("request_id_reused", exit::DOMAIN, "a new request needs a new id"),
-    Row("too_many_requests", exit::DOMAIN, "leave out --request-id, or wait until older ones are a day old"),
-    Row("nothing_ready", exit::DOMAIN, "bd blocked shows what waits, --wait waits for work"),
-    Row("stale_claim", exit::DOMAIN, "somebody else has it now; claim again or leave it"),
-    Row("cursor_expired", exit::DOMAIN, "look at everything once with bd list, then watch from now"),
-    Row(
-        "cursor_ahead",
-        exit::DOMAIN,
-        "it belongs to another store, or the store was restored; watch from now",
-    ),
-    Row("timeout", exit::DOMAIN, ""),
-    Row(
-        "not_holder",
-        exit::DOMAIN,
-        "ask its holder to give it back, or take another: bd ready shows what is free",
-    ),
-    Row("closed", exit::DOMAIN, ""),
-    Row("dependency_not_found", exit::DOMAIN, "bd dep list shows what there is; --type names the kind"),
-    Row("nothing_to_undo", exit::DOMAIN, "bd log shows what was done to a bead"),
-    Row("cannot_undo", exit::DOMAIN, ""),
-    Row("undo_conflict", exit::DOMAIN, "bd log shows both; decide anew with bd update"),
-    Row("corrupt_store", exit::DOMAIN, "bd validate shows where, bd repair --dry-run what can be saved"),
-    Row("newer_format", exit::DOMAIN, ""),
-    Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
-    Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),
-    Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),
-    Row("daemon_unreachable", exit::DOMAIN, "bd --no-daemon works without it"),
-    Row("network_error", exit::NETWORK, "bd status shows what is waiting"),
-    Row(
-        "dependency_missing",
-        exit::MISSING,
-        "install the program, or run bd config set sync.transport native, which needs none",
-    ),
-    Row("push_refused", exit::DOMAIN, "ask for the right to push, or set another sync.remote"),
-    Row("remote_invalid", exit::DOMAIN, "inspect branch beads/store on the remote"),
-    Row("sync_contention", exit::DOMAIN, "run bd sync again"),
-    Row("not_set_up", exit::DOMAIN, "run bd setup without --check"),
-    Row("invalid_name", exit::USAGE, ""),
-    Row("unknown_key", exit::USAGE, "bd config list shows all keys"),
-];
-
 /// A failed command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    pub code: String,
+    pub code: Code,
     pub message: String,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }
 
 impl Failure {
-    pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into(), details: Value::Null }
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), details: Value::Null }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new("usage", message)
+        Self::new(Code::Usage, message)
     }
 
     /// Something that only a fault of ours can bring about.
     pub fn internal(why: impl std::fmt::Display) -> Self {
-        Self::new("internal_error", why.to_string())
+        Self::new(Code::InternalError, why.to_string())
     }
 
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::new("invalid_value", message)
+        Self::new(Code::InvalidValue, message)
     }
 
     pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let message = format!("cannot {action} {}: {error}", path.display());
-        Self::new("io_error", message).with(json!({"path": path, "kind": kind_of(error)}))
+        Self::new(Code::IoError, message)
+            .with(json!({"path": path.to_string_lossy(), "kind": IoKind::of(error).as_str()}))
     }
 
     /// A path that a field of a call names and that is not there.
     pub fn not_there(message: impl Into<String>, path: &std::path::Path, field: &str) -> Self {
-        Self::new("io_error", message).with(json!({"path": path, "kind": "not_found", "field": field}))
+        let kind = IoKind::NotFound.as_str();
+        Self::new(Code::IoError, message)
+            .with(json!({"path": path.to_string_lossy(), "kind": kind, "field": field}))
     }
 
     pub fn with(mut self, details: Value) -> Self {
@@ -114,22 +51,42 @@ impl Failure {
     }
 
     pub fn exit(&self) -> u8 {
-        if self.code == "timeout" && self.details.get("remote").is_some() {
-            return exit::NETWORK;
+        if self.is_late_remote() { exit::NETWORK } else { self.code.exit() }
+    }
+
+    /// Whether a remote took longer than a sync may.
+    fn is_late_remote(&self) -> bool {
+        self.code == Code::Timeout && self.details.get("remote").is_some()
+    }
+
+    /// The word for this failure in the answers of tools.
+    pub fn tool(&self) -> ToolCode {
+        match (&self.code, self.io_kind()) {
+            (Code::IoError, Some(IoKind::NotFound)) => ToolCode::NotFound,
+            (Code::IoError, Some(IoKind::PermissionDenied)) => ToolCode::PermissionDenied,
+            (Code::IoError, Some(IoKind::InvalidPath)) => ToolCode::InvalidValue,
+            _ => self.code.tool(),
         }
-        row(&self.code).map_or(exit::DOMAIN, |row| row.1)
+    }
+
+    /// The exit code of a tool that fails so.
+    pub fn tool_exit(&self) -> u8 {
+        if self.is_late_remote() { exit::NETWORK } else { self.tool().exit() }
+    }
+
+    fn io_kind(&self) -> Option<IoKind> {
+        IoKind::ALL.into_iter().find(|kind| self.details["kind"] == kind.as_str())
     }
 
     pub fn hint(&self) -> Option<&'static str> {
-        if self.code == "io_error" {
-            return match self.details["kind"].as_str() {
-                Some("not_found" | "invalid_path") => Some("check the path"),
-                Some("permission_denied") => Some("check the permissions of the path"),
-                Some("storage_full") => Some("make room on the disk, then run the command again"),
-                _ => None,
-            };
+        match (&self.code, self.io_kind()) {
+            (Code::IoError, Some(IoKind::NotFound | IoKind::InvalidPath)) => Some("check the path"),
+            (Code::IoError, Some(IoKind::PermissionDenied)) => Some("check the permissions of the path"),
+            (Code::IoError, Some(IoKind::StorageFull)) => {
+                Some("make room on the disk, then run the command again")
+            }
+            _ => self.code.hint(),
         }
-        row(&self.code).map(|row| row.2).filter(|hint| !hint.is_empty())
     }
 
     /// `Error: …` on one line, with the way out.
@@ -155,33 +112,49 @@ pub struct ErrorAnswer<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ErrorBody<'a> {
-    code: &'a str,
+    code: &'a Code,
     message: &'a str,
     details: &'a Value,
     hint: Option<&'a str>,
 }
 
 /// What kind of failure of the file system it is, for the few that a caller can do something about.
-fn kind_of(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as Kind;
-    match error.kind() {
-        Kind::NotFound => "not_found",
-        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => "permission_denied",
-        Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => {
-            "invalid_path"
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IoKind {
+    NotFound,
+    PermissionDenied,
+    InvalidPath,
+    StorageFull,
+    Other,
+}
+
+impl IoKind {
+    const ALL: [Self; 5] =
+        [Self::NotFound, Self::PermissionDenied, Self::InvalidPath, Self::StorageFull, Self::Other];
+
+    fn of(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::NotFound => Self::NotFound,
+            Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
+            Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => {
+                Self::InvalidPath
+            }
+            Kind::StorageFull | Kind::QuotaExceeded => Self::StorageFull,
+            _ => Self::Other,
         }
-        Kind::StorageFull | Kind::QuotaExceeded => "storage_full",
-        _ => "other",
     }
-}
 
-/// Every hint of the table, for a test that reads them all.
-pub fn hints() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|row| row.2)
-}
-
-fn row(code: &str) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.0 == code)
+    /// As it stands in the details of a failure.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::PermissionDenied => "permission_denied",
+            Self::InvalidPath => "invalid_path",
+            Self::StorageFull => "storage_full",
+            Self::Other => "other",
+        }
+    }
 }
 
 impl From<beads_core::Error> for Failure {

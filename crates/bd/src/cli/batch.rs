@@ -1,7 +1,7 @@
 use std::io::{BufRead, BufReader, Read, StdinLock};
 
 use beads_engine::daemon::MAX_FRAME_BYTES;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::answered;
 use super::globals::Globals;
 use crate::print::{self, ids_in};
 use crate::tool::envelope::{self, Item};
-use crate::tool::{Context, Planned, Results, all_or_none, each, error_code, operation};
+use crate::tool::{Context, Planned, Results, all_or_none, each, operation};
 
 /// What is read ahead of the lines that are worked on together.
 const READ_AHEAD_BYTES: usize = 1024 * 1024;
@@ -81,7 +81,7 @@ fn whole(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
 
 fn plan(line: &str, context: &Context<'_>) -> Planned {
     let value: Value = serde_json::from_str(line)
-        .map_err(|error| Failure::new("invalid_json", format!("the line is not JSON: {error}")))?;
+        .map_err(|error| Failure::new(Code::InvalidJson, format!("the line is not JSON: {error}")))?;
     operation(value, context)
 }
 
@@ -90,7 +90,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
     loop {
         let mut bytes = Vec::new();
         let read = stdin.by_ref().take(MAX_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut bytes);
-        read.map_err(|error| Failure::new("io_error", format!("cannot read standard input: {error}")))?;
+        read.map_err(|error| Failure::new(Code::IoError, format!("cannot read standard input: {error}")))?;
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -98,7 +98,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
             return Err(too_large("a line"));
         }
         let line = String::from_utf8(bytes)
-            .map_err(|_| Failure::new("invalid_json", "standard input is not valid UTF-8"))?;
+            .map_err(|_| Failure::new(Code::InvalidJson, "standard input is not valid UTF-8"))?;
         if !line.trim().is_empty() {
             return Ok(Some(line));
         }
@@ -106,7 +106,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn too_large(what: &str) -> Failure {
-    Failure::new("too_large", format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
+    Failure::new(Code::TooLarge, format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
 }
 
 /// One line for each, at once: the program at the other end may wait for them. Returns the exit code of the first failure,
@@ -114,7 +114,7 @@ fn too_large(what: &str) -> Failure {
 fn print(results: &Results) -> Result<u8, u8> {
     let bytes: Vec<u8> = results.iter().flat_map(|result| envelope::line(&Item::new(result))).collect();
     let failed = results.iter().find_map(|result| result.as_ref().err());
-    let exit = failed.map_or(exit::OK, |failure| error_code(failure).exit());
+    let exit = failed.map_or(exit::OK, |failure| failure.tool_exit());
     let done = || results.iter().flatten().filter_map(|result| serde_json::from_str(result.get()).ok());
     let changed = || -> Vec<String> { done().flat_map(|result: Value| ids_in(&result)).collect() };
     let written = print::write(&mut std::io::stdout().lock(), &bytes);

@@ -1,9 +1,11 @@
-//! The words by which this door names what went wrong (contract 4), and the way out of each.
+//! Failures as `bd mcp` names them (contract 4), and the way out of each.
 //!
 //! `BUDGET_EXCEEDED` is never said: a budget cuts an answer down and never refuses it. `CHECKPOINTS_NOT_CONFIRMED` is never said either:
 //! beads have no checkpoints to confirm before they are closed.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::lines::command;
@@ -32,94 +34,38 @@ fn field(details: &serde_json::Value) -> Option<&str> {
     details["field"].as_str()?.split(['[', '.', '/']).next()
 }
 
-/// A failure as clients of this door know it.
-pub fn code(failure: &Failure) -> String {
-    match failure.code.as_str() {
-        "no_store" => "NOT_INITIALIZED",
-        "unknown_workspace" => "UNKNOWN_WORKSPACE",
-        "not_found" | "deleted" | "ambiguous_id" | "dependency_not_found" | "no_focus" => "UNKNOWN_ID",
-        "invalid_name" => "INVALID_NAME",
-        "invalid_value"
-            if failure.details.get(UNKNOWN).is_none()
-                && field(&failure.details).is_some_and(|field| NAMES.contains(&field)) =>
-        {
-            "INVALID_NAME"
-        }
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_json" | "too_large"
-        | "invalid_request" | "self_dependency" | "unknown_key" => "INVALID_INPUT",
-        "io_error" if failure.details.get("field").is_some() => "INVALID_INPUT",
-        "revision_mismatch" => "REVISION_MISMATCH",
-        "expected_target_mismatch" => "EXPECTED_TARGET_MISMATCH",
-        "strict_targeting" => "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID",
-        "conflict" | "already_claimed" | "not_holder" | "stale_claim" | "closed" | "cycle" | "id_taken"
-        | "partial_failure" | "sync_contention" => "CONFLICT",
-        other => return other.to_ascii_uppercase(),
+/// Returns the code of a failure as clients of `bd mcp` know it.
+pub fn code(failure: &Failure) -> Cow<'static, str> {
+    let is_known = failure.details.get(UNKNOWN).is_none();
+    let names = |details| is_known && field(details).is_some_and(|field| NAMES.contains(&field));
+    match failure.code {
+        Code::InvalidValue if names(&failure.details) => Code::InvalidName.mcp(),
+        Code::IoError if failure.details.get("field").is_some() => Code::InvalidValue.mcp(),
+        ref code => code.mcp(),
     }
-    .to_owned()
 }
 
-/// What to do about it: an action in a few words, with no tool that the client was not shown.
+/// Says what to do about it: an action in a few words, with no tool that the client was not shown. A tool that is not
+/// listed can be called all the same, but a client of the core tools knows no others.
 pub fn recovery(failure: &Failure, toolset: Toolset) -> &'static str {
-    // A tool that is not listed can be called all the same, but a client of the core tools knows no others.
-    let full =
-        |with: &'static str, without: &'static str| if toolset == Toolset::Core { without } else { with };
-    let mail = |with: &'static str| if toolset == Toolset::Core { "ask the user to do it" } else { with };
-    match failure.code.as_str() {
-        "no_store" => "start bd mcp inside a git repository, or make the first bead",
-        "unknown_workspace" => "leave workspace out",
-        "not_found" | "deleted" | "ambiguous_id" => "take an id from status",
-        "io_error" if failure.details.get("field").is_some() => "give the path of one that is there",
-        "dependency_not_found" => full("read the dependencies with beads_show", "take an id from status"),
-        "no_focus" => "claim one with next, or give id",
-        "conflict" | "revision_mismatch" => {
-            full("read it with beads_show and decide anew", "read it with next and decide anew")
-        }
-        "expected_target_mismatch" => "leave expected_target_id out, or name that bead",
-        "strict_targeting" => "give expected_target_id",
-        "already_claimed" | "stale_claim" | "not_holder" => "take another with next",
-        "closed" => full("reopen it with beads_reopen, or take another with next", "take another with next"),
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_name" | "unknown_key"
-        | "invalid_json" | "invalid_request" | "INVALID_ARGS" | "INVALID_CATEGORY" | "MISSING_BEAD_ID" => {
-            "send the fields as the inputSchema of the tool has them"
-        }
-        "too_large" => "send less text, or split it over several calls",
-        "id_taken" => "leave id out to get a new one",
-        "self_dependency" | "cycle" => "leave out the dependency that closes the circle",
-        "request_id_reused" => "send a new idempotency_key",
-        "too_many_requests" => "leave idempotency_key out",
-        "nothing_ready" => "wait with next and wait_s",
-        "partial_failure" => "send those again that failed; details names them",
-        "cursor_expired" | "cursor_ahead" => "watch again without a cursor",
-        "ambiguous_revision" => "give more digits of the commit",
-        "nothing_to_undo" | "cannot_undo" | "undo_conflict" => "read the bead and change it anew",
-        "busy" | "timeout" | "sync_contention" | "daemon_older" => "call again in a moment",
-        "network_error" | "push_refused" | "remote_invalid" | "git_error" | "dependency_missing" => {
-            "go on working, everything is saved here; tell the user that the sync fails"
-        }
-        "corrupt_store" => "tell the user to run bd validate, then bd repair --dry-run",
-        "newer_format" => "tell the user to upgrade bd",
-        "journal_failed" | "io_error" => "tell the user to look at the disk, then call again",
-        "clock_exhausted" => "tell the user to run bd doctor",
-        "corrupt_config" => "tell the user to correct the settings file that the message names",
-        "AGENT_NOT_FOUND" | "UNKNOWN_SENDER" | "UNKNOWN_RECIPIENT" | "DUPLICATE_AGENT_ID" => {
-            full("take an agent from agent_list", mail("send to an agent that wrote to you, or to broadcast"))
-        }
-        "MESSAGE_NOT_FOUND" | "ACK_FORBIDDEN" => mail("take a message id from mail"),
-        "RESERVATION_CONFLICT"
-        | "RESERVATION_STALE_FOUND"
-        | "RESERVATION_NOT_FOUND"
-        | "RELEASE_FORBIDDEN" => full("read the reservations with agent_status", "work on other files"),
-        _ => "read the message, correct the call and send it again",
+    let is_core = toolset == Toolset::Core;
+    match failure.code {
+        Code::IoError if failure.details.get("field").is_some() => "give the path of one that is there",
+        Code::DependencyNotFound if is_core => "take an id from status",
+        Code::Conflict | Code::RevisionMismatch if is_core => "read it with next and decide anew",
+        Code::Closed if is_core => "take another with next",
+        Code::NoStore if is_core => "start bd mcp inside a git repository",
+        ref code => code.recovery().unwrap_or("read the message, correct the call and send it again"),
     }
 }
 
 /// Calls that get ahead from here, at most two, each of which succeeds as it stands and is in every toolset.
 pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
-    match failure.code.as_str() {
-        "no_focus" | "already_claimed" | "closed" | "stale_claim" | "not_holder" => {
+    match failure.code {
+        Code::NoFocus | Code::AlreadyClaimed | Code::Closed | Code::StaleClaim | Code::NotHolder => {
             vec![("next", json!({})), ("status", json!({}))]
         }
-        "not_found" | "deleted" | "ambiguous_id" => vec![("status", json!({"ready": 10}))],
+        Code::NotFound | Code::Deleted | Code::AmbiguousId => vec![("status", json!({"ready": 10}))],
         _ => vec![("status", json!({}))],
     }
 }
@@ -145,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_error_is_a_line_and_at_most_two_commands() {
-        let text = error_line(&Failure::new("no_focus", "you hold\nno bead"), Toolset::Core);
+        let text = error_line(&Failure::new(Code::NoFocus, "you hold\nno bead"), Toolset::Core);
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("ERROR: UNKNOWN_ID you hold\\nno bead | fix: "), "{text}");
         assert_eq!(text.lines().nth(1), Some("next"));
@@ -153,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_has_no_word_of_its_own_keeps_the_one_it_has() {
-        assert_eq!(code(&Failure::new("network_error", "")), "NETWORK_ERROR");
+        assert_eq!(code(&Failure::new(Code::NetworkError, "")), "NETWORK_ERROR");
         let label = Failure::invalid("").with(json!({"field": "label"}));
         assert_eq!(code(&label), "INVALID_NAME");
         let labels = Failure::invalid("").with(json!({"field": "add_labels[3]"}));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::call_fields::{self, CallFields};
 use super::{Body, Context, Outcome, Tool, Way, check, find};
 use beads_core::Op;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Atomic, Call, Each};
 
 /// Operations that go to the store in one request, and share one sync of its journal.
@@ -64,7 +64,7 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
     let items = input.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
     check::check(&schema, &mut input)?;
     let items = items.ok_or_else(|| {
-        Failure::new("invalid_type", "items must be array")
+        Failure::new(Code::InvalidType, "items must be array")
             .with(json!({"field": "items", "expected": "array"}))
     })?;
     if items.len() > MAX_ITEMS {
@@ -92,11 +92,22 @@ fn one_by_one(tool: &Tool, items: Vec<Value>, context: &Context<'_>) -> Results 
         (context.progress)(percent(index, count));
         let request_id = context.request_id.as_ref().map(|id| format!("{id}/{index}"));
         let one = Context { request_id, ..context.clone() };
-        let result = tool.run_one(item, &one).and_then(Outcome::into_result);
+        let result = whole(&item).and_then(|()| tool.run_one(item, &one)?.into_result());
         results.push(result.map_err(|failure| context.naming_key(failure)));
     }
     (context.progress)(100);
     results
+}
+
+/// The answer to an item of a batch comes whole, with the others.
+fn whole(item: &Value) -> Result<(), Failure> {
+    match item.get("stream") {
+        Some(Value::Bool(true)) => {
+            Err(Failure::invalid("an item of a batch is not streamed; leave \"stream\" out")
+                .with(json!({"field": "stream"})))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn percent(done: usize, all: usize) -> u8 {
@@ -156,12 +167,11 @@ fn refuse_strangers(fields: &CallFields, context: &Context<'_>) -> Result<(), Fa
 /// The operation that a line of `bd batch` names, such as `{"op": "create", "title": "x"}`.
 pub fn operation(line: Value, context: &Context<'_>) -> Planned {
     let Value::Object(mut fields) = line else {
-        return Err(
-            Failure::new("invalid_type", "an operation must be object").with(json!({"expected": "object"}))
-        );
+        return Err(Failure::new(Code::InvalidType, "an operation must be object")
+            .with(json!({"expected": "object"})));
     };
     let missing =
-        || Failure::new("missing_field", "the field \"op\" is missing").with(json!({"field": "op"}));
+        || Failure::new(Code::MissingField, "the field \"op\" is missing").with(json!({"field": "op"}));
     let name = fields.remove("op").ok_or_else(missing)?;
     let tool = name.as_str().and_then(|name| find(&format!("beads.{name}")));
     match tool.map(|tool| (tool, &tool.way)) {

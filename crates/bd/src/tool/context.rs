@@ -4,7 +4,7 @@ use beads_core::{Actor, Line, Op};
 use beads_engine::client::{self, Access};
 use beads_engine::daemon::VERSION;
 use beads_engine::dialect::Dialect;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Mutate, Output, Reply, Request};
 use serde_json::value::RawValue;
@@ -69,9 +69,9 @@ impl Context<'_> {
     /// Names the key of a call as it was given when it was used for another one before.
     pub(super) fn naming_key(&self, failure: Failure) -> Failure {
         match &self.request_id {
-            Some(key) if failure.code == "request_id_reused" => {
+            Some(key) if failure.code == Code::RequestIdReused => {
                 let message = format!("the key {key:?} was used for another call; nothing was changed");
-                Failure::new(&failure.code, message).with(json!({"field": "idempotency_key"}))
+                Failure::new(failure.code, message).with(json!({"field": "idempotency_key"}))
             }
             _ => failure,
         }
@@ -107,7 +107,7 @@ impl Context<'_> {
         match (reply.error.take(), reply.result.take()) {
             (Some(failure), _) => Err(self.naming_key(failure)),
             (None, Some(result)) => Ok((reply, result)),
-            (None, None) => Err(Failure::new("internal_error", "the store answered without a result")),
+            (None, None) => Err(Failure::new(Code::InternalError, "the store answered without a result")),
         }
     }
 

@@ -11,7 +11,6 @@ mod call_fields;
 pub mod check;
 mod context;
 pub mod envelope;
-mod error_code;
 mod field;
 mod flags;
 pub mod install;
@@ -21,7 +20,6 @@ pub mod schema;
 
 pub use batch::{Planned, Results, all_or_none, each, operation};
 pub use context::Context;
-pub use error_code::{ErrorCode, error_code};
 pub use outcome::{Body, Items, Outcome};
 
 use std::sync::{LazyLock, OnceLock};
@@ -203,15 +201,11 @@ fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
         T::deserialize(Value::Object(before.clone())).is_err_and(|error| error.to_string() == complaint)
     };
     let field = input.as_object().into_iter().flatten().find(is_refused).map(|(name, _)| name);
-    let reason = match complaint.strip_prefix("invalid ") {
-        // The words of our own types. Those of the reader speak of its types, which nobody else knows.
-        Some(ours)
-            if !ours.starts_with("type:") && !ours.starts_with("value:") && !ours.starts_with("length") =>
-        {
-            complaint
-        }
-        _ => "not a value that this field takes",
-    };
+    // The words of our own types. Those of the reader speak of its types, which nobody else knows.
+    let is_foreign = complaint.contains(", expected ")
+        || complaint.contains(" field `")
+        || complaint.contains(" variant `");
+    let reason = if is_foreign { "not a value that this field takes" } else { complaint };
     match field {
         Some(field) => Failure::invalid(format!("{field:?}: {reason}")).with(json!({"field": field})),
         None => Failure::invalid(reason),

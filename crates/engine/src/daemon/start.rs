@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{SocketPath, log};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
 
 /// What a new daemon says on its standard output, once, when it is ready or has given up.
@@ -14,7 +14,7 @@ pub(super) const LOST_THE_RACE: &str = "another daemon is there";
 
 /// Finds the program to run as a daemon: this one, or the one that was put in its place while this one ran on.
 pub fn program() -> Result<PathBuf, Failure> {
-    let unreachable = |reason: String| Failure::new("daemon_unreachable", reason);
+    let unreachable = |reason: String| Failure::new(Code::DaemonUnreachable, reason);
     let running =
         std::env::current_exe().map_err(|error| unreachable(format!("cannot find this program: {error}")))?;
     installed(&running).ok_or_else(|| {
@@ -52,7 +52,7 @@ pub fn start(place: &Place) -> Result<(), Failure> {
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot start a daemon: {error}")))?;
+        .map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot start a daemon: {error}")))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         // An error reads like an early end, which is dealt with below.
@@ -61,11 +61,12 @@ pub fn start(place: &Place) -> Result<(), Failure> {
     match line.trim_end() {
         READY | LOST_THE_RACE => Ok(()),
         "" => Err(Failure::new(
-            "daemon_unreachable",
+            Code::DaemonUnreachable,
             format!("the daemon did not start; bd daemon log shows why ({})", log_path.display()),
         )),
-        failure => Err(serde_json::from_str(failure)
-            .unwrap_or_else(|_| Failure::new("daemon_unreachable", format!("the daemon said {failure:?}")))),
+        failure => Err(serde_json::from_str(failure).unwrap_or_else(|_| {
+            Failure::new(Code::DaemonUnreachable, format!("the daemon said {failure:?}"))
+        })),
     }
 }
 

@@ -4,7 +4,7 @@ use beads_core::{Salvage, Snapshot};
 use beads_store::{GitRepository, Repository};
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render::Answer;
 
@@ -19,7 +19,7 @@ impl Service {
             Ok(Some(snapshot)) => match snapshot.decode() {
                 Ok(decoded) => findings.extend(decoded.warnings.into_iter().map(|message| Finding {
                     severity: Severity::Warning,
-                    code: "missing_checksum",
+                    code: Code::MissingChecksum,
                     file: Some(META),
                     line: Some(1),
                     id: None,
@@ -77,7 +77,7 @@ fn damage(failure: &Failure) -> Finding {
     let name = failure.details["file"].as_str();
     Finding {
         severity: Severity::Error,
-        code: if failure.code == "newer_format" { "newer_format" } else { "corrupt_store" },
+        code: failure.code.clone(),
         file: FILES.into_iter().find(|file| name == Some(file)),
         line: failure.details["line"].as_u64().and_then(|line| usize::try_from(line).ok()),
         id: None,

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::Op;
 use beads_core::op::{Create, Dep};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Atomic, Call};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,7 +100,7 @@ fn in_list(failure: Failure, number: usize) -> Failure {
     if let Some(field) = details["field"].as_str() {
         details["field"] = format!("many.{number}.{field}").into();
     }
-    Failure::new(&failure.code, format!("many[{number}]: {}", failure.message)).with(details)
+    Failure::new(failure.code, format!("many[{number}]: {}", failure.message)).with(details)
 }
 
 /// A bead to make, under the name by which the others know it.
@@ -143,7 +143,7 @@ fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>
             mentioned.any(|name| all.contains(&name) && !names.contains_key(&name))
         };
         let Some(next) = beads.iter().position(|(_, bead)| !waits(bead)) else {
-            return Err(Failure::new("cycle", "these beads wait for each other; nothing was made"));
+            return Err(Failure::new(Code::Cycle, "these beads wait for each other; nothing was made"));
         };
         let (name, bead) = beads.remove(next);
         names.extend(name.map(|name| (name, ordered.len())));
