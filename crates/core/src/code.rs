@@ -214,8 +214,7 @@ codes! {
         recovery "give more digits of the commit";
     DependencyNotFound("dependency_not_found", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "bd dep list shows what there is; --type names the kind"
-        recovery "read the dependencies with beads_show"; --type names the kind"
-        recovery "beads_show lists the dependencies";
+        recovery "read the dependencies with beads_show";
     NoFocus("no_focus", DOMAIN, InternalError, "UNKNOWN_ID") recovery "claim one with next, or give id";
     NoStore("no_store", DOMAIN, NotFound, "NOT_INITIALIZED")
         hint "bd init makes one, and so does the first bd create"
@@ -244,7 +243,7 @@ codes! {
         hint "ask its holder to give it back, or take another: bd ready shows what is free"
         recovery "take another with next";
     StaleClaim("stale_claim", DOMAIN, Conflict, "CONFLICT")
-        hint "another agent has it now; claim again or leave it" recovery "take another with next"; claim again or leave it" recovery "take another";
+        hint "another agent has it now; claim again or leave it" recovery "take another with next";
     Closed("closed", DOMAIN, Conflict, "CONFLICT")
         recovery "reopen it with beads_reopen, or take another with next";
     Cycle("cycle", DOMAIN, Conflict, "CONFLICT") recovery "leave out the dependency that closes the circle";
@@ -252,13 +251,13 @@ codes! {
         recovery "send those again that failed; details names them";
     CannotUndo("cannot_undo", DOMAIN, Conflict, "CANNOT_UNDO") recovery "read the bead and change it anew";
     UndoConflict("undo_conflict", DOMAIN, Conflict, "UNDO_CONFLICT")
-        hint "bd log shows both; decide anew with bd update" recovery "read the bead and change it anew"; decide anew with bd update";
+        hint "bd log shows both; decide anew with bd update" recovery "read the bead and change it anew";
     CursorExpired("cursor_expired", DOMAIN, Conflict, "CURSOR_EXPIRED")
         hint "look at everything once with bd list, then watch from now"
         recovery "watch again without a cursor";
     CursorAhead("cursor_ahead", DOMAIN, Conflict, "CURSOR_AHEAD")
         hint "it belongs to another store, or the store was restored; watch from now"
-        recovery "watch again without a cursor"; watch from now";
+        recovery "watch again without a cursor";
     RequestIdReused("request_id_reused", DOMAIN, Conflict, "REQUEST_ID_REUSED")
         hint "a new request needs a new id" recovery "send a new idempotency_key";
     TooManyRequests("too_many_requests", DOMAIN, RateLimited, "TOO_MANY_REQUESTS")
