@@ -297,7 +297,7 @@ mod tests {
             ("sync.quiet", "9999d"),
         ] {
             let mut config = Config::default();
-            assert_eq!(config.set(key, bad).unwrap_err().code, "invalid_value", "{key}");
+            assert_eq!(config.set(key, bad).unwrap_err().code, Code::InvalidValue, "{key}");
             config.put(key, bad).unwrap();
             assert!(
                 Bounds::check(known(key).unwrap().bounds.unwrap(), config.duration(known(key).unwrap().name))

@@ -25,7 +25,7 @@ impl Service {
                     id: None,
                     message,
                 })),
-                Err(error) => findings.extend(all_damage(&snapshot, error.into())),
+                Err(error) => findings.extend(all_damage(&snapshot, &error.into())),
             },
             Err(error) => findings.push(damage(&error.into())),
         }
@@ -42,18 +42,18 @@ fn tip(repository: &GitRepository) -> beads_store::Result<Option<Snapshot>> {
 pub fn findings_of(place: &Place, failure: &Failure) -> Answer {
     let snapshot = GitRepository::open(&place.git_dir).and_then(|repository| tip(&repository));
     Answer::Findings(match snapshot {
-        Ok(Some(snapshot)) => all_damage(&snapshot, failure.clone()),
+        Ok(Some(snapshot)) => all_damage(&snapshot, failure),
         _ => vec![damage(failure)],
     })
 }
 
 /// Every line that cannot be read, and why the whole cannot: a file may also be wrong as a whole, with lines that are
 /// each in order.
-fn all_damage(snapshot: &Snapshot, failure: Failure) -> Vec<Finding> {
+fn all_damage(snapshot: &Snapshot, failure: &Failure) -> Vec<Finding> {
     let mut salvage = Salvage::default();
     let files: Vec<_> =
         snapshot.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
-    let first = damage(&failure);
+    let first = damage(failure);
     // A later format is refused as a whole.
     let unreadable = salvage.take_files(&files).map(|()| salvage.finish().1).unwrap_or_default();
     let mut findings: Vec<Finding> = unreadable
