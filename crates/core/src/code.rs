@@ -272,6 +272,9 @@ codes! {
         hint "bd validate shows where, bd repair --dry-run what can be saved"
         recovery "tell the user to run bd validate, then bd repair --dry-run";
     NewerFormat("newer_format", DOMAIN, InternalError, "NEWER_FORMAT") recovery "tell the user to upgrade bd";
+    EarlierFormat("earlier_format", DOMAIN, InternalError, "EARLIER_FORMAT")
+        hint "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too"
+        recovery "tell the user to run bd migrate";
     ClockExhausted("clock_exhausted", DOMAIN, InternalError, "CLOCK_EXHAUSTED") recovery "tell the user to run bd doctor";
     IoError("io_error", DOMAIN, InternalError, "IO_ERROR")
         recovery "tell the user to look at the path or the disk, then call again";
@@ -318,6 +321,7 @@ codes! {
     DanglingDependency("dangling_dependency", DOMAIN, InternalError, "DANGLING_DEPENDENCY");
     OrphanedDependency("orphaned_dependency", DOMAIN, InternalError, "ORPHANED_DEPENDENCY");
     FutureStamp("future_stamp", DOMAIN, InternalError, "FUTURE_STAMP");
+    Stuck("stuck", DOMAIN, InternalError, "STUCK");
     MissingChecksum("missing_checksum", DOMAIN, InternalError, "MISSING_CHECKSUM");
     UnreadableRef("unreadable_ref", DOMAIN, InternalError, "UNREADABLE_REF");
 

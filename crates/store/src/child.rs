@@ -26,6 +26,8 @@ pub struct Output {
 /// Why there is no output.
 #[derive(Debug)]
 pub enum Unfinished {
+    /// There is no such program.
+    Missing,
     /// It was ended at the deadline.
     TooLong,
     Failed(std::io::Error),

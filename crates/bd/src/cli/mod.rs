@@ -24,6 +24,7 @@ mod epic;
 mod export;
 mod filter;
 mod globals;
+mod go_directory;
 mod graph;
 mod guard;
 mod import;
@@ -78,6 +79,7 @@ use beads_engine::client;
 use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
@@ -348,7 +350,7 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
     })
 }
 
-/// One write for each stream.
+/// Prints a reply, a long one as it arrives.
 fn print(reply: &Reply) -> u8 {
     let changed = || match serde_json::from_str(&reply.stdout) {
         // Some of several: what was done stands in the details of the failure.
@@ -357,10 +359,21 @@ fn print(reply: &Reply) -> u8 {
     };
     let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
     let _ = stderr.write_all(reply.stderr.as_bytes());
-    let written = crate::print::write(&mut stdout, reply.stdout.as_bytes());
-    let exit = match written {
+    let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(NotCopied::Output);
+    let printed = printed.and_then(|()| reply.rest.as_ref().map_or(Ok(()), |rest| rest.copy_to(&mut stdout)));
+    let printed = printed.and_then(|()| stdout.flush().map_err(NotCopied::Output));
+    if let Some(failure) = &reply.error {
+        // A reply that was never rendered for us, such as `busy` from a full daemon.
+        let _ = stderr.write_all(failure.line().as_bytes());
+    }
+    match printed {
         Ok(()) => reply.exit,
-        Err(error) => {
+        Err(NotCopied::Lost) => {
+            let failure = incomplete();
+            let _ = stderr.write_all(failure.line().as_bytes());
+            failure.exit()
+        }
+        Err(NotCopied::Output(error)) => {
             let changed = changed();
             // The reason why it failed is on the other stream already.
             let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
@@ -370,12 +383,13 @@ fn print(reply: &Reply) -> u8 {
                 crate::print::report(&mut stderr, &error, &changed, reply.exit)
             }
         }
-    };
-    if let Some(failure) = &reply.error {
-        // A reply that was never rendered for us, such as `busy` from a full daemon.
-        let _ = stderr.write_all(failure.line().as_bytes());
     }
-    exit
+}
+
+/// The failure of a daemon that ended in the middle of a long answer.
+fn incomplete() -> Failure {
+    let what = "the daemon ended before all of its answer arrived: the output is incomplete, and every change it reports was made";
+    Failure::new(Code::DaemonUnreachable, what)
 }
 
 #[cfg(test)]

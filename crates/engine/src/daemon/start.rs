@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use beads_store::withhold_git_variables;
+
 use super::{SocketPath, log};
 use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
@@ -44,7 +46,9 @@ pub fn start(place: &Place) -> Result<(), Failure> {
     std::fs::create_dir_all(&store_dir).map_err(|error| Failure::io("make", &store_dir, &error))?;
     let log_path = log::path(&store_dir);
     let log = log::open(&store_dir)?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // Started inside a hook, it would serve every later command with that hook's idea of the repository.
+    let mut child = withhold_git_variables(&mut command)
         .args(["daemon", "run", "--detach", "--store"])
         .arg(&place.git_dir)
         .args((place.kind == Kind::Private).then_some("--private"))

@@ -1,7 +1,7 @@
 use beads_core::query::{Finding, Severity};
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Salvage, Snapshot};
-use beads_store::{GitRepository, Repository};
+use beads_store::{GitRepository, REF, Repository};
 
 use super::Service;
 use crate::failure::{Code, Failure};
@@ -29,9 +29,24 @@ impl Service {
             },
             Err(error) => findings.push(damage(&error.into())),
         }
+        if self.repository.has_branch_in_the_way() {
+            findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
+        }
+        for commit in self.replica.missing_commits() {
+            let message = format!(
+                "commit {commit} was saved here, but {REF} does not contain it and it cannot be read; changes may be \
+                 missing: see whether another clone has it, and sync with that"
+            );
+            findings.push(trouble(Code::UnreadableRef, message));
+        }
         findings.extend(self.replica.catalog().findings(self.replica.now_ms()));
         Answer::Findings(findings)
     }
+}
+
+/// Something wrong with the repository around the store.
+fn trouble(code: Code, message: String) -> Finding {
+    Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 
 fn tip(repository: &GitRepository) -> beads_store::Result<Option<Snapshot>> {
