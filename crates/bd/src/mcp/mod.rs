@@ -55,9 +55,9 @@ fn is_tool(name: &str) -> bool {
 }
 
 /// What a tool says when it could not even be asked.
-fn failed(name: &str, failure: &Failure, session: &Session) -> Called {
+fn failed(name: &str, failure: &Failure, session: &Session, toolset: Toolset) -> Called {
     let text = match portal::find(name) {
-        Some(_) => code::error_line(failure),
+        Some(_) => code::error_line(failure, toolset),
         None => envelope::failed(name, failure, session, Vec::new()),
     };
     Called { text, failed: true, data: Value::Null }

@@ -12,6 +12,7 @@ mod events;
 pub mod graph;
 mod graph_answer;
 mod import;
+pub mod links;
 pub mod markdown;
 pub mod mermaid;
 mod past;
@@ -68,6 +69,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
                 return reply;
             }
             reply.exit = exit_of(&answer);
+            reply.changed = answer.changed();
             reply.stderr = complaint(&answer, output);
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),

@@ -17,11 +17,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::envelope::{RESTART, RESTART_FIX, RESTART_MESSAGE};
 use super::expected::Expected;
 use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
+use crate::tool::{self, check, read};
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;
@@ -39,6 +41,8 @@ pub struct Caller<'a> {
     pub actor: &'a Actor,
     /// Tells the client that a long call goes on: so many of so many.
     pub progress: &'a dyn Fn(u64, u64),
+    /// The tools that the client was shown; nothing else is suggested to it.
+    pub toolset: Toolset,
     /// Whether nobody waits for the answer any more: the client gave up, or is gone.
     pub given_up: &'a dyn Fn() -> bool,
     /// Ends what the call waits for, when the client gives up.
@@ -90,6 +94,11 @@ impl std::fmt::Debug for Caller<'_> {
 
 /// A portal is its arguments, whose comments are its documentation, and what it does with them.
 trait Open: JsonSchema + DeserializeOwned {
+    /// What a call is checked against: what is listed, with every bound.
+    fn strict() -> Map<String, Value> {
+        tool::schema::input::<Self>()
+    }
+
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure>;
 }
 
@@ -100,6 +109,8 @@ pub struct Portal {
     set: Toolset,
     read_only: bool,
     schema: fn() -> (String, Map<String, Value>),
+    /// The same with every bound, to check a call against.
+    strict: fn() -> Map<String, Value>,
     open: fn(Value, Caller<'_>) -> Result<Lines, Failure>,
 }
 
@@ -124,7 +135,7 @@ pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
 impl Portal {
     const fn new<T: Open>(name: &'static str, set: Toolset) -> Self {
         let open = |arguments, caller: Caller<'_>| read::<T>(arguments)?.open(caller);
-        Self { name, set, read_only: false, schema: schema::of::<T>, open }
+        Self { name, set, read_only: false, schema: schema::of::<T>, strict: T::strict, open }
     }
 
     const fn read_only(self) -> Self {
@@ -149,46 +160,71 @@ impl Portal {
     }
 
     /// The lines, whether they tell of a failure, and the same as data.
-    pub fn call(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Called {
-        let run = || {
-            let agent = taken(&mut arguments, "agent")?;
-            let actor = match &agent {
-                Some(agent) => caller.session.subagent(caller.actor, agent)?,
-                None => caller.actor.clone(),
-            };
-            let request_id = taken(&mut arguments, "request_id")?;
-            let caller = Caller { actor: &actor, request_id: request_id.as_deref(), ..caller };
-            if let Some(workspace) = arguments.remove("workspace") {
-                let name = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
-                caller.session.workspace.expect(name)?;
-            }
-            let max_chars = match arguments.remove("max_chars") {
-                None | Some(Value::Null) => DEFAULT_CHARS,
-                Some(value) => {
-                    budget::count(&value).ok_or_else(|| Failure::invalid("max_chars is a number"))?
-                }
-            };
-            let mut lines = (self.open)(Value::Object(arguments), caller)?;
-            let over = caller.session.take_over(&actor);
-            for over in &over {
-                lines.warn("CLAIM_OVER", &over.to_string(), "next");
-            }
-            let mut data = lines.data();
-            if let (false, Some(data)) = (over.is_empty(), data.as_object_mut()) {
-                data.insert("claim_over".into(), json!(over));
-            }
-            Ok((lines.render(max_chars), data))
-        };
-        match run() {
+    pub fn call(&self, arguments: Map<String, Value>, caller: Caller<'_>) -> Called {
+        let mut called = match self.run(arguments, caller) {
             Ok((text, data)) => Called { text, failed: false, data },
             Err(failure) => {
                 let mut data = json!({
                     "error": code::code(&failure), "message": failure.message, "details": failure.details
                 });
                 redact::value(&mut data);
-                Called { text: code::error_line(&failure), failed: true, data }
+                Called { text: code::error_line(&failure, caller.toolset), failed: true, data }
             }
+        };
+        if caller.session.must_restart() {
+            called.text += &format!("\nWARNING: {RESTART} {RESTART_MESSAGE} | fix: {RESTART_FIX}");
         }
+        called
+    }
+
+    fn run(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Result<(String, Value), Failure> {
+        // Clients send null for what they leave out.
+        arguments.retain(|_, value| !value.is_null());
+        let actor = match taken(&mut arguments, "agent")? {
+            Some(agent) => caller.session.subagent(caller.actor, &agent)?,
+            None => caller.actor.clone(),
+        };
+        let request_id = taken(&mut arguments, "request_id")?;
+        let caller = Caller { actor: &actor, request_id: request_id.as_deref(), ..caller };
+        let max_chars = match arguments.remove("max_chars") {
+            None => None,
+            Some(value) => Some(budget::count(&value).ok_or_else(|| not_a_number("max_chars", &value))?),
+        };
+        let mut input = Value::Object(arguments);
+        check::check(&self.input_schema(), &mut input)?;
+        if let Some(workspace) = input.as_object_mut().and_then(|fields| fields.remove("workspace")) {
+            caller.session.workspace.expect(workspace.as_str().unwrap_or_default())?;
+        }
+        let mut lines = (self.open)(input, caller)?;
+        let over = caller.session.take_over(&actor);
+        for over in &over {
+            lines.warn("CLAIM_OVER", &over.to_string(), "next");
+        }
+        let mut data = lines.data();
+        if let (false, Some(data)) = (over.is_empty(), data.as_object_mut()) {
+            data.insert("claim_over".into(), json!(over));
+        }
+        let text = match max_chars {
+            None => lines.render(DEFAULT_CHARS, None),
+            Some(given) => {
+                let max_chars = given.max(budget::MIN_CHARS);
+                let mut text = lines.render(max_chars, Some(max_chars));
+                if given < max_chars {
+                    text += &format!(
+                        "\nWARNING: BUDGET_MIN_CLAMPED {given} raised to {max_chars} | fix: max_chars {max_chars}"
+                    );
+                }
+                text
+            }
+        };
+        Ok((text, data))
+    }
+
+    /// What a call is checked against: what is listed, with every bound.
+    pub fn input_schema(&self) -> Value {
+        let mut schema = Value::Object((self.strict)());
+        schema["properties"]["workspace"] = json!({"type": "string"});
+        schema
     }
 }
 
@@ -210,8 +246,10 @@ fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
-    serde_json::from_value(arguments).map_err(|error| Failure::invalid(error.to_string()))
+/// A budget that is not a number.
+pub fn not_a_number(field: &str, received: &Value) -> Failure {
+    Failure::invalid(format!("{field:?} must be a number (received {received})"))
+        .with(json!({"field": field}))
 }
 
 /// The bead a call is about: the one it names, else the only one that the caller holds. It must be the one that is
