@@ -35,6 +35,7 @@ mod repair;
 mod replica;
 mod repository;
 mod sync;
+mod tags;
 mod told;
 mod transport;
 mod wall;

@@ -196,6 +196,15 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
     }
+    for skew in &status.clock_skew {
+        let since = skew.since.map(|since| format!(" since {since}")).unwrap_or_default();
+        let hours = skew.ahead_ms / (60 * 60 * 1000);
+        let actor = escape(skew.actor.as_str());
+        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {} beads{since}", skew.beads);
+    }
+    for skipped in &status.skipped_records {
+        let _ = writeln!(out, "skipped {}", escape(skipped));
+    }
     let sync = &status.sync;
     if let Some(remote) = &sync.remote {
         let last = sync.last_success.as_deref().unwrap_or("never");

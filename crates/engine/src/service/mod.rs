@@ -72,8 +72,11 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let mut replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
         let config = Config::load(&place.store_dir())?;
+        if config.tombstone_ttl()?.is_some() {
+            replica.keep_tags();
+        }
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
             place: place.clone(),
@@ -189,6 +192,7 @@ impl Service {
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
+            Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::Import { source, dry_run } => self.import(request, source, *dry_run),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
