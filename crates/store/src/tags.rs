@@ -55,7 +55,7 @@ impl Tags {
             *self = Self::begin(state);
         }
         self.own.insert(tag);
-        let payload = serde_json::to_vec(self).map_err(|error| self.failed(disk, error.into()))?;
+        let payload = serde_json::to_vec(&*self).map_err(|error| self.failed(disk, error.into()))?;
         let write = || {
             let file = disk.create(NAME)?;
             file.write_at(&frame::encode(0, &payload), 0)?;
