@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use beads_core::{Applied, Lineage, Op};
-use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Saved, World};
+use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Repository, Saved, World};
 
 use crate::causality::Writes;
 use crate::dice::Dice;
@@ -279,7 +279,7 @@ impl Machine {
                 self.look()?;
                 match exchange {
                     Ok(exchange) => Ok(format!("{exchange:?}")),
-                    Err(Error::Remote { reason, .. }) => Ok(reason),
+                    Err(Error::Remote { reason, .. } | Error::PushRefused { reason, .. }) => Ok(reason),
                     Err(error) => self.excuse(&error, "exchange"),
                 }
             }
@@ -304,6 +304,26 @@ impl Machine {
     pub fn kill(&mut self) {
         self.replica = None;
         self.unacknowledged.clear();
+    }
+
+    /// Another program moves the ref of this repository without asking: back, away, or to where the remote's is.
+    pub fn move_ref(&mut self, remote: &SimRepository, dice: &mut Dice) -> Result<String, Broken> {
+        if self.faults.is_armed() || self.faults.is_dark() {
+            return Ok("nobody touches it".into());
+        }
+        let wrong = |error: Error| error.to_string();
+        let target = match dice.below(3) {
+            0 => None,
+            1 => self.repository.any_commit(dice),
+            _ => remote.tip().map_err(wrong)?,
+        };
+        if let Some(target) = &target
+            && !self.repository.commits().contains_key(target)
+        {
+            self.repository.receive_from(remote, target).map_err(wrong)?;
+        }
+        self.repository.force(target.clone());
+        Ok(format!("the ref is at {}", target.as_deref().unwrap_or("nothing")))
     }
 
     pub fn lose_power(&mut self) {

@@ -12,7 +12,9 @@ use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
-use crate::recovery::{join_lost_ground, recovered_clock, replay, state_at, unseen_writes};
+use crate::recovery::{
+    join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes,
+};
 use crate::repository::{CommitId, Repository};
 use crate::tags::Tags;
 use crate::wall::World;
@@ -62,6 +64,8 @@ pub struct Replica<D: Disk, W: World> {
     tags: Option<Tags>,
     /// What the journal says about beads that garbage collection had dropped before its floor was taken back.
     skipped: Vec<String>,
+    /// Commits that were saved once and that neither the ref nor the repository has any more.
+    missing: Vec<CommitId>,
 }
 
 /// What the journal holds and the ref does not.
@@ -100,7 +104,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         if join_lost_ground(repository, &mut state, &recovered, grounds) && base.is_none() {
             ground.clone_from(&recovered.ground);
         }
-        let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
+        let mut lost = join_lost_commits(repository, &mut state, base.as_ref())?;
+        let mut conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
+        conflicts.append(&mut lost.conflicts);
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
         let told = (&mut events, &mut last_operations);
         let (catalog, skipped) = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
@@ -130,9 +136,15 @@ impl<D: Disk, W: World> Replica<D, W> {
             saving: Unsaved::default(),
             tags: None,
             skipped,
+            missing: lost.missing,
         };
         replica.observe_stamps();
         replica.take_history(recovered);
+        if lost.joined {
+            // The ref gets it back with the next checkpoint.
+            replica.unsaved.records += 1;
+            replica.unsaved.oldest_ms.get_or_insert(replica.world.now_ms());
+        }
         replica.keep_conflicts(conflicts)?;
         Ok(replica)
     }
@@ -237,6 +249,11 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// The commit that holds everything up to the last checkpoint.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
+    }
+
+    /// The commits that were saved once, that the ref does not contain and that cannot be read: something was lost.
+    pub fn missing_commits(&self) -> &[CommitId] {
+        &self.missing
     }
 
     pub fn now_ms(&self) -> u64 {

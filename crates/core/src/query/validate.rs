@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
-use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Timestamp};
+use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Status, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -61,7 +61,17 @@ impl Catalog {
                 message: format!("a cycle of {kind} dependencies: {}", ids.join(", ")),
             });
         }
-        findings.extend(self.stuck(now_ms));
+        findings.extend(self.stuck().map(|id| Finding {
+            severity: Severity::Warning,
+            code: Code::Stuck,
+            file: Some(STATE),
+            line: None,
+            id: Some(id.clone()),
+            message: format!(
+                "{id} is in progress without an assignee, so it is never ready; bd update {id} --status open frees it"
+            ),
+        }));
+        findings.extend(self.unwritable(now_ms));
         findings.extend(self.future_actors(now_ms).into_iter().map(|(actor, at)| Finding {
             severity: Severity::Warning,
             code: Code::FutureStamp,
@@ -71,6 +81,14 @@ impl Catalog {
             message: format!("{actor} wrote with a clock that is ahead: {at}"),
         }));
         findings
+    }
+
+    /// Beads in progress that nobody holds, such as imported ones: they are neither ready nor reclaimed.
+    pub fn stuck(&self) -> impl Iterator<Item = &BeadId> {
+        let stuck = self.live().filter(|(_, bead)| {
+            bead.status.value.status == Status::InProgress && bead.claim.assignee.is_none()
+        });
+        stuck.map(|(lineage, _)| self.id_of(lineage))
     }
 
     /// Where each edge stands in `deps.jsonl`: lines are sorted by ids and kind.
@@ -109,7 +127,7 @@ impl Catalog {
     }
 
     /// Beads with a stamp that nothing can be written above.
-    fn stuck(&self, now_ms: u64) -> impl Iterator<Item = Finding> + '_ {
+    fn unwritable(&self, now_ms: u64) -> impl Iterator<Item = Finding> + '_ {
         let stuck = move |bead: &Bead| Clock::new(Stamp::ZERO, u16::MAX).mint(now_ms, bead.stamps()).is_err();
         let beads = self.state().beads().iter().filter(move |(_, bead)| stuck(bead));
         beads.map(|(lineage, _)| {

@@ -57,6 +57,7 @@ pub enum Answer {
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
+    Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
     Initialised(InitAnswer),
     Synced(SyncAnswer),
@@ -246,6 +247,8 @@ pub struct StatusAnswer {
     /// Journal records that were passed over, because garbage collection had dropped their beads everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_records: Vec<String>,
+    /// Beads in progress without an assignee: neither ready nor reclaimed. `bd update ID --status open` frees one.
+    pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,
 }
 
@@ -338,6 +341,18 @@ pub struct RepairAnswer {
     pub unreadable: Vec<UnreadableAnswer>,
     /// The reference that keeps the damaged commit.
     pub backup: Option<String>,
+    /// What the branch and the journal still say by themselves.
+    pub before: Option<BalanceAnswer>,
+    /// What the store holds after the repair.
+    pub after: Option<BalanceAnswer>,
+}
+
+/// How much a store holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BalanceAnswer {
+    pub beads: usize,
+    pub deleted: usize,
+    pub dependencies: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,8 +4,10 @@ mod atomic;
 mod conflicts;
 mod events;
 mod export;
+mod first_look;
 mod import;
 mod leases;
+mod migrate;
 mod mutate;
 mod past;
 mod planning;
@@ -18,6 +20,7 @@ mod undo;
 mod validate;
 
 pub use export::ExportJob;
+pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
@@ -59,6 +62,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
+    /// The remote was asked for a store, or need not be.
+    looked: bool,
     /// Of the request that is being answered.
     digest: String,
     _lock: StoreLock,
@@ -72,7 +77,11 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let mut replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
+        let mut replica = match open() {
+            Err(_) if repository.take_back_unfinished_save()? => open()?,
+            opened => opened?,
+        };
         let config = Config::load(&place.store_dir())?;
         if config.tombstone_ttl()?.is_some() {
             replica.keep_tags();
@@ -85,6 +94,7 @@ impl Service {
             config,
             sync_state,
             auto_export: Default::default(),
+            looked: false,
             digest: String::new(),
             _lock: lock,
         })
@@ -173,6 +183,7 @@ impl Service {
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         self.identify(request, call)?;
+        self.first_look(call);
         match call {
             // Whoever took the request has read them.
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
@@ -194,7 +205,10 @@ impl Service {
             Call::Repair { .. } => self.repair_plan(),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
-            Call::Import { source, dry_run } => self.import(request, source, *dry_run),
+            Call::Import { source, dry_run, report, input } => {
+                self.import(request, source, (*dry_run, report.as_deref()), input)
+            }
+            Call::CompareFile { path, name } => self.compare_file(path, name),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
@@ -334,7 +348,9 @@ fn digest(request: &Request, call: &Call) -> String {
         return String::new();
     }
     let said = match call {
-        Call::Import { source, dry_run } => serde_json::to_value((&request.actor, source.what(), dry_run)),
+        Call::Import { source, dry_run, .. } => {
+            serde_json::to_value((&request.actor, source.what(), dry_run))
+        }
         call => serde_json::to_value((&request.actor, call)),
     };
     let mut said = said.unwrap_or_default();

@@ -1,4 +1,4 @@
-use beads_store::{GitRepository, Plan, RealWorld, examine};
+use beads_store::{Balance, GitRepository, Plan, RealWorld, examine};
 
 use beads_core::op::ResetGcFloor;
 use beads_core::{Op, Stamp, Timestamp};
@@ -6,7 +6,7 @@ use beads_core::{Op, Stamp, Timestamp};
 use super::Service;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::render::{Answer, RepairAnswer, UnreadableAnswer};
+use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
 use crate::request::Request;
 
 impl Service {
@@ -60,5 +60,12 @@ fn answer(plan: Option<Plan>, apply: bool) -> Answer {
         actions: plan.actions,
         unreadable: unreadable.collect(),
         backup: plan.backup_ref,
+        before: Some(balance(plan.before)),
+        after: Some(balance(plan.after)),
     })
+}
+
+fn balance(balance: Balance) -> BalanceAnswer {
+    let Balance { beads, deleted, dependencies } = balance;
+    BalanceAnswer { beads, deleted, dependencies }
 }

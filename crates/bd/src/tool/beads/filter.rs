@@ -93,6 +93,29 @@ impl Filter {
     }
 }
 
+/// Which beads a list shows, and in which order.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Selection {
+    #[serde(flatten)]
+    filter: Filter,
+    #[serde(flatten)]
+    order: Order,
+    /// Direct children of this bead
+    #[serde(default)]
+    #[schemars(with = "field::BeadRef")]
+    parent: Option<String>,
+    /// At most so many; 0 for all
+    #[serde(default)]
+    #[schemars(with = "field::Limit")]
+    limit: usize,
+}
+
+impl Selection {
+    pub fn filter(self) -> query::Filter {
+        query::Filter { parent: self.parent, sort: self.order.sort(), ..self.filter.filter(self.limit) }
+    }
+}
+
 /// The order of a list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
