@@ -86,6 +86,8 @@ pub enum Call {
     Repair {
         apply: bool,
     },
+    /// Take back a floor of garbage collection that a broken clock raised.
+    ResetGcFloor,
     /// Find edges whose beads are gone, and perhaps remove them.
     RepairDeps {
         fix: bool,
@@ -170,6 +172,7 @@ impl Call {
     pub fn mutates(&self) -> bool {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
+            Self::ResetGcFloor => true,
             Self::Undo { dry_run } => !dry_run,
             Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } => call.mutates(),

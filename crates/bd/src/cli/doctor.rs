@@ -51,7 +51,10 @@ impl Args {
         let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
         let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
         let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
-        let checks = vec![check("store", store), check("dependencies", edges)];
+        let about_clocks =
+            |finding: &Value| matches!(finding["code"].as_str(), Some("future_stamp" | "clock_exhausted"));
+        let (clocks, store): (Vec<_>, Vec<_>) = store.into_iter().partition(about_clocks);
+        let checks = vec![check("store", store), check("dependencies", edges), check("clock_skew", clocks)];
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {

@@ -19,6 +19,7 @@ mod raise_format;
 mod references;
 mod renew;
 mod reopen;
+mod reset_gc_floor;
 mod restore;
 mod set_prefix;
 mod set_setting;
@@ -44,6 +45,7 @@ pub use note_add::NoteAdd;
 pub use raise_format::RaiseFormat;
 pub use renew::Renew;
 pub use reopen::Reopen;
+pub use reset_gc_floor::ResetGcFloor;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
 pub use set_setting::SetSetting;
@@ -79,6 +81,7 @@ pub enum Op {
     ConflictDismiss(ConflictDismiss),
     ConflictRestore(ConflictRestore),
     CollectGarbage(CollectGarbage),
+    ResetGcFloor(ResetGcFloor),
     Undo(Box<Undo>),
 }
 
@@ -131,6 +134,7 @@ impl Op {
             Self::ConflictDismiss(op) => op.apply(catalog, context),
             Self::ConflictRestore(op) => op.apply(catalog, context),
             Self::CollectGarbage(op) => op.apply(catalog, context),
+            Self::ResetGcFloor(op) => op.apply(catalog, context),
             Self::Undo(op) => op.apply(catalog, context),
         }?;
         crate::size::check(catalog, &applied.delta)?;

@@ -32,6 +32,7 @@ impl Op {
             | Self::ConflictDismiss(_)
             | Self::ConflictRestore(_)
             | Self::CollectGarbage(_)
+            | Self::ResetGcFloor(_)
             | Self::Undo(_) => Vec::new(),
         }
     }

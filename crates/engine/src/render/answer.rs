@@ -241,6 +241,12 @@ pub struct StatusAnswer {
     /// Where `bd watch --since` goes on from here.
     pub cursor: String,
     pub git_dir: PathBuf,
+    /// Actors whose clocks run ahead of the one here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clock_skew: Vec<beads_core::query::ClockSkew>,
+    /// Journal records that were passed over, because garbage collection had dropped their beads everywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_records: Vec<String>,
     /// Beads in progress without an assignee: neither ready nor reclaimed. `bd update ID --status open` frees one.
     pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,

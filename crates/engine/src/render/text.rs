@@ -197,6 +197,15 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
     }
+    for skew in &status.clock_skew {
+        let since = skew.since.map(|since| format!(" since {since}")).unwrap_or_default();
+        let hours = skew.ahead_ms / (60 * 60 * 1000);
+        let actor = escape(skew.actor.as_str());
+        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {} beads{since}", skew.beads);
+    }
+    for skipped in &status.skipped_records {
+        let _ = writeln!(out, "skipped {}", escape(skipped));
+    }
     if !status.stuck.is_empty() {
         let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());
         out.push_str(

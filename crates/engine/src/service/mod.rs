@@ -78,11 +78,14 @@ impl Service {
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
         let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
-        let replica = match open() {
+        let mut replica = match open() {
             Err(_) if repository.take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
         let config = Config::load(&place.store_dir())?;
+        if config.tombstone_ttl()?.is_some() {
+            replica.keep_tags();
+        }
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
             place: place.clone(),
@@ -200,6 +203,7 @@ impl Service {
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
+            Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::Import { source, dry_run, report, input } => {
                 self.import(request, source, (*dry_run, report.as_deref()), input)

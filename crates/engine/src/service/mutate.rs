@@ -152,6 +152,7 @@ fn verb(op: &Op) -> &'static str {
         Op::ConflictDismiss(_) => "dismissed",
         Op::ConflictRestore(_) => "restored",
         Op::CollectGarbage(_) => "collected",
+        Op::ResetGcFloor(_) => "reset",
         Op::Undo(_) => "undone",
     }
 }
@@ -178,7 +179,7 @@ pub(super) fn subject(op: &Op) -> String {
         Op::RaiseFormat(_) => "the format".to_owned(),
         Op::ConflictDismiss(op) => op.id.to_string(),
         Op::ConflictRestore(op) => op.id.to_string(),
-        Op::CollectGarbage(_) => "garbage".to_owned(),
+        Op::CollectGarbage(_) | Op::ResetGcFloor(_) => "garbage".to_owned(),
         Op::Undo(_) => "the last operation".to_owned(),
     }
 }

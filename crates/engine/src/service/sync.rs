@@ -259,7 +259,8 @@ impl Service {
     /// Raises the floor of garbage collection, when that is configured.
     pub fn collect_garbage(&mut self) -> Result<(), Failure> {
         let Some(ttl) = self.config.tombstone_ttl()? else { return Ok(()) };
-        let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl) });
+        let newest_foreign_ms = self.replica.newest_foreign_ms();
+        let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl), newest_foreign_ms });
         let caller = beads_store::Caller {
             actor: "bd".parse()?,
             branch: Default::default(),
