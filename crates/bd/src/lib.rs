@@ -6,6 +6,8 @@ pub mod agent;
 mod begin;
 pub mod cli;
 pub mod mcp;
+mod moment;
+mod print;
 pub mod setup;
 pub mod tool;
 
