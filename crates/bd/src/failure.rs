@@ -51,6 +51,8 @@ const TABLE: &[Row] = &[
     Row("newer_format", exit::DOMAIN, ""),
     Row("busy", exit::DOMAIN, "try again, or see bd daemon status"),
     Row("no_store", exit::DOMAIN, "bd init makes one, and so does the first bd create"),
+    Row("store_replaced", exit::DOMAIN, "bd doctor lists changes that were put aside"),
+    Row("unrelated_store", exit::DOMAIN, "--force joins it all the same"),
     Row("journal_failed", exit::DOMAIN, "see whether the disk is full, then run the command again"),
     Row("daemon_unreachable", exit::DOMAIN, "bd --no-daemon works without it"),
     Row("network_error", exit::NETWORK, "bd status shows what is waiting"),

@@ -112,6 +112,13 @@ pub enum Call {
         source: ImportSource,
         dry_run: bool,
     },
+    /// Join a state that a daemon rescued when its repository was replaced.
+    ImportRescued {
+        path: PathBuf,
+        /// Also one of a store that has nothing in common with this one.
+        force: bool,
+        dry_run: bool,
+    },
     /// All beads, as the answer or as a file.
     Export {
         format: ExportFormat,
@@ -174,7 +181,7 @@ impl Call {
                 !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
             Self::Each(each) => !each.dry_run && each.ops.iter().any(|op| matches!(op, Op::Create(_))),
-            Self::Import { dry_run, .. } => !dry_run,
+            Self::Import { dry_run, .. } | Self::ImportRescued { dry_run, .. } => !dry_run,
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }

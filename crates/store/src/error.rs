@@ -46,6 +46,9 @@ pub enum Error {
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
+    #[error("{} is not the store that was opened: it was replaced or moved; nothing was changed there", path.display())]
+    Replaced { path: PathBuf },
+
     #[error("no commit of the store begins with {0:?}")]
     NoRevision(String),
 
@@ -74,6 +77,11 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn busy(path: &std::path::Path, patience: std::time::Duration) -> Self {
+        let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        Self::Busy { path: path.to_owned(), waited_ms }
+    }
+
     pub fn code(&self) -> &'static str {
         match self {
             Self::Core(error) => error.code(),
@@ -88,6 +96,7 @@ impl Error {
             Self::TooManyRequests(_) => "too_many_requests",
             Self::Git(_) => "git_error",
             Self::Busy { .. } | Self::RefMoved(_) => "busy",
+            Self::Replaced { .. } => "store_replaced",
             Self::NoRevision(_) => "not_found",
             Self::AmbiguousRevision(_) => "ambiguous_revision",
             Self::NoStore(_) => "no_store",

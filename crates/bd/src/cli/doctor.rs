@@ -1,11 +1,14 @@
+use std::path::Path;
+
 use beads_core::query::Severity;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
 use crate::failure::{Failure, exit};
 use crate::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use crate::request::{Call, Format, Reply};
+use crate::rescued;
 
 /// Check the store, for programs that call it so
 ///
@@ -51,7 +54,11 @@ impl Args {
         let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
         let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
         let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
-        let checks = vec![check("store", store), check("dependencies", edges)];
+        let mut checks = vec![check("store", store), check("dependencies", edges)];
+        let rescued = rescued::of(&place);
+        if !rescued.is_empty() {
+            checks.push(check("rescued", rescued.iter().map(|path| finding(path)).collect()));
+        }
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {
@@ -60,6 +67,14 @@ impl Args {
         };
         Ok(Reply { exit: if overall_ok { exit::OK } else { exit::DOMAIN }, ..answered(stdout) })
     }
+}
+
+/// A rescue file, in the shape of what `bd validate` finds.
+fn finding(path: &Path) -> Value {
+    json!({
+        "severity": Severity::Warning.as_str(), "code": "rescued_changes", "file": path, "line": null, "id": null,
+        "message": rescued::describe(path),
+    })
 }
 
 fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

@@ -20,7 +20,7 @@ use crate::request::{Call, ImportSource, Reply};
 /// reported and skipped. The input is never changed.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd import .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
+    after_help = "Examples:\n  bd import .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old\n  bd import --rescued ~/.local/state/beads/rescued/repo-1f2e3d4c-2026-11-17T054205Z.journal"
 )]
 pub struct Args {
     /// A file, - for standard input; with --from legacy-store a directory or a branch
@@ -32,6 +32,12 @@ pub struct Args {
     /// Report what would happen and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// The file is one that a daemon wrote because its repository was replaced (bd doctor lists them)
+    #[arg(long, conflicts_with = "from")]
+    rescued: bool,
+    /// With --rescued: also when it shares no history with this store
+    #[arg(long, requires = "rescued")]
+    force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,6 +48,11 @@ enum From {
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        if self.rescued {
+            let path = globals.absolute(&self.input)?;
+            let Self { force, dry_run, .. } = self;
+            return super::ask(globals, Call::ImportRescued { path, force, dry_run }, |_| ());
+        }
         let (source, _spool) = match self.from {
             From::Jsonl => self.jsonl(globals)?,
             From::LegacyStore => self.legacy(globals)?,

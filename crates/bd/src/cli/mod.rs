@@ -81,6 +81,7 @@ use crate::client;
 use crate::failure::{Failure, exit};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
+use crate::rescued;
 pub use globals::Globals;
 use input::Input;
 use parse::parse;
@@ -299,7 +300,7 @@ fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Resu
     adjust(&mut request);
     let started = Instant::now();
     let access = client::Access { is_last: true, ..globals.access() };
-    let mut reply = client::ask(&place, request, &access);
+    let mut reply = rescued::noted(&place, client::ask(&place, request, &access));
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);

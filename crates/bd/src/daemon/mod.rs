@@ -11,8 +11,8 @@ mod start;
 mod waiters;
 
 pub use run::{RunOptions, run};
-pub use socket::SocketPath;
-pub use start::start;
+pub use socket::{SocketPath, runtime_directory};
+pub use start::{Started, start};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

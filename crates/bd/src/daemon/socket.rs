@@ -29,6 +29,18 @@ impl SocketPath {
         Self { directory, path }
     }
 
+    /// A socket that is named elsewhere; `None` for a path that cannot be one.
+    pub fn at(path: &Path) -> Option<Self> {
+        let directory = path.parent().filter(|_| path.is_absolute())?;
+        Some(Self { directory: directory.to_owned(), path: path.to_owned() })
+    }
+
+    /// Tells the socket of one daemon from that of the next, which may get the same inode.
+    pub fn birth(&self) -> Option<(u64, i64, i64)> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -72,7 +84,8 @@ pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure
     Failure::new("daemon_unreachable", format!("cannot {action} {}: {error}", path.display()))
 }
 
-fn runtime_directory() -> PathBuf {
+/// The user's directory for sockets.
+pub fn runtime_directory() -> PathBuf {
     if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR") {
         // The daemon leaves the directory it was started in, so a relative path would mean another place to it.
         return std::path::absolute(&directory).unwrap_or_else(|_| directory.into());

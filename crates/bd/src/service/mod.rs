@@ -12,6 +12,7 @@ mod planning;
 mod query;
 mod repair;
 mod repair_deps;
+mod replaced;
 mod status;
 mod sync;
 mod undo;
@@ -23,10 +24,11 @@ pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::{BeadView, Lineage};
-use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{Asked, Caller, GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
 
 use beads_core::canonical::hex;
 use serde::de::DeserializeOwned;
@@ -55,7 +57,10 @@ const MAX_REQUEST_ID_BYTES: usize = 200;
 pub struct Service {
     place: Place,
     replica: Replica<RealDisk, RealWorld>,
-    repository: GitRepository,
+    repository: Guarded<GitRepository>,
+    identity: Arc<Identity>,
+    /// SHA-256 of the remote's address, once it was looked up.
+    remote: Option<String>,
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
@@ -72,13 +77,19 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let pinned = Identity::of(&[&place.git_dir, &place.lock_path()]);
+        let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
+        let repository = Guarded::new(repository, &place.git_dir, identity.clone());
+        let disk = RealDisk::watched(place.store_dir(), identity.clone());
+        let replica = Replica::open(disk, &repository, RealWorld)?;
         let config = Config::load(&place.store_dir())?;
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
             place: place.clone(),
             replica,
             repository,
+            identity,
+            remote: None,
             config,
             sync_state,
             auto_export: Default::default(),
@@ -178,6 +189,7 @@ impl Service {
             Call::Repair { .. } => self.repair_plan(),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::Import { source, dry_run } => self.import(request, source, *dry_run),
+            Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),

@@ -67,6 +67,8 @@ pub fn error_code(failure: &Failure) -> ErrorCode {
         | "sync_contention"
         | "cursor_expired"
         | "cursor_ahead"
+        | "store_replaced"
+        | "unrelated_store"
         | "DUPLICATE_AGENT_ID"
         | "RESERVATION_CONFLICT"
         | "RESERVATION_STALE_FOUND" => ErrorCode::Conflict,

@@ -1,0 +1,166 @@
+//! One request and its reply over a daemon's socket, within a bounded time.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use beads_store::{Holder, StoreLock};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
+use crate::daemon::{self, SocketPath};
+use crate::deadline::Deadline;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::render;
+use crate::request::{Call, Output, Reply, Request};
+
+/// How long a daemon may take to say that it is alive, when it has been silent for longer than was asked for.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// How long taking in a file may take: meanwhile the daemon answers nobody.
+const LONG_WORK: Duration = Duration::from_secs(10 * 60);
+
+const READ_BYTES: usize = 64 * 1024;
+
+/// The outcome of asking a daemon once.
+#[derive(Debug)]
+pub enum Exchange {
+    Reply(Box<Reply>),
+    /// Nothing listens there.
+    Nobody,
+    /// The connection ended before the reply came.
+    Lost,
+    /// It listens, and did not answer in time.
+    Silent,
+    /// It serves a store that has the same path elsewhere, such as in another container.
+    Foreign,
+}
+
+/// Asks the daemon at a socket, once. `patience` is how long it may be silent beyond what the call itself may take.
+pub fn exchange(place: &Place, socket: &SocketPath, request: &Request, patience: Duration) -> Exchange {
+    // A directory that others can write to could hold anybody's socket.
+    if socket.check().is_err() {
+        return Exchange::Nobody;
+    }
+    let stream = match connect(socket, patience) {
+        Connected::Stream(stream) => stream,
+        Connected::Nobody => return Exchange::Nobody,
+        Connected::Silent => return Exchange::Silent,
+    };
+    if StoreLock::is_taken(&place.lock_path()) {
+        return converse(stream, socket, request, patience);
+    }
+    // The daemon of the store around us holds its lock, so this is another one's, or ours was replaced under it. In
+    // the latter case it notices when it is asked something, and leaves.
+    match converse(stream, socket, &sign_of_life(request), patience) {
+        Exchange::Reply(_) => Exchange::Foreign,
+        Exchange::Silent => Exchange::Silent,
+        _ => Exchange::Nobody,
+    }
+}
+
+/// The socket that the lock file names, when the lock is taken and that is not the socket we would have asked: the
+/// repository was moved, or the daemon has another runtime directory.
+pub fn other_socket(place: &Place) -> Option<SocketPath> {
+    let path = place.lock_path();
+    let named = Holder::read(&path)?.socket?;
+    (named != SocketPath::of(place).path() && StoreLock::is_taken(&path)).then(|| SocketPath::at(&named))?
+}
+
+enum Connected {
+    Stream(UnixStream),
+    Nobody,
+    Silent,
+}
+
+/// A daemon that is stopped accepts nothing, and once enough clients wait for it even connecting would block.
+fn connect(socket: &SocketPath, patience: Duration) -> Connected {
+    let connected = || -> rustix::io::Result<UnixStream> {
+        let address = SocketAddrUnix::new(socket.path())?;
+        let file = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        let _ = rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::CLOEXEC);
+        set_socket_timeout(&file, Timeout::Send, Some(patience.max(Duration::from_millis(1))))?;
+        rustix::net::connect(&file, &address)?;
+        Ok(UnixStream::from(file))
+    };
+    match connected() {
+        Ok(stream) => Connected::Stream(stream),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::TIMEDOUT) => Connected::Silent,
+        Err(_) => Connected::Nobody,
+    }
+}
+
+fn converse(mut stream: UnixStream, socket: &SocketPath, request: &Request, patience: Duration) -> Exchange {
+    let Ok(mut frame) = serde_json::to_vec(request) else { return Exchange::Lost };
+    if frame.len() > daemon::MAX_FRAME_BYTES {
+        // The daemon would hang up on it, which looks like a daemon that died.
+        let message = format!("the command has {} bytes, more than fit into one request", frame.len());
+        let failure = Failure::new("too_large", message);
+        return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
+    }
+    frame.push(b'\n');
+    match stream.write_all(&frame) {
+        Ok(()) => {}
+        Err(error) if is_timeout(&error) => return Exchange::Silent,
+        Err(_) => return Exchange::Lost,
+    }
+    let mut line = Vec::new();
+    loop {
+        let deadline = Deadline::after(patience + request.call.wait() + work_of(&request.call));
+        match read_line(&mut stream, &mut line, deadline) {
+            Ok(true) => break,
+            Ok(false) => return Exchange::Lost,
+            Err(error) if !is_timeout(&error) => return Exchange::Lost,
+            // A sync takes as long as its remote does, and the daemon answers others meanwhile.
+            Err(_) if matches!(request.call, Call::Sync) && is_alive(socket, request) => {}
+            Err(_) => return Exchange::Silent,
+        }
+    }
+    match serde_json::from_slice(&line) {
+        Ok(reply) => Exchange::Reply(Box::new(reply)),
+        Err(_) => Exchange::Lost,
+    }
+}
+
+/// Whether a whole line came before the stream ended.
+fn read_line(stream: &mut UnixStream, line: &mut Vec<u8>, deadline: Deadline) -> std::io::Result<bool> {
+    let mut part = [0; READ_BYTES];
+    loop {
+        stream.set_read_timeout(Some(deadline.left().max(Duration::from_millis(1))))?;
+        match stream.read(&mut part) {
+            Ok(0) => return Ok(false),
+            Ok(count) => {
+                line.extend_from_slice(&part[..count]);
+                if part[..count].contains(&b'\n') {
+                    return Ok(line.ends_with(b"\n"));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if deadline.has_passed() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+fn work_of(call: &Call) -> Duration {
+    match call {
+        Call::Import { .. } | Call::ImportRescued { .. } => LONG_WORK,
+        _ => Duration::ZERO,
+    }
+}
+
+fn is_alive(socket: &SocketPath, request: &Request) -> bool {
+    let Connected::Stream(stream) = connect(socket, SIGN_OF_LIFE) else { return false };
+    matches!(converse(stream, socket, &sign_of_life(request), SIGN_OF_LIFE), Exchange::Reply(_))
+}
+
+fn sign_of_life(request: &Request) -> Request {
+    Request { call: Call::DaemonStatus, output: Output::default(), request_id: None, ..request.clone() }
+}
