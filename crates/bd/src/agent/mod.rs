@@ -14,6 +14,7 @@ pub mod clock;
 mod commit;
 pub mod envelope;
 pub mod error;
+mod failure;
 mod files;
 mod glob;
 pub mod guard;

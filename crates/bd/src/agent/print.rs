@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use beads_engine::escape::{escape, escape_lines};
+
 use super::agent_record::{Agent, Liveness, SeenAgent};
 use super::guard::{Decision, Verdict};
 use super::message::Message;
 use super::reservation::Reservation;
 use super::send::Sent;
 use super::status::StatusReport;
-use crate::escape::{escape, escape_lines};
 
 pub fn registered(agent: &Agent) -> String {
     let Agent { agent_id, role, status, .. } = agent;

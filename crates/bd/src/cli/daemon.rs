@@ -1,17 +1,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use beads_engine::client;
+use beads_engine::daemon::{self, RunOptions, SocketPath};
+use beads_engine::failure::Failure;
+use beads_engine::place::{Kind, Place};
+use beads_engine::render::{self, Answer, DaemonStatus};
+use beads_engine::request::{Call, Reply};
 use beads_store::StoreLock;
 use clap::Subcommand;
 
 use super::answered;
 use super::globals::Globals;
-use crate::client;
-use crate::daemon::{self, DaemonStatus, RunOptions, SocketPath};
-use crate::failure::Failure;
-use crate::place::{Kind, Place};
-use crate::render::{self, Answer};
-use crate::request::{Call, Reply};
 
 /// How long a daemon may take to save and leave.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -78,7 +78,7 @@ impl Args {
                     None => globals.place()?,
                 };
                 let patience = patience.map(Duration::from_millis);
-                daemon::run(&RunOptions { place, detach, patience })?;
+                daemon::run(&RunOptions { place, detach, patience, read_command: super::read })?;
                 Ok(answered(String::new()))
             }
         }

@@ -1,4 +1,4 @@
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 /// List deleted beads, by whom and why
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-use crate::request::Call;
+use beads_engine::request::Call;
 
 /// Make the store, or find it as it is
 ///

@@ -74,14 +74,14 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::Instant;
 
+use beads_engine::client;
+use beads_engine::failure::{Failure, exit};
+use beads_engine::render;
+use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rescued;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-use crate::client;
-use crate::failure::{Failure, exit};
-use crate::render;
-use crate::request::{Call, Format, Reply, Request};
-use crate::rescued;
 pub use globals::Globals;
 use input::Input;
 use parse::parse;

@@ -1,11 +1,11 @@
 use beads_core::Op;
 use beads_core::op::NoteAdd;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use clap::Subcommand;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 
 /// Read and append to the log of a bead
 ///

@@ -1,10 +1,10 @@
+use beads_engine::failure::Failure;
+use beads_engine::render;
+use beads_engine::request::{Format, Reply};
 use serde_json::json;
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::render;
-use crate::request::{Format, Reply};
 use crate::setup::{Client, targets};
 
 /// Tell a coding agent's program about this repository's beads

@@ -53,7 +53,13 @@ pub fn exchange(place: &Place, socket: &SocketPath, request: &Request, patience:
     }
     // The daemon of the store around us holds its lock, so this is another one's, or ours was replaced under it. In
     // the latter case it notices when it is asked something, and leaves.
-    match converse(stream, socket, &sign_of_life(request), patience) {
+    let question = Request { call: Call::DaemonStatus, request_id: None, ..request.clone() };
+    match converse(stream, socket, &question, patience) {
+        // It was replaced, says where its changes went, and leaves.
+        Exchange::Reply(reply) if is_replaced(&reply) => match request.call {
+            Call::DaemonStop => Exchange::Reply(reply),
+            _ => Exchange::Nobody,
+        },
         Exchange::Reply(_) => Exchange::Foreign,
         Exchange::Silent => Exchange::Silent,
         _ => Exchange::Nobody,
@@ -143,6 +149,11 @@ fn read_line(stream: &mut UnixStream, line: &mut Vec<u8>, deadline: Deadline) ->
             return Err(ErrorKind::TimedOut.into());
         }
     }
+}
+
+/// A rendered failure has no code, but its exit status; only this one failure answers a question about the daemon.
+fn is_replaced(reply: &Reply) -> bool {
+    reply.exit != 0 || reply.error.is_some()
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {

@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::connection::{Connections, Job};
 use super::saver::Saver;
 use super::waiters::Waiters;
-use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
-use crate::render::{self, Answer};
+use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, Reply};
 use crate::service::{Service, SyncResult};
 
@@ -115,6 +115,13 @@ impl Engine {
         self.last_request = Instant::now();
         match self.service.fate() {
             Fate::Same | Fate::Touched => {}
+            // A client that asks about this very daemon learns where its changes went.
+            fate @ Fate::Replaced if matches!(first.request.call, Call::DaemonStatus | Call::DaemonStop) => {
+                let failure = self.service.replaced(fate);
+                let format = first.request.output.format;
+                let _ = first.reply.send(render::failure_reply(failure.clone(), format));
+                return Some(Stopped::JournalFailed(failure));
+            }
             // Clients see the connection end. Nothing they asked was done, so they ask the next daemon.
             fate => return Some(Stopped::Replaced(fate)),
         }

@@ -9,10 +9,11 @@ use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use super::DaemonStatus;
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf};
@@ -21,7 +22,6 @@ use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
-use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 
@@ -151,6 +151,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
     ("import", one::<Summary>("import")),
+    ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
     ("label add", BEADS),

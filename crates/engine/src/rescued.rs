@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::request::Reply;
+use crate::runtime_directory::runtime_directory;
 
 const ENDING: &str = ".journal";
 
@@ -24,7 +25,7 @@ fn directories() -> Vec<PathBuf> {
     let variable =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
     let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    let runtime = crate::daemon::runtime_directory();
+    let runtime = runtime_directory();
     state
         .map(|state| state.join("beads"))
         .into_iter()

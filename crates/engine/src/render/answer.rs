@@ -11,13 +11,13 @@ use beads_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DaemonStatus;
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
-use crate::daemon::DaemonStatus;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
 

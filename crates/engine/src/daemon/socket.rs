@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 use crate::place::Place;
+use crate::runtime_directory::runtime_directory;
 
 /// Where a store's daemon listens.
 #[derive(Debug, Clone)]
@@ -82,20 +83,4 @@ impl SocketPath {
 /// Where no socket can be, no daemon can be, and commands do the work themselves.
 pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new("daemon_unreachable", format!("cannot {action} {}: {error}", path.display()))
-}
-
-/// The user's directory for sockets.
-pub fn runtime_directory() -> PathBuf {
-    if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR") {
-        // The daemon leaves the directory it was started in, so a relative path would mean another place to it.
-        return std::path::absolute(&directory).unwrap_or_else(|_| directory.into());
-    }
-    let ours = |parent: &Path| parent.is_absolute() && parent.is_dir();
-    if let Some(parent) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|parent| ours(parent))
-    {
-        return parent.join("beads");
-    }
-    // macOS gives each user a temporary directory of its own; elsewhere the name keeps users apart and `check` the rest.
-    let parent = if cfg!(target_os = "macos") { std::env::temp_dir() } else { PathBuf::from("/tmp") };
-    parent.join(format!("beads-{}", rustix::process::getuid().as_raw()))
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, OPENING, READY};
-use super::{MAX_QUEUE, SocketPath, connection};
+use super::{MAX_QUEUE, ReadCommand, SocketPath, connection};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::service::Service;
@@ -26,6 +26,7 @@ pub struct RunOptions {
     pub detach: bool,
     /// How long to wait for the store.
     pub patience: Option<Duration>,
+    pub read_command: ReadCommand,
 }
 
 /// Serves until told to stop, until nobody has asked for long, or until the disk fails.
@@ -47,7 +48,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         close_standard_output();
     }
     match opened? {
-        Some(opened) => serve(opened),
+        Some(opened) => serve(opened, options.read_command),
         None => Ok(()),
     }
 }
@@ -115,7 +116,7 @@ fn close_standard_output() {
     }
 }
 
-fn serve(opened: Opened) -> Result<(), Failure> {
+fn serve(opened: Opened, read_command: ReadCommand) -> Result<(), Failure> {
     let Opened { service, listener, socket, runtime } = opened;
     let failed = |error: std::io::Error| Failure::new("io_error", format!("cannot serve: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
@@ -124,7 +125,7 @@ fn serve(opened: Opened) -> Result<(), Failure> {
         let listener = UnixListener::from_std(listener).map_err(failed)?;
         let (jobs, queue) = mpsc::channel(MAX_QUEUE);
         let mut engine = Engine::new(service, queue, socket.clone());
-        let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections()));
+        let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections(), read_command));
         let served = engine.run().await;
         // New clients now find nobody and start the next daemon, which waits for our lock.
         accepting.abort();
