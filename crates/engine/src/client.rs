@@ -9,7 +9,7 @@ use beads_store::{Holder, StoreLock};
 use crate::conversation::{Exchange, exchange, other_socket};
 use crate::daemon::{self, SocketPath};
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Reply, Request};
@@ -54,7 +54,7 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
     if !place.exists() && !request.call.creates_the_store() {
         let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
         return render::failure_reply(
-            Failure::new("no_store", format!("not in a git repository, and {directory} has no store")),
+            Failure::new(Code::NoStore, format!("not in a git repository, and {directory} has no store")),
             format,
         );
     }
@@ -96,7 +96,7 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
 /// A store that cannot be opened is the one case in which `validate` has most to say.
 fn on_failure(request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
-        && matches!(failure.code.as_str(), "corrupt_store" | "newer_format")
+        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat)
     {
         return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
     }
@@ -137,7 +137,7 @@ fn through_daemon(
         let asked = Instant::now();
         match ask_holder(place, &request.still_waiting(give_up), access.lock_timeout) {
             Exchange::Reply(reply)
-                if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
+                if reply.error.as_ref().is_some_and(|failure| failure.code == Code::DaemonOlder) => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
             Exchange::Silent => return Err(no_answer(place, access.lock_timeout)),
             Exchange::Foreign => return Ok(None),
@@ -147,7 +147,8 @@ fn through_daemon(
                 Ok(daemon::Started::Ready) => starts += 1,
                 Ok(daemon::Started::Taken) => {}
                 Err(failure)
-                    if failure.code == "daemon_unreachable" || failure.code == "unsafe_runtime_directory" =>
+                    if failure.code == Code::DaemonUnreachable
+                        || failure.code == Code::UnsafeRuntimeDirectory =>
                 {
                     return Ok(None);
                 }
@@ -185,7 +186,7 @@ pub fn no_answer(place: &Place, patience: Duration) -> Failure {
          if it is stopped, continue it (kill -CONT {pid}); if it hangs, end it (kill {pid}): what it acknowledged \
          is safe. It may run in another container or as another user: then stop it there with bd daemon stop"
     );
-    Failure::new("busy", message).with(serde_json::json!({
+    Failure::new(Code::Busy, message).with(serde_json::json!({
         "pid": pid, "user": user, "since": since, "socket": holder.socket, "lock": path,
     }))
 }

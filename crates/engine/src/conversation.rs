@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::daemon::{self, SocketPath};
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Output, Reply, Request};
@@ -102,7 +102,7 @@ fn converse(mut stream: UnixStream, socket: &SocketPath, request: &Request, pati
     if frame.len() > daemon::MAX_FRAME_BYTES {
         // The daemon would hang up on it, which looks like a daemon that died.
         let message = format!("the command has {} bytes, more than fit into one request", frame.len());
-        let failure = Failure::new("too_large", message);
+        let failure = Failure::new(Code::TooLarge, message);
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');

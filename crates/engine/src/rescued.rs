@@ -10,7 +10,7 @@ use beads_core::{State, Timestamp};
 use beads_store::{Rescue, RescueHeader};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::request::Reply;
 use crate::runtime_directory::runtime_directory;
@@ -46,7 +46,7 @@ fn stem(place: &Place) -> String {
 pub fn write(place: &Place, header: &RescueHeader, state: &State) -> Result<PathBuf, Failure> {
     let time = Timestamp::from_ms(header.at_ms).map(|time| time.to_string()).unwrap_or_default();
     let stem = format!("{}{}", stem(place), time.replace(':', ""));
-    let mut failed = Failure::new("io_error", "there is no directory for rescue files: set HOME");
+    let mut failed = Failure::new(Code::IoError, "there is no directory for rescue files: set HOME");
     for directory in directories() {
         match write_in(&directory, &stem, header, state) {
             Ok(path) => return Ok(path),

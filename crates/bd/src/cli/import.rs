@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::LEGACY_FILES;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, ImportSource, Reply};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
@@ -110,7 +110,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     let here = globals.absolute(Path::new("."))?;
     let missing = |error: git2::Error| {
         Failure::new(
-            "not_found",
+            Code::NotFound,
             format!("{name} is neither a directory nor a reference: {}", error.message()),
         )
     };
@@ -124,7 +124,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
         spool.fill(file, blob.content())?;
     }
     if tree.get_name(LEGACY_FILES[0]).is_none() {
-        return Err(Failure::new("not_found", format!("{name} has no {}", LEGACY_FILES[0])));
+        return Err(Failure::new(Code::NotFound, format!("{name} has no {}", LEGACY_FILES[0])));
     }
     Ok(commit.id().to_string())
 }
@@ -138,7 +138,7 @@ impl Spool {
     fn new() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| Failure::new("io_error", error.to_string()))?;
+        getrandom::fill(&mut random).map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
         let directory = std::env::temp_dir().join(format!("bd-import-{}", hex(&random)));
         std::fs::DirBuilder::new()
             .mode(0o700)

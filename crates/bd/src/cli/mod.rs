@@ -75,7 +75,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use beads_engine::client;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
 use beads_engine::rescued;
@@ -324,9 +324,9 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
     // A value that is not there at all is the same kind of error for clap as one that is not among the possible ones.
     let given = matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if !value.is_empty());
     let code = match error.kind() {
-        ErrorKind::ValueValidation => "invalid_value",
-        ErrorKind::InvalidValue if given => "invalid_value",
-        _ => "usage",
+        ErrorKind::ValueValidation => Code::InvalidValue,
+        ErrorKind::InvalidValue if given => Code::InvalidValue,
+        _ => Code::Usage,
     };
     let text = text.to_string();
     // The first paragraph says what is wrong; usage and tips follow it.

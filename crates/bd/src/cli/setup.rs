@@ -1,4 +1,4 @@
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::render;
 use beads_engine::request::{Format, Reply};
 use serde_json::json;
@@ -52,7 +52,7 @@ impl Args {
             let missing: Vec<_> =
                 rows.iter().filter(|row| row.1 == "missing").map(|row| row.0.as_str()).collect();
             let message = format!("not set up: {}", missing.join(", "));
-            return Err(Failure::new("not_set_up", message).with(json!({"files": missing})));
+            return Err(Failure::new(Code::NotSetUp, message).with(json!({"files": missing})));
         }
         Ok(answered(match globals.format() {
             Format::Json => {

@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, OPENING, READY};
 use super::{MAX_QUEUE, ReadCommand, SocketPath, connection};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::service::Service;
 
@@ -88,7 +88,7 @@ fn open(options: &RunOptions) -> Result<Option<Opened>, Failure> {
         .map_err(|error| no_socket("protect", socket.path(), &error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
-        runtime.map_err(|error| Failure::new("daemon_unreachable", format!("cannot serve: {error}")))?;
+        runtime.map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot serve: {error}")))?;
     Ok(Some(Opened { service, listener, socket, runtime }))
 }
 
@@ -118,7 +118,7 @@ fn close_standard_output() {
 
 fn serve(opened: Opened, read_command: ReadCommand) -> Result<(), Failure> {
     let Opened { service, listener, socket, runtime } = opened;
-    let failed = |error: std::io::Error| Failure::new("io_error", format!("cannot serve: {error}"));
+    let failed = |error: std::io::Error| Failure::new(Code::IoError, format!("cannot serve: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
     let ours = socket.birth();
     let served = runtime.block_on(async {

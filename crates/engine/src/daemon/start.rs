@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::SocketPath;
 use crate::deadline::Deadline;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
 
 /// The lines of a new daemon on its standard output. The first says that it has the store and opens it; the others are
@@ -31,8 +31,9 @@ pub enum Started {
 
 /// Starts a daemon and waits until it listens, or until the deadline.
 pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot find this program: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Code::DaemonUnreachable, format!("cannot find this program: {error}"))
+    })?;
     // Where no socket may be there is no point in starting anything.
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
@@ -55,7 +56,7 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot start a daemon: {error}")))?;
+        .map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot start a daemon: {error}")))?;
     let Some(stdout) = child.stdout.take() else { return Ok(Started::Taken) };
     let lines = lines_of(stdout);
     let mut said = lines.recv_timeout(deadline.left());
@@ -65,11 +66,12 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
     match said.as_deref() {
         Ok(READY) => Ok(Started::Ready),
         Ok(LOST_THE_RACE) => Ok(Started::Taken),
-        Ok(failure) => Err(serde_json::from_str(failure)
-            .unwrap_or_else(|_| Failure::new("daemon_unreachable", format!("the daemon said {failure:?}")))),
+        Ok(failure) => Err(serde_json::from_str(failure).unwrap_or_else(|_| {
+            Failure::new(Code::DaemonUnreachable, format!("the daemon said {failure:?}"))
+        })),
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Ok(Started::Taken),
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Err(Failure::new(
-            "daemon_unreachable",
+            Code::DaemonUnreachable,
             format!("the daemon did not start; see {}", log_path.display()),
         )),
     }

@@ -6,7 +6,7 @@ use beads_store::{Fate, Rescue, RescueHeader, default_remote, remote_fingerprint
 
 use super::Service;
 use super::sync::NO_REMOTE;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, RescuedAnswer};
 use crate::rescued;
 
@@ -60,7 +60,7 @@ impl Service {
         };
         let message = format!("the repository {path} {what} while its store was open; {advice}");
         eprintln!("{message}");
-        Failure::new("store_replaced", message)
+        Failure::new(Code::StoreReplaced, message)
             .with(serde_json::json!({"git_dir": path, "rescue_file": rescue}))
     }
 
@@ -97,7 +97,7 @@ impl Service {
                 path.display(),
                 rescue.header.git_dir
             );
-            return Err(Failure::new("unrelated_store", message));
+            return Err(Failure::new(Code::UnrelatedStore, message));
         }
         let before = self.replica.catalog().state().clone();
         let mut after = before.clone();

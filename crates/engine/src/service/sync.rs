@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Service;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, SyncAnswer, VerifyAnswer};
 use crate::request::Request;
 
@@ -126,7 +126,7 @@ pub struct SyncState {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncError {
-    pub code: String,
+    pub code: Code,
     pub message: String,
     pub since_ms: u64,
     pub attempts: u64,
