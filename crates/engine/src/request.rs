@@ -170,6 +170,22 @@ impl Call {
         }
     }
 
+    /// Whether it can be answered from a store that nothing can be written to.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Self::Query(_)
+            | Self::Verify
+            | Self::ConflictList { .. }
+            | Self::ConflictShow { .. }
+            | Self::Validate
+            | Self::ConfigGet { .. }
+            | Self::ConfigList
+            | Self::Export { path: None, .. } => true,
+            Self::Wait { call, .. } => call.only_reads(),
+            _ => false,
+        }
+    }
+
     /// Whether a private store that is not there yet should be made for this.
     pub fn creates_the_store(&self) -> bool {
         match self {

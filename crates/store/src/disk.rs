@@ -36,17 +36,23 @@ pub trait DiskFile: Send + std::fmt::Debug {
 pub struct RealDisk {
     directory: PathBuf,
     identity: Option<Arc<Identity>>,
+    read_only: bool,
 }
 
 impl RealDisk {
     /// The directory is made when the first file is created, so that reading leaves no trace.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), identity: None }
+        Self { directory: directory.into(), identity: None, read_only: false }
     }
 
     /// The same, but no file is made or removed once another store is at this path.
     pub fn watched(directory: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
-        Self { directory: directory.into(), identity: Some(identity) }
+        Self { directory: directory.into(), identity: Some(identity), read_only: false }
+    }
+
+    /// For a store that can only be read: files are opened, and writing to them fails.
+    pub fn reading(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), identity: None, read_only: true }
     }
 
     fn check(&self) -> io::Result<()> {
@@ -99,7 +105,9 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, name: &str) -> io::Result<RealFile> {
-        self.file(name, OpenOptions::new().write(true).open(self.path(name))?)
+        let mut options = OpenOptions::new();
+        let options = if self.read_only { options.read(true) } else { options.write(true) };
+        self.file(name, options.open(self.path(name))?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

@@ -79,6 +79,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a file could not be written because nothing can be written there.
+    pub fn is_read_only(&self) -> bool {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
+    }
+
     pub(crate) fn busy(path: &std::path::Path, patience: std::time::Duration) -> Self {
         let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         Self::Busy { path: path.to_owned(), waited_ms }

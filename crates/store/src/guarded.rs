@@ -16,11 +16,17 @@ pub struct Guarded<T> {
     inner: T,
     git_dir: PathBuf,
     identity: Arc<Identity>,
+    read_only: bool,
 }
 
 impl<T> Guarded<T> {
     pub fn new(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
-        Self { inner, git_dir: git_dir.into(), identity }
+        Self { inner, git_dir: git_dir.into(), identity, read_only: false }
+    }
+
+    /// The same for a repository that can only be read.
+    pub fn reading(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+        Self { read_only: true, ..Self::new(inner, git_dir, identity) }
     }
 
     pub fn inner(&self) -> &T {
@@ -66,7 +72,8 @@ impl<R: Repository> Repository for Guarded<R> {
     }
 
     fn settle(&self) -> Result<()> {
-        self.inner.settle()
+        // Nothing will build on what is only read.
+        if self.read_only { Ok(()) } else { self.inner.settle() }
     }
 
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {

@@ -42,6 +42,7 @@ mod outside;
 mod place;
 mod plan;
 mod protocol;
+mod read_only;
 mod ready;
 mod remotes;
 mod reopen;

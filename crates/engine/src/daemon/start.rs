@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::SocketPath;
+use super::socket::no_socket;
 use crate::deadline::Deadline;
 use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
@@ -37,7 +38,7 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
     // Where no socket may be there is no point in starting anything.
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
-    std::fs::create_dir_all(&store_dir).map_err(|error| Failure::io("make", &store_dir, &error))?;
+    std::fs::create_dir_all(&store_dir).map_err(|error| no_socket("make", &store_dir, &error))?;
     let log_path = store_dir.join("daemon.log");
     // Emptied at each start: the log tells of the daemon that is running, and cannot grow without end.
     let log = OpenOptions::new()
@@ -45,7 +46,7 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
         .write(true)
         .truncate(true)
         .open(&log_path)
-        .map_err(|error| Failure::io("open", &log_path, &error))?;
+        .map_err(|error| no_socket("open", &log_path, &error))?;
     let mut child = Command::new(program)
         .args(["daemon", "run", "--detach", "--patience"])
         .arg(deadline.left().as_millis().to_string())

@@ -10,6 +10,7 @@ mod mutate;
 mod past;
 mod planning;
 mod query;
+mod read_only;
 mod repair;
 mod repair_deps;
 mod replaced;
@@ -66,7 +67,8 @@ pub struct Service {
     auto_export: export::AutoExport,
     /// Of the request that is being answered.
     digest: String,
-    _lock: StoreLock,
+    /// Absent where the store is only read.
+    _lock: Option<StoreLock>,
 }
 
 impl Service {
@@ -94,7 +96,7 @@ impl Service {
             sync_state,
             auto_export: Default::default(),
             digest: String::new(),
-            _lock: lock,
+            _lock: Some(lock),
         })
     }
 
