@@ -134,6 +134,12 @@ pub struct RealFile {
 }
 
 impl RealFile {
+    fn forget(&self) {
+        if let Some((identity, _)) = &self.watch {
+            identity.forget();
+        }
+    }
+
     fn note(&self) -> io::Result<()> {
         if let Some((identity, path)) = &self.watch {
             identity.note(path, &self.file.metadata()?);
@@ -144,12 +150,12 @@ impl RealFile {
 
 impl DiskFile for RealFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset).inspect_err(|_| self.forget())
     }
 
     /// On macOS the standard library asks for `F_FULLFSYNC` here, which reaches the platters.
     fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()?;
+        self.file.sync_data().inspect_err(|_| self.forget())?;
         self.note()
     }
 }

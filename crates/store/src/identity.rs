@@ -59,6 +59,11 @@ impl Identity {
         *segment = Some(Segment::new(path, metadata));
     }
 
+    /// After a write that failed nobody knows what the segment holds; opening the store again tells.
+    pub fn forget(&self) {
+        *self.segment.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Takes the journal's segment as it is now for ours.
     pub fn accept(&self) {
         let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
