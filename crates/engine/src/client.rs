@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
-use beads_store::{Holder, StoreLock};
+use beads_store::{Holder, StoreLock, TakenOver};
 
 use crate::conversation::{Exchange, exchange, other_socket};
 use crate::daemon::{self, SocketPath};
@@ -93,10 +93,23 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
     Ok(render::reply(crate::service::repair(place, apply), &request.output, 0))
 }
 
+/// Takes over a store of the earlier implementation, which no daemon can serve. One that serves a store of ours, whose remote
+/// is still the earlier one, is stopped first.
+pub fn take_over(
+    place: &Place,
+    stop: &Request,
+    access: &Access,
+    remote: bool,
+) -> Result<Option<TakenOver>, Failure> {
+    ask_running(place, stop, access.lock_timeout)?;
+    let _lock = StoreLock::take(&place.lock_path(), access.lock_timeout)?;
+    crate::service::take_over(place, &stop.actor, remote)
+}
+
 /// A store that cannot be opened is the one case in which `validate` has most to say.
 fn on_failure(request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
-        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat)
+        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat | Code::EarlierFormat)
     {
         return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
     }

@@ -1,6 +1,6 @@
 //! One request and its reply over a daemon's socket, within a bounded time.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -14,14 +14,13 @@ use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Output, Reply, Request};
+use crate::wire;
 
 /// How long a daemon may take to say that it is alive, when it has been silent for longer than was asked for.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// How long taking in a file may take: meanwhile the daemon answers nobody.
 const LONG_WORK: Duration = Duration::from_secs(10 * 60);
-
-const READ_BYTES: usize = 64 * 1024;
 
 /// The outcome of asking a daemon once.
 #[derive(Debug)]
@@ -111,42 +110,33 @@ fn converse(mut stream: UnixStream, socket: &SocketPath, request: &Request, pati
         Err(error) if is_timeout(&error) => return Exchange::Silent,
         Err(_) => return Exchange::Lost,
     }
-    let mut line = Vec::new();
     loop {
-        let deadline = Deadline::after(patience + request.call.wait() + work_of(&request.call));
-        match read_line(&mut stream, &mut line, deadline) {
-            Ok(true) => break,
-            Ok(false) => return Exchange::Lost,
-            Err(error) if !is_timeout(&error) => return Exchange::Lost,
+        match wait_for_reply(&stream, patience + request.call.wait() + work_of(&request.call)) {
+            Ok(()) => break,
             // A sync takes as long as its remote does, and the daemon answers others meanwhile.
-            Err(_) if matches!(request.call, Call::Sync) && is_alive(socket, request) => {}
-            Err(_) => return Exchange::Silent,
+            Err(Exchange::Silent) if matches!(request.call, Call::Sync) && is_alive(socket, request) => {}
+            Err(outcome) => return outcome,
         }
     }
-    match serde_json::from_slice(&line) {
-        Ok(reply) => Exchange::Reply(Box::new(reply)),
-        Err(_) => Exchange::Lost,
+    // Once it has begun to answer, each part comes soon.
+    if stream.set_read_timeout(Some(patience.max(SIGN_OF_LIFE))).is_err() {
+        return Exchange::Lost;
     }
+    wire::receive(stream).map_or(Exchange::Lost, |reply| Exchange::Reply(Box::new(reply)))
 }
 
-/// Whether a whole line came before the stream ended.
-fn read_line(stream: &mut UnixStream, line: &mut Vec<u8>, deadline: Deadline) -> std::io::Result<bool> {
-    let mut part = [0; READ_BYTES];
+/// Returns when the first byte of a reply is there, without taking it.
+fn wait_for_reply(stream: &UnixStream, patience: Duration) -> Result<(), Exchange> {
+    let deadline = Deadline::after(patience);
     loop {
-        stream.set_read_timeout(Some(deadline.left().max(Duration::from_millis(1))))?;
-        match stream.read(&mut part) {
-            Ok(0) => return Ok(false),
-            Ok(count) => {
-                line.extend_from_slice(&part[..count]);
-                if part[..count].contains(&b'\n') {
-                    return Ok(line.ends_with(b"\n"));
-                }
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        if deadline.has_passed() {
-            return Err(ErrorKind::TimedOut.into());
+        let left = deadline.left().max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left)).map_err(|_| Exchange::Lost)?;
+        match rustix::net::recv(stream, &mut [0_u8; 1], rustix::net::RecvFlags::PEEK) {
+            Ok((0, _)) => return Err(Exchange::Lost),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) if !deadline.has_passed() => {}
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Err(Exchange::Silent),
+            Err(_) => return Err(Exchange::Lost),
         }
     }
 }

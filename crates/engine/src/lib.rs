@@ -16,5 +16,7 @@ pub mod render;
 pub mod replace_file;
 pub mod request;
 pub mod rescued;
+pub mod rest;
 mod runtime_directory;
 pub mod service;
+pub mod wire;

@@ -76,6 +76,15 @@ impl<R: Repository> Repository for Guarded<R> {
         if self.read_only { Ok(()) } else { self.inner.settle() }
     }
 
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.inner.saved()
+    }
+
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        self.check()?;
+        self.inner.record_saved(commit)
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         self.check()?;
         let moved = self.inner.swing(from, to)?;
@@ -86,6 +95,10 @@ impl<R: Repository> Repository for Guarded<R> {
 }
 
 impl<R: Remote> Remote for Guarded<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         self.check()?;
         self.inner.fetch()

@@ -315,6 +315,7 @@ const OUT_OF_REACH: &[&str] = &[
     "export",
     "import",
     "import --rescued",
+    "import --verify",
 ];
 
 #[test]

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use beads_store::withhold_git_variables;
+
 use super::SocketPath;
 use super::socket::no_socket;
 use crate::deadline::Deadline;
@@ -47,7 +49,9 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
         .truncate(true)
         .open(&log_path)
         .map_err(|error| no_socket("open", &log_path, &error))?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // Started inside a hook, it would serve every later command with that hook's idea of the repository.
+    let mut child = withhold_git_variables(&mut command)
         .args(["daemon", "run", "--detach", "--patience"])
         .arg(deadline.left().as_millis().to_string())
         .arg("--store")
