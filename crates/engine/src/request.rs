@@ -128,6 +128,13 @@ pub enum Call {
         /// How reports name the file.
         name: String,
     },
+    /// Join a state that a daemon rescued when its repository was replaced.
+    ImportRescued {
+        path: PathBuf,
+        /// Also one of a store that has nothing in common with this one.
+        force: bool,
+        dry_run: bool,
+    },
     /// All beads, as the answer or as a file.
     Export {
         format: ExportFormat,
@@ -180,6 +187,22 @@ impl Call {
         }
     }
 
+    /// Whether it can be answered from a store that nothing can be written to.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Self::Query(_)
+            | Self::Verify
+            | Self::ConflictList { .. }
+            | Self::ConflictShow { .. }
+            | Self::Validate
+            | Self::ConfigGet { .. }
+            | Self::ConfigList
+            | Self::Export { path: None, .. } => true,
+            Self::Wait { call, .. } => call.only_reads(),
+            _ => false,
+        }
+    }
+
     /// Whether a private store that is not there yet should be made for this.
     pub fn creates_the_store(&self) -> bool {
         match self {
@@ -191,7 +214,7 @@ impl Call {
                 !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
             Self::Each(each) => !each.dry_run && each.ops.iter().any(|op| matches!(op, Op::Create(_))),
-            Self::Import { dry_run, .. } => !dry_run,
+            Self::Import { dry_run, .. } | Self::ImportRescued { dry_run, .. } => !dry_run,
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }

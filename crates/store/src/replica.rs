@@ -241,6 +241,12 @@ impl<D: Disk, W: World> Replica<D, W> {
         tags.newest_foreign_ms(self.catalog.state(), tag)
     }
 
+    /// Whether the journal on disk still ends where this replica left it.
+    pub fn journal_is_intact(&self) -> bool {
+        let journaled = self.position - self.unsynced.len() as u64;
+        self.journal.tail().is_ok_and(|tail| tail.is_none_or(|tail| tail == journaled))
+    }
+
     /// What an actor did last here, and how to undo it.
     pub fn last_operation(&self, actor: &Actor) -> Option<&Undo> {
         self.last_operations.of(actor)

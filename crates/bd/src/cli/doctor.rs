@@ -1,8 +1,11 @@
+use std::path::Path;
+
 use beads_core::query::Severity;
 use beads_engine::failure::{Failure, exit};
 use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use beads_engine::request::{Call, Format, Reply};
-use serde_json::Value;
+use beads_engine::rescued;
+use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
@@ -54,7 +57,12 @@ impl Args {
         let about_clocks =
             |finding: &Value| matches!(finding["code"].as_str(), Some("future_stamp" | "clock_exhausted"));
         let (clocks, store): (Vec<_>, Vec<_>) = store.into_iter().partition(about_clocks);
-        let checks = vec![check("store", store), check("dependencies", edges), check("clock_skew", clocks)];
+        let mut checks =
+            vec![check("store", store), check("dependencies", edges), check("clock_skew", clocks)];
+        let rescued = rescued::of(&place);
+        if !rescued.is_empty() {
+            checks.push(check("rescued", rescued.iter().map(|path| finding(path)).collect()));
+        }
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {
@@ -63,6 +71,14 @@ impl Args {
         };
         Ok(Reply { exit: if overall_ok { exit::OK } else { exit::DOMAIN }, ..answered(stdout) })
     }
+}
+
+/// A rescue file, in the shape of what `bd validate` finds.
+fn finding(path: &Path) -> Value {
+    json!({
+        "severity": Severity::Warning.as_str(), "code": "rescued_changes", "file": path, "line": null, "id": null,
+        "message": rescued::describe(path),
+    })
 }
 
 fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

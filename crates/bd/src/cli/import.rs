@@ -24,7 +24,7 @@ use super::progress::Progress;
 /// do, and does it with --yes.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
+    after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old\n  bd import --rescued ~/.local/state/beads/rescued/repo-1f2e3d4c-2026-11-17T054205Z.journal"
 )]
 pub struct Args {
     /// A file, a .beads directory, - for standard input; with --from legacy-store a directory or a ref
@@ -45,6 +45,12 @@ pub struct Args {
     /// Compare this file with the store, field by field, and change nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "dry_run", "yes", "report"])]
     verify: Option<PathBuf>,
+    /// The file is one that a daemon wrote because its repository was replaced (bd doctor lists them)
+    #[arg(long, requires = "input", conflicts_with_all = ["from", "report", "verify", "yes"])]
+    rescued: bool,
+    /// With --rescued: also when it shares no history with this store
+    #[arg(long, requires = "rescued")]
+    force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +61,11 @@ enum From {
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        if let Some(input) = self.input.as_ref().filter(|_| self.rescued) {
+            let path = globals.absolute(input)?;
+            let Self { force, dry_run, .. } = self;
+            return super::ask(globals, Call::ImportRescued { path, force, dry_run }, |_| ());
+        }
         if let Some(file) = &self.verify {
             return verify(globals, file);
         }

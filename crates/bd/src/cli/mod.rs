@@ -79,6 +79,7 @@ use beads_engine::client;
 use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rescued;
 use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
@@ -302,7 +303,7 @@ fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Resu
     adjust(&mut request);
     let started = Instant::now();
     let access = client::Access { is_last: true, ..globals.access() };
-    let mut reply = client::ask(&place, request, &access);
+    let mut reply = rescued::noted(&place, client::ask(&place, request, &access));
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);

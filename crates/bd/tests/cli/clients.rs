@@ -314,6 +314,7 @@ const OUT_OF_REACH: &[&str] = &[
     "daemon stop",
     "export",
     "import",
+    "import --rescued",
     "import --verify",
 ];
 

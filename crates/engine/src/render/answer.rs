@@ -57,6 +57,7 @@ pub enum Answer {
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
+    Rescued(RescuedAnswer),
     Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
     Initialised(InitAnswer),
@@ -458,4 +459,17 @@ pub struct VersionAnswer {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TextAnswer {
     pub text: String,
+}
+
+/// What `import --rescued` did.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RescuedAnswer {
+    pub file: PathBuf,
+    /// Beads that were not here.
+    pub added: usize,
+    /// Beads that were here in another state.
+    pub changed: usize,
+    /// Values that lost against concurrent writes and are kept as conflicts.
+    pub conflicts: usize,
+    pub dry_run: bool,
 }

@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema};
 use super::DaemonStatus;
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf};
@@ -155,6 +155,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
     ("import", one::<Summary>("import")),
+    ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),

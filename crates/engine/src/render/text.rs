@@ -111,6 +111,13 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Rescued(rescued) => {
+            let would = if rescued.dry_run { "would be " } else { "" };
+            let (added, changed, conflicts) = (rescued.added, rescued.changed, rescued.conflicts);
+            out.push_str(&format!(
+                "{added} beads {would}added, {changed} {would}changed, {conflicts} conflicts\n"
+            ));
+        }
         Answer::Compared(comparison) => import::comparison(&mut out, comparison, output),
         Answer::Exported(exported) => match (&exported.content, &exported.path) {
             (Some(content), _) => out.push_str(content),

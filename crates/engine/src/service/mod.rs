@@ -12,8 +12,10 @@ mod mutate;
 mod past;
 mod planning;
 mod query;
+mod read_only;
 mod repair;
 mod repair_deps;
+mod replaced;
 mod status;
 mod sync;
 mod undo;
@@ -26,10 +28,11 @@ pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::{BeadView, Lineage};
-use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{Asked, Caller, GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
 
 use beads_core::canonical::hex;
 use serde::de::DeserializeOwned;
@@ -58,7 +61,10 @@ const MAX_REQUEST_ID_BYTES: usize = 200;
 pub struct Service {
     place: Place,
     replica: Replica<RealDisk, RealWorld>,
-    repository: GitRepository,
+    repository: Guarded<GitRepository>,
+    identity: Arc<Identity>,
+    /// SHA-256 of the remote's address, once it was looked up.
+    remote: Option<String>,
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
@@ -66,7 +72,8 @@ pub struct Service {
     looked: bool,
     /// Of the request that is being answered.
     digest: String,
-    _lock: StoreLock,
+    /// Absent where the store is only read.
+    _lock: Option<StoreLock>,
 }
 
 impl Service {
@@ -77,9 +84,15 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
+        let pinned = Identity::of(&[&place.git_dir, &place.lock_path()]);
+        let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
+        let repository = Guarded::new(repository, &place.git_dir, identity.clone());
+        let open = || {
+            let disk = RealDisk::watched(place.store_dir(), identity.clone());
+            Replica::open(disk, &repository, RealWorld)
+        };
         let mut replica = match open() {
-            Err(_) if repository.take_back_unfinished_save()? => open()?,
+            Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
         let config = Config::load(&place.store_dir())?;
@@ -91,12 +104,14 @@ impl Service {
             place: place.clone(),
             replica,
             repository,
+            identity,
+            remote: None,
             config,
             sync_state,
             auto_export: Default::default(),
             looked: false,
             digest: String::new(),
-            _lock: lock,
+            _lock: Some(lock),
         })
     }
 
@@ -206,6 +221,7 @@ impl Service {
             Call::Repair { .. } => self.repair_plan(),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
+            Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
             Call::Import { source, dry_run, report, input } => {
                 self.import(request, source, (*dry_run, report.as_deref()), input)
             }

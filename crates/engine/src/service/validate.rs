@@ -29,7 +29,7 @@ impl Service {
             },
             Err(error) => findings.push(damage(&error.into())),
         }
-        if self.repository.has_branch_in_the_way() {
+        if self.repository.inner().has_branch_in_the_way() {
             findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
         }
         for commit in self.replica.missing_commits() {
