@@ -51,8 +51,8 @@ mod wall;
 
 pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
-pub use credentials::without_secrets;
 pub use child::abandon_all;
+pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use earlier::{TakenOver, backup_of, take_over};
 pub use environment::withhold_git_variables;

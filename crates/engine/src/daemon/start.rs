@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use beads_store::withhold_git_variables;
 
-use super::socket::no_socket;
 use super::SocketPath;
+use super::socket::no_socket;
 use crate::deadline::Deadline;
 use crate::failure::{Code, Failure};
 use crate::log;
