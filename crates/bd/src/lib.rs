@@ -11,6 +11,7 @@ pub mod daemon;
 pub mod dialect;
 pub mod escape;
 pub mod failure;
+mod hyphen_values;
 pub mod mcp;
 mod names;
 pub mod place;

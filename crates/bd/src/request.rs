@@ -289,6 +289,10 @@ pub enum Query {
     Ready(ReadyFilter),
     Blocked(Filter),
     Deleted,
+    /// Some deleted beads, by their ids.
+    DeletedBeads {
+        ids: Vec<String>,
+    },
     Notes {
         id: String,
     },

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 
 use super::envelope::Envelope;
@@ -14,6 +14,7 @@ use super::{
     ack, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
 };
 use crate::escape::escape;
+use crate::hyphen_values::accept_any_value;
 
 /// Coordination for agents that share a repository
 #[derive(Debug, Parser)]
@@ -94,7 +95,7 @@ const VERBS: [&str; 12] = [
 /// Runs one command and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    match Bb::try_parse_from(&args) {
+    match parse(&args) {
         Ok(Bb { json, area: Area::Agent(verb) }) => Answer { out, err, json, command: "" }.run(&verb),
         Err(wrong) if !wrong.use_stderr() => {
             drop(write!(out, "{wrong}"));
@@ -109,6 +110,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
             answer.usage(&wrong)
         }
     }
+}
+
+fn parse(args: &[OsString]) -> std::result::Result<Bb, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
+    Bb::from_arg_matches(&matches)
+}
+
+/// The whole parser. Its options take any value: a message may begin with a bullet.
+fn command() -> clap::Command {
+    let mut command = Bb::command();
+    command.build();
+    accept_any_value(command)
 }
 
 struct Answer<'a> {
@@ -235,5 +248,29 @@ fn reason(wrong: &clap::Error) -> Reason {
         Some(ContextValue::String(arg)) if arg.starts_with("--limit") => Reason::InvalidLimit,
         Some(ContextValue::String(arg)) if arg.starts_with("--ttl") => Reason::InvalidTtl,
         _ => Reason::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_every_verb_takes_any_value() {
+        let command = command();
+        let agent = command.find_subcommand("agent").unwrap();
+        let mut count = 0;
+        for verb in agent.get_subcommands() {
+            for argument in verb.get_arguments().filter(|argument| !argument.is_positional()) {
+                if argument.get_action().takes_values() {
+                    assert!(argument.is_allow_hyphen_values_set(), "{} {argument}", verb.get_name());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 20, "{count} options were looked at");
+        let words = ["bb", "agent", "send", "--from", "a", "--to", "b", "--bead", "bd-1"];
+        let text = ["--category", "INFO", "--subject", "- one", "--body", "- a\n- b"];
+        assert!(parse(&words.iter().chain(&text).map(OsString::from).collect::<Vec<_>>()).is_ok());
     }
 }

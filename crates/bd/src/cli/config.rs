@@ -2,6 +2,7 @@ use clap::Subcommand;
 
 use crate::config::check_key;
 use crate::failure::Failure;
+use crate::hyphen_values::positional_text;
 use crate::request::Call;
 
 /// Read and change settings
@@ -19,7 +20,11 @@ enum Verb {
     Get { key: String },
     /// Change a setting
     #[command(after_help = "Example:\n  bd config set issue_prefix app")]
-    Set { key: String, value: String },
+    Set {
+        key: String,
+        #[arg(allow_hyphen_values = true, value_parser = positional_text)]
+        value: String,
+    },
     /// Back to the default
     #[command(after_help = "Example:\n  bd config unset claim.lease")]
     Unset { key: String },

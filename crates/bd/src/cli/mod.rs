@@ -36,6 +36,7 @@ mod list;
 mod log;
 mod markdown;
 mod mcp;
+mod me;
 mod migrate;
 mod moment;
 mod note;
@@ -74,6 +75,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::Instant;
 
+use beads_core::Actor;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
@@ -175,6 +177,14 @@ impl Verb {
         matches!(self, Self::Create(args) if args.is_silent())
     }
 
+    /// The actor that an option of the verb names.
+    fn author(&self) -> Option<&Actor> {
+        match self {
+            Self::Note(args) => args.author(),
+            _ => None,
+        }
+    }
+
     /// Verbs about beads become a call on the store; the others act on their own, once they are told to: the daemon reads
     /// verbs too, and must not do what they do.
     fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
@@ -196,7 +206,7 @@ impl Verb {
             Self::Reopen(args) => args.call(input)?,
             Self::Delete(args) => args.call(input)?,
             Self::Restore(args) => args.call(input)?,
-            Self::Deleted(args) => args.call(),
+            Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.call(input)?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
@@ -278,11 +288,14 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
     let globals = cli.globals;
     let format = globals.format();
     let ids_only = cli.verb.wants_ids_only();
+    let author = cli.verb.author().cloned();
     let answer = || -> Result<Reply, Failure> {
         match cli.verb.action(&globals, Input::Ours)? {
             Action::Own(deed) => deed(&globals),
             Action::Call(call) => ask(&globals, call, |request| {
                 request.output.ids_only = ids_only;
+                request.actor = author.unwrap_or_else(|| request.actor.clone());
+                me::replace(&mut request.call, &request.actor);
                 if request.call.mutates() && request.request_id.is_none() {
                     request.request_id = unanswered.request_id;
                 }

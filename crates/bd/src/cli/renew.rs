@@ -1,7 +1,7 @@
 use beads_core::Op;
 use beads_core::op::Renew;
 
-use super::claim;
+use super::claim::LeaseArgs;
 use super::guard::GuardArgs;
 use crate::failure::Failure;
 use crate::request::Call;
@@ -15,16 +15,15 @@ use crate::request::Call;
 pub struct Args {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// How long from now, such as 90m [default: the setting claim.lease]
-    #[arg(long, value_name = "TIME", value_parser = claim::lease)]
-    lease: Option<u64>,
+    #[command(flatten)]
+    lease: LeaseArgs,
     #[command(flatten)]
     guard: GuardArgs,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let (guard, lease_ms) = (self.guard.guard(), self.lease);
+        let (guard, lease_ms) = (self.guard.guard(), self.lease.ms());
         if self.ids.is_empty() {
             if guard != Default::default() {
                 return Err(Failure::usage("--if-hash and --fence are about one bead; name it"));

@@ -2,6 +2,7 @@ use beads_core::query::Filter;
 
 use super::filter::FilterArgs;
 use crate::failure::Failure;
+use crate::hyphen_values::positional_text;
 use crate::request::{Call, Query};
 
 /// Find beads by a text in id, title, description or notes
@@ -9,8 +10,10 @@ use crate::request::{Call, Query};
 #[command(after_help = "Example:\n  bd search \"login loop\" --status open")]
 pub struct Args {
     /// The text, in any case
-    #[arg(required = true)]
-    text: Vec<String>,
+    #[arg(required = true, allow_hyphen_values = true, value_parser = positional_text)]
+    text: String,
+    #[arg(hide = true)]
+    more: Vec<String>,
     #[command(flatten)]
     filter: FilterArgs,
     /// Direct children of this bead
@@ -20,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let text = self.text.join(" ");
+        let text = [vec![self.text], self.more].concat().join(" ");
         if text.trim().is_empty() {
             return Err(Failure::invalid("an empty text matches everything; bd list does that"));
         }

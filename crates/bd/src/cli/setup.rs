@@ -22,6 +22,10 @@ pub struct Args {
     /// Take out what setup has written
     #[arg(long, conflicts_with = "print")]
     remove: bool,
+    /// Write into the files of this project, which is what happens anyway: setup never touches files of the user
+    #[arg(long)]
+    #[allow(dead_code, reason = "there is no other scope")]
+    project: bool,
     /// Only show what belongs into which file
     #[arg(long)]
     print: bool,

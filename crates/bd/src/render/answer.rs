@@ -90,11 +90,33 @@ pub struct Detail {
     pub bead: BeadView,
     pub dependencies: Vec<LinkedBead>,
     pub dependents: Vec<LinkedBead>,
+    /// Of an epic with children.
+    pub progress: Option<Progress>,
+}
+
+/// How far an epic is, in the names of the Go `bd`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Progress {
+    #[serde(rename = "epic_total_children")]
+    pub total: usize,
+    #[serde(rename = "epic_closed_children")]
+    pub closed: usize,
+    #[serde(rename = "epic_closeable")]
+    pub closeable: bool,
+}
+
+/// One bead of `show`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DetailOf<'a> {
+    #[serde(flatten)]
+    bead: &'a BeadView,
+    #[serde(flatten)]
+    progress: Option<&'a Progress>,
 }
 
 impl Serialize for Detail {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.bead.serialize(serializer)
+        DetailOf { bead: &self.bead, progress: self.progress.as_ref() }.serialize(serializer)
     }
 }
 

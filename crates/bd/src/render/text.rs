@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
+use beads_core::{BeadView, EdgeKind};
 
 use super::answer::{
     Answer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
@@ -55,7 +56,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 if index > 0 {
                     out.push('\n');
                 }
-                detail::bead(&mut out, &detail.bead, style);
+                detail::bead(&mut out, &detail.bead, detail.progress.as_ref(), style);
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
@@ -146,6 +147,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
         let _ = one.bead.iter().try_for_each(|bead| writeln!(out, "{}", bead.id));
         return;
     }
+    if one.unchanged {
+        // Said on standard error, with the reason.
+        return;
+    }
     let would = if one.dry_run { "would have " } else { "" };
     if let Some(edge) = &one.edge {
         edge_line(out, would, edge);
@@ -159,6 +164,9 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             let _ = write!(out, " (until {expires})");
         }
         out.push('\n');
+        if one.verb == "created" {
+            directions(out, bead, style);
+        }
         for waited in &one.unblocked {
             let title = escape(waited.title.as_str());
             let _ = writeln!(out, "unblocked {}: {title}", style.id(waited.id.as_str()));
@@ -169,6 +177,17 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             }
             brief.text(out, style);
         }
+    }
+}
+
+/// Which way each dependency of a new bead runs.
+fn directions(out: &mut String, bead: &BeadView, style: Style) {
+    let id = style.id(bead.id.as_str());
+    for link in bead.dependencies.iter().filter(|link| link.kind == EdgeKind::Blocks) {
+        let _ = writeln!(out, "{id} waits for {}", style.id(link.id.as_str()));
+    }
+    for link in bead.dependents.iter().filter(|link| link.kind == EdgeKind::Blocks) {
+        let _ = writeln!(out, "{id} blocks {}", style.id(link.id.as_str()));
     }
 }
 
