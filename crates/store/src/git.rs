@@ -52,6 +52,22 @@ impl GitRepository {
         self.git.commondir()
     }
 
+    /// The main work tree, if there is one.
+    pub fn work_tree(&self) -> Option<&Path> {
+        self.git.workdir()
+    }
+
+    /// Whether a file of the main work tree is in the index, so that every change of it would show in `git status`.
+    pub fn tracks(&self, path: &Path) -> Result<bool> {
+        let Some(work_tree) = self.git.workdir() else { return Ok(false) };
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = work_tree.canonicalize().unwrap_or_else(|_| work_tree.to_owned());
+        let Ok(inner) = path.strip_prefix(&root) else { return Ok(false) };
+        let mut index = self.git.index()?;
+        index.read(false)?;
+        Ok(index.get_path(inner, 0).is_some())
+    }
+
     fn damaged(commit: &str, reason: impl Into<String>) -> Error {
         Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
     }

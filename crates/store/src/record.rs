@@ -79,7 +79,8 @@ impl Receipt {
     pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
         let (id, digest) = (asked.id.clone(), asked.digest.clone());
         let until_ms = now_ms.saturating_add(asked.keep_ms);
-        let Applied { delta: _, bead, edge, note, renewed, fence, unchanged, unblocked, undone } = applied.clone();
+        let Applied { delta: _, bead, edge, note, renewed, fence, unchanged, unblocked, undone } =
+            applied.clone();
         let (parts, told) = (Vec::new(), unchanged.then(|| json!(UNCHANGED)));
         Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts, told }
     }

@@ -11,7 +11,7 @@ use super::envelope::Envelope;
 use super::error::{Code, Error, Reason, Result};
 use super::store::Store;
 use super::{
-    ack, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
+    ack, doctor, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
 };
 use crate::escape::escape;
 use crate::hyphen_values::accept_any_value;
@@ -65,6 +65,10 @@ enum Verb {
     Status(status::Status),
     /// May this agent edit these paths?
     Guard(guard::Guard),
+    /// Check every file of the store, and change nothing
+    ///
+    /// Names each file and line that cannot be read. Exit code 1 if there is one.
+    Doctor(doctor::Doctor),
 }
 
 /// Mark a message as read
@@ -77,7 +81,7 @@ struct ReadArgs {
     body: bool,
 }
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "register",
     "list",
     "show",
@@ -90,6 +94,7 @@ const VERBS: [&str; 12] = [
     "release",
     "status",
     "guard",
+    "doctor",
 ];
 
 /// Runs one command and returns its exit code.
@@ -150,6 +155,7 @@ impl Answer<'_> {
             Verb::Release(input) => self.give("agent release", input, release::release, print::released),
             Verb::Status(input) => self.give("agent status", input, status::status, print::status),
             Verb::Guard(input) => self.guard(input),
+            Verb::Doctor(input) => self.doctor(input),
         }
     }
 
@@ -161,8 +167,26 @@ impl Answer<'_> {
         verb: impl Fn(&Store, &I) -> Result<T>,
         text: impl Fn(&T) -> String,
     ) -> u8 {
-        match Store::from_env().and_then(|store| verb(&store, input)) {
-            Ok(data) => self.success(command, &data, &text(&data)),
+        let answered = Store::from_env().and_then(|store| Ok((verb(&store, input)?, store.take_warnings())));
+        match answered {
+            Ok((data, warnings)) => {
+                for warning in warnings {
+                    let warning = escape(&warning).into_owned();
+                    drop(writeln!(self.err, "Warning: {warning} (bb agent doctor checks all files)"));
+                }
+                self.success(command, &data, &text(&data))
+            }
+            Err(failed) => self.failure(command, &failed, failed.code.exit()),
+        }
+    }
+
+    fn doctor(&mut self, input: &doctor::Doctor) -> u8 {
+        let command = "agent doctor";
+        match Store::from_env().and_then(|store| doctor::doctor(&store, input)) {
+            Ok(report) => {
+                let shown = self.success(command, &report, &print::report(&report));
+                if report.findings.is_empty() { shown } else { 1 }
+            }
             Err(failed) => self.failure(command, &failed, failed.code.exit()),
         }
     }

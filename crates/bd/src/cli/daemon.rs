@@ -69,7 +69,7 @@ impl Args {
             Verb::Run { detach, store, private } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };
                 let place = match store {
-                    Some(git_dir) => Place { git_dir, kind, branch: String::new() },
+                    Some(git_dir) => Place { git_dir, kind, branch: String::new(), inside: None },
                     None => globals.place()?,
                 };
                 daemon::run(&RunOptions { place, detach })?;

@@ -1,9 +1,13 @@
+use std::collections::BTreeMap;
+
 use beads_core::query::Severity;
-use serde_json::Value;
+use beads_store::GitRepository;
+use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
 use crate::failure::{Failure, exit};
+use crate::place::{Kind, Place};
 use crate::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use crate::request::{Call, Format, Reply};
 
@@ -51,7 +55,8 @@ impl Args {
         let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
         let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
         let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
-        let checks = vec![check("store", store), check("dependencies", edges)];
+        let clients = client_findings(globals, &place)?;
+        let checks = vec![check("store", store), check("dependencies", edges), check("clients", clients)];
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {
@@ -60,6 +65,42 @@ impl Args {
         };
         Ok(Reply { exit: if overall_ok { exit::OK } else { exit::DOMAIN }, ..answered(stdout) })
     }
+}
+
+/// Whether the store is set up for the programs that look for a `.beads` directory.
+fn client_findings(globals: &Globals, place: &Place) -> Result<Vec<Value>, Failure> {
+    let settings: BTreeMap<String, String> = globals.value(place, Call::ConfigList)?;
+    let set = |key: &str| settings.get(key).is_some_and(|value| !value.is_empty());
+    let mut findings = Vec::new();
+    let mut warn = |code: &str, message: String| {
+        findings.push(json!({"severity": "warning", "code": code, "message": message}));
+    };
+    if place.beads_dir().join("metadata.json").is_file() && !set("json.dialect") {
+        warn(
+            "clients_not_set_up",
+            "this work tree has .beads/metadata.json, but this clone is not set up for the programs that read it; \
+             bd init --compat does that"
+                .to_owned(),
+        );
+    }
+    if let Some(path) = settings.get("export.path").filter(|path| !path.is_empty())
+        && place.kind == Kind::Repository
+        && GitRepository::open(&place.git_dir)?.tracks(&place.home().join(path))?
+    {
+        warn("export_tracked", format!("{path} is tracked by git, so nothing is exported there"));
+    }
+    if let Some(work_tree) = &place.inside {
+        let (store, root) = (place.git_dir.display(), work_tree.display());
+        let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display();
+        warn(
+            "private_store",
+            format!(
+                "the private store {store} answers instead of the store of the repository {root}; bd import --from \
+                 private-store {directory} takes its beads into that one, and moving {store} away lets that one answer"
+            ),
+        );
+    }
+    Ok(findings)
 }
 
 fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

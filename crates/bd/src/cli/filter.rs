@@ -97,7 +97,8 @@ impl FilterArgs {
             StatusArg::All => None,
             StatusArg::One(status) => Some(*status),
         };
-        let status = if self.wants_every_status() { Vec::new() } else { self.status.iter().filter_map(one).collect() };
+        let status =
+            if self.wants_every_status() { Vec::new() } else { self.status.iter().filter_map(one).collect() };
         Filter {
             ids: self.ids,
             status,
@@ -124,7 +125,8 @@ impl FilterArgs {
 
 /// An order, perhaps with the direction that it should have.
 fn sort(text: &str) -> Result<Sort, String> {
-    let (key, direction) = text.split_once(':').map_or((text, None), |(key, direction)| (key, Some(direction)));
+    let (key, direction) =
+        text.split_once(':').map_or((text, None), |(key, direction)| (key, Some(direction)));
     let by: SortKey = key.parse().map_err(|error: beads_core::Error| error.to_string())?;
     let reverse = match direction {
         None => false,

@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use super::globals::Globals;
 use super::progress::Progress;
 use crate::failure::Failure;
-use crate::request::{Call, ImportSource, Reply};
+use crate::place::{Kind, Place};
+use crate::request::{Call, ExportFormat, ImportSource, Reply};
 
 /// Take in beads from another tracker's file, or from the earlier store
 ///
@@ -23,7 +24,7 @@ use crate::request::{Call, ImportSource, Reply};
     after_help = "Examples:\n  bd import .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
 )]
 pub struct Args {
-    /// A file, - for standard input; with --from legacy-store a directory or a branch
+    /// A file, - for standard input; with --from legacy-store a directory or a branch; with --from private-store its .beads directory
     #[arg(value_name = "FILE|-")]
     input: PathBuf,
     /// What the input is
@@ -38,13 +39,17 @@ pub struct Args {
 enum From {
     Jsonl,
     LegacyStore,
+    PrivateStore,
 }
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        if self.from == From::PrivateStore {
+            return self.private_store(globals);
+        }
         let (source, _spool) = match self.from {
             From::Jsonl => self.jsonl(globals)?,
-            From::LegacyStore => self.legacy(globals)?,
+            From::LegacyStore | From::PrivateStore => self.legacy(globals)?,
         };
         let _progress = Progress::show(format!("importing {}", self.named()), globals.is_quiet());
         super::ask(globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
@@ -80,6 +85,28 @@ impl Args {
         let deletions = path.with_file_name("deletions.jsonl");
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
         Ok((ImportSource::Jsonl { path, name, deletions, copy_of: None }, None))
+    }
+
+    /// Takes the beads of a private store into the store of the repository around it, which it hides.
+    fn private_store(&self, globals: &Globals) -> Result<Reply, Failure> {
+        let directory = globals.absolute(&self.input)?;
+        let private = Place::from_env(Some(directory.join("beads.db")), &globals.directory()?)?;
+        if private.kind != Kind::Private || !private.exists() {
+            let message = format!("{} has no private store", directory.display());
+            return Err(Failure::new("no_store", message));
+        }
+        let Some(repository) = Place::of_repository(&directory)? else {
+            let message = format!("{} is not in a git repository", directory.display());
+            return Err(Failure::new("no_store", message));
+        };
+        let spool = Spool::new()?;
+        let path = spool.directory.join("issues.jsonl");
+        let format = ExportFormat::Jsonl;
+        let _: serde_json::Value =
+            globals.value(&private, Call::Export { format, path: Some(path.clone()) })?;
+        let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
+        let source = ImportSource::Jsonl { path, name: "issues.jsonl".to_owned(), deletions: None, copy_of };
+        super::ask_at(&repository, globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
     }
 
     fn legacy(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {

@@ -81,6 +81,7 @@ use clap::{Parser, Subcommand};
 
 use crate::client;
 use crate::failure::{Failure, exit};
+use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
 pub use globals::Globals;
@@ -189,7 +190,7 @@ impl Verb {
     /// verbs too, and must not do what they do.
     fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
         let call = match self {
-            Self::Init(args) => args.call(),
+            Self::Init(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Create(args) => args.call(input)?,
             Self::Update(args) => args.call(input)?,
             Self::Show(args) => args.call(),
@@ -307,12 +308,21 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
 
 /// Puts a call to whoever holds the store around the caller.
 fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Result<Reply, Failure> {
-    let place = globals.place()?;
-    let mut request = globals.request(&place, call)?;
+    ask_at(&globals.place()?, globals, call, adjust)
+}
+
+/// The same for a store that was chosen otherwise.
+fn ask_at(
+    place: &Place,
+    globals: &Globals,
+    call: Call,
+    adjust: impl FnOnce(&mut Request),
+) -> Result<Reply, Failure> {
+    let mut request = globals.request(place, call)?;
     adjust(&mut request);
     let started = Instant::now();
     let access = client::Access { is_last: true, ..globals.access() };
-    let mut reply = client::ask(&place, request, &access);
+    let mut reply = client::ask(place, request, &access);
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);

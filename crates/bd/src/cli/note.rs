@@ -100,7 +100,9 @@ impl NoteArgs {
             (Some(text), _) => input.text(&[vec![text], self.more].concat().join(" "))?,
             (None, Some(file)) => input.source(&file)?.parse()?,
             (None, None) if self.stdin => input.source(Path::new("-"))?.parse()?,
-            (None, None) => return Err(Failure::usage("a text is needed; --stdin reads it from standard input")),
+            (None, None) => {
+                return Err(Failure::usage("a text is needed; --stdin reads it from standard input"));
+            }
         };
         Ok(Call::one(Op::NoteAdd(NoteAdd { id, guard, content })))
     }

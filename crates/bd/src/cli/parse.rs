@@ -75,9 +75,11 @@ pub fn complete(mut command: clap::Command) -> clap::Command {
 /// Takes a leading hyphen for the beginning of an option wherever a positional argument may stand.
 fn options_only(command: clap::Command) -> clap::Command {
     command
-        .mut_args(|argument| {
-            if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
-        })
+        .mut_args(
+            |argument| {
+                if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
+            },
+        )
         .mut_subcommands(options_only)
 }
 
@@ -145,7 +147,10 @@ mod tests {
                     continue;
                 }
                 let name = argument.get_long().unwrap_or_default();
-                assert!(argument.is_allow_hyphen_values_set(), "{path} --{name} refuses values such as \"- x\"");
+                assert!(
+                    argument.is_allow_hyphen_values_set(),
+                    "{path} --{name} refuses values such as \"- x\""
+                );
                 let words = argument.get_num_args().map_or(1, |range| range.max_values());
                 assert_eq!(words, 1, "{path} --{name} takes more than one word");
                 *count += 1;

@@ -18,6 +18,7 @@ use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
 use crate::daemon::DaemonStatus;
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
 
@@ -377,6 +378,22 @@ pub struct CountByAnswer {
 pub struct InitAnswer {
     pub prefix: Prefix,
     pub git_dir: PathBuf,
+    /// With `--compat`: what was set up for clients of the Go `bd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<CompatSetup>,
+}
+
+/// What clients of the Go `bd` find now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CompatSetup {
+    pub json_dialect: Dialect,
+    /// The file by which they recognise the workspace.
+    pub metadata: PathBuf,
+    /// The file that is kept up to date, relative to the main work tree; null when it is not.
+    pub export_path: Option<&'static str>,
+    /// Why nothing is exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_exported: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

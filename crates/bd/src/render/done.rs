@@ -108,7 +108,8 @@ pub struct ClosedOf<'a, B> {
 pub struct UnchangedOf<B> {
     #[serde(flatten)]
     bead: B,
-    /// Always true: there was nothing to do.
+    /// There was nothing to do.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     unchanged: bool,
 }
 

@@ -23,10 +23,10 @@ mod text;
 mod upkeep;
 
 pub use answer::{
-    Answer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer,
-    EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer,
-    PlaceAnswer, Progress, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
-    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BatchAnswer, CompatSetup, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
+    DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead,
+    LostClaim, NoteAnswer, PlaceAnswer, Progress, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};

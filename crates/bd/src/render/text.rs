@@ -106,9 +106,9 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
             None => out.push_str("not running\n"),
         },
-        Answer::Initialised(InitAnswer { prefix, git_dir }) => {
+        Answer::Initialised(init) => {
             if !output.quiet {
-                let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
+                initialised(&mut out, init);
             }
         }
         Answer::Imported(summary) => import::summary(&mut out, summary, output),
@@ -136,6 +136,23 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
     }
     out
+}
+
+fn initialised(out: &mut String, init: &InitAnswer) {
+    let InitAnswer { prefix, git_dir, compat } = init;
+    let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
+    let Some(compat) = compat else { return };
+    out.push_str("json.dialect = compat: --json answers as programs written for the Go bd expect\n");
+    let _ = writeln!(out, "They find {}", compat.metadata.display());
+    match (compat.export_path, &compat.not_exported) {
+        (Some(path), _) => {
+            let _ = writeln!(out, "They find every change in {path}");
+        }
+        (None, Some(why)) => {
+            let _ = writeln!(out, "Not exported: {}", escape(why));
+        }
+        (None, None) => {}
+    }
 }
 
 fn done(out: &mut String, one: &Done, output: &Output, style: Style) {

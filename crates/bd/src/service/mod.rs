@@ -1,6 +1,7 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
 mod atomic;
+mod clients;
 mod conflicts;
 mod events;
 mod export;
@@ -61,6 +62,10 @@ pub struct Service {
     auto_export: export::AutoExport,
     /// Of the request that is being answered.
     digest: String,
+    /// What to say on standard error beside the next answer.
+    remarks: Vec<String>,
+    /// Whether it was looked for clients that the store is not set up for.
+    looked_for_clients: bool,
     _lock: StoreLock,
 }
 
@@ -83,8 +88,15 @@ impl Service {
             sync_state,
             auto_export: Default::default(),
             digest: String::new(),
+            remarks: Vec::new(),
+            looked_for_clients: false,
             _lock: lock,
         })
+    }
+
+    /// Opens one store and speaks of it as another: an empty one in place of one that is not there.
+    pub fn open_as(actual: &Place, named: &Place, lock: StoreLock) -> Result<Self, Failure> {
+        Ok(Self { place: named.clone(), ..Self::open(actual, lock)? })
     }
 
     /// Lets go of the store, and leaves what is in memory to the end of the process, which is near: freeing each of
@@ -111,7 +123,20 @@ impl Service {
         let before = self.replica.position();
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
-        render::reply(result, &output, self.replica.position())
+        self.reply(result, &output)
+    }
+
+    /// Renders an answer, with what was noticed beside it.
+    fn reply(&mut self, result: Result<Answer, Failure>, output: &Output) -> Reply {
+        let mut reply = render::reply(result, output, self.replica.position());
+        if output.format != Format::Value && !output.quiet {
+            self.look_for_clients();
+            for remark in self.remarks.drain(..) {
+                reply.stderr.push_str(&format!("note: {remark}\n"));
+            }
+        }
+        self.remarks.clear();
+        reply
     }
 
     /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
@@ -134,7 +159,7 @@ impl Service {
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
-        Some(render::reply(result, &output, self.replica.position()))
+        Some(self.reply(result, &output))
     }
 
     /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
@@ -168,7 +193,9 @@ impl Service {
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
-            Call::Init { prefix } => self.init(request, prefix.as_deref()),
+            Call::Init { prefix, compat, private } => {
+                self.init(request, prefix.as_deref(), *compat, *private)
+            }
             Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
@@ -226,13 +253,23 @@ impl Service {
         self.replica.catalog().view(lineage).ok_or_else(gone)
     }
 
-    fn init(&mut self, request: &Request, prefix: Option<&str>) -> Result<Answer, Failure> {
+    fn init(
+        &mut self,
+        request: &Request,
+        prefix: Option<&str>,
+        compat: bool,
+        private: bool,
+    ) -> Result<Answer, Failure> {
         if let Some(prefix) = prefix {
             self.set_prefix(request, prefix)?;
         }
         self.checkpoint()?;
+        if private {
+            self.hide_private_store()?;
+        }
+        let compat = if compat { Some(self.set_up_clients()?) } else { None };
         let prefix = self.replica.catalog().state().prefix().prefix.clone();
-        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone() }))
+        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone(), compat }))
     }
 
     fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
@@ -255,15 +292,24 @@ impl Service {
         if key == PREFIX_KEY {
             self.set_prefix(request, value)?;
         } else {
-            let mut config = self.config.clone();
-            config.set(key, value)?;
-            config.save(&self.place.store_dir())?;
-            self.config = config;
+            if key == "export.path" {
+                self.check_export_path(value)?;
+            }
+            self.set(key, value)?;
             if key == "export.path" {
                 self.export_now()?;
             }
         }
         self.config_get(key)
+    }
+
+    /// Changes a setting of this replica.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let mut config = self.config.clone();
+        config.set(key, value)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        Ok(())
     }
 
     fn config_unset(&mut self, key: &str) -> Result<Answer, Failure> {

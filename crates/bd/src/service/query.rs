@@ -9,8 +9,7 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::render::{
     Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress,
-    TreeNode,
-    shown,
+    TreeNode, shown,
 };
 use crate::request::{Format, Output, Query};
 

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Applied, Dep, DepRole};
 use crate::{
-    Actor, BeadId, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKind, Error, Estimate, Label,
-    Labels, Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp,
-    Title,
+    Actor, BeadId, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKind, Error, Estimate, Label, Labels,
+    Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp, Title,
 };
 
 /// Makes a new bead, with its parent and dependencies, in one step.

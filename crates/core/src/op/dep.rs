@@ -64,7 +64,9 @@ impl std::str::FromStr for DepRole {
                 Ok(EdgeKind::DiscoveredFrom) => Ok(Self::DiscoveredFrom),
                 _ => Err(Error::invalid(
                     "dependency type",
-                    format!("{text:?} is not depends-on, blocked-by, blocks, parent, related or discovered-from"),
+                    format!(
+                        "{text:?} is not depends-on, blocked-by, blocks, parent, related or discovered-from"
+                    ),
                 )),
             },
         }
