@@ -7,7 +7,7 @@ use crate::arguments::{Arguments, Result};
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let directory: PathBuf = arguments.or("dir", "docs/schema".into())?;
-    let files = beads::render::schema::files();
+    let files = beads_engine::render::schema::files();
     fs::create_dir_all(&directory)?;
     for entry in fs::read_dir(&directory)? {
         let entry = entry?;

@@ -1,24 +1,12 @@
-//! The binaries `bd` and `bb`. A command line becomes a [`request::Request`]; whoever holds the store's lock, the
-//! daemon or the command itself, answers it through one [`service::Service`]; the reply is printed as it comes.
-//! [`tool`] asks the same service for programs that speak JSON. [`agent`] is the other half: identity, mail and reservations in plain files.
+//! The front ends of the binaries `bd` and `bb`: syntax and envelopes, and nothing else. [`cli`] turns a command line into a
+//! [`beads_engine::request::Request`], [`tool`] does the same for programs that speak JSON, [`mcp`] for coding agents, and
+//! [`setup`] introduces `bd` to their harnesses. [`agent`] is `bb agent`: identity, mail and reservations in plain files.
 
 pub mod agent;
 mod begin;
 pub mod cli;
-pub mod client;
-pub mod config;
-pub mod daemon;
-pub mod dialect;
-pub mod escape;
-pub mod failure;
 mod hyphen_values;
 pub mod mcp;
-mod names;
-pub mod place;
-pub mod render;
-mod replace_file;
-pub mod request;
-pub mod service;
 pub mod setup;
 pub mod tool;
 

@@ -6,8 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use beads::daemon::{FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE, MAX_WAITERS};
-use beads::request::{Reply, Request};
+use beads_engine::daemon::{
+    FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE, MAX_WAITERS,
+};
+use beads_engine::request::{Reply, Request};
 use beads_store::{MAX_LASTING, MAX_PASSING};
 
 fn page(name: &str) -> String {
@@ -167,7 +169,7 @@ fn protocol_bounds_are_the_real_ones() {
 #[test]
 fn the_schemas_are_those_of_the_types() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
-    let files = beads::render::schema::files();
+    let files = beads_engine::render::schema::files();
     for (name, text) in &files {
         let stored = std::fs::read_to_string(directory.join(name)).unwrap_or_default();
         assert!(stored == *text, "docs/schema/{name} is out of date: run cargo xtask schema");

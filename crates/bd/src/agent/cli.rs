@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
+use beads_engine::escape::escape;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
@@ -13,7 +14,6 @@ use super::store::Store;
 use super::{
     ack, doctor, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
 };
-use crate::escape::escape;
 use crate::hyphen_values::accept_any_value;
 
 /// Coordination for agents that share a repository

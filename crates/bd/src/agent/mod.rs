@@ -15,6 +15,7 @@ mod commit;
 pub mod doctor;
 pub mod envelope;
 pub mod error;
+mod failure;
 mod files;
 mod glob;
 pub mod guard;

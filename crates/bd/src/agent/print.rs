@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use beads_engine::escape::{escape, escape_lines};
+
 use super::agent_record::{Agent, Liveness, SeenAgent};
 use super::doctor::Report;
 use super::guard::{Decision, Verdict};
@@ -9,7 +11,6 @@ use super::message::Message;
 use super::reservation::Reservation;
 use super::send::Sent;
 use super::status::StatusReport;
-use crate::escape::{escape, escape_lines};
 
 pub fn report(report: &Report) -> String {
     let mut text = format!("{} files checked, {} findings\n", report.files, report.findings.len());

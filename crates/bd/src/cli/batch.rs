@@ -1,12 +1,12 @@
 use std::io::{BufRead, BufReader, Read, StdinLock, Write};
 
+use beads_engine::daemon::MAX_FRAME_BYTES;
+use beads_engine::failure::{Failure, exit};
+use beads_engine::request::Reply;
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
-use crate::daemon::MAX_FRAME_BYTES;
-use crate::failure::{Failure, exit};
-use crate::request::Reply;
 use crate::tool::envelope::{self, Item};
 use crate::tool::{Context, Planned, Results, all_or_none, each, error_code, operation};
 

@@ -1,4 +1,4 @@
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 /// Show who set each field of a bead, and when
 #[derive(Debug, clap::Args)]

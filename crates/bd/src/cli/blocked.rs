@@ -1,8 +1,8 @@
 use beads_core::query::Filter;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 
 /// List beads that wait for others, and for which
 #[derive(Debug, clap::Args)]

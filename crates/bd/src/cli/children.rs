@@ -1,6 +1,5 @@
 use beads_core::query::Filter;
-
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 /// List the direct children of a bead
 #[derive(Debug, clap::Args)]

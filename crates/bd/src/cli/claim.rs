@@ -3,15 +3,15 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::config::parse_duration;
+use beads_engine::failure::Failure;
+use beads_engine::render::{Answer, ConfirmedAnswer};
+use beads_engine::request::{Call, Query, Reply};
 use serde_json::{Value, json};
 
 use super::filter::FilterArgs;
 use super::globals::Globals;
 use super::guard::GuardArgs;
-use crate::config::parse_duration;
-use crate::failure::Failure;
-use crate::render::{Answer, ConfirmedAnswer};
-use crate::request::{Call, Query, Reply};
 
 /// Take a bead, so that nobody else does
 ///

@@ -1,11 +1,11 @@
 use beads_core::Op;
 use beads_core::op::Close;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::claim::{self, LeaseArgs};
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Finish beads
 ///

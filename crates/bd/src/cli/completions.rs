@@ -1,8 +1,8 @@
+use beads_engine::request::Reply;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::{Cli, answered};
-use crate::request::Reply;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]

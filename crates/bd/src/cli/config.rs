@@ -1,9 +1,9 @@
+use beads_engine::config::check_key;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 use clap::Subcommand;
 
-use crate::config::check_key;
-use crate::failure::Failure;
 use crate::hyphen_values::positional_text;
-use crate::request::Call;
 
 /// Read and change settings
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,7 @@
 use beads_core::op::{ConflictDismiss, ConflictRestore};
 use beads_core::{ConflictId, Op};
+use beads_engine::request::{Call, Mutate};
 use clap::Subcommand;
-
-use crate::request::{Call, Mutate};
 
 /// See what concurrent writes overwrote, and bring it back
 #[derive(Debug, clap::Args)]

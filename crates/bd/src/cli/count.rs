@@ -1,8 +1,8 @@
 use beads_core::query::{CountBy, Filter};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 
 /// Count beads
 #[derive(Debug, clap::Args)]

@@ -2,13 +2,13 @@ use std::path::PathBuf;
 
 use beads_core::op::{Create, Dep};
 use beads_core::{Actor, BeadId, BeadType, Estimate, Label, Line, Op, Priority, Timestamp, Title};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Mutate};
 
 use super::input::Input;
 use super::moment::ahead;
 use super::{create_graph, input, markdown};
-use crate::failure::Failure;
 use crate::hyphen_values::positional_text;
-use crate::request::{Call, Mutate};
 
 /// Make a new bead
 ///

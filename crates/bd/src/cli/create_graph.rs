@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::op::{Create, DepAdd, DepRole};
 use beads_core::{EdgeKind, Op};
+use beads_engine::failure::Failure;
+use beads_engine::request::Atomic;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::failure::Failure;
-use crate::request::Atomic;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,17 +2,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use beads_engine::client;
+use beads_engine::daemon::{self, RunOptions, SocketPath};
+use beads_engine::failure::Failure;
+use beads_engine::place::{Kind, Place};
+use beads_engine::render::{self, Answer, DaemonStatus};
+use beads_engine::request::{Call, Reply};
 use beads_store::StoreLock;
 use clap::Subcommand;
 
 use super::answered;
 use super::globals::Globals;
-use crate::client;
-use crate::daemon::{self, DaemonStatus, RunOptions, SocketPath};
-use crate::failure::Failure;
-use crate::place::{Kind, Place};
-use crate::render::{self, Answer};
-use crate::request::{Call, Reply};
 
 /// How long a daemon may take to save and leave.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -72,7 +72,7 @@ impl Args {
                     Some(git_dir) => Place { git_dir, kind, branch: String::new(), inside: None },
                     None => globals.place()?,
                 };
-                daemon::run(&RunOptions { place, detach })?;
+                daemon::run(&RunOptions { place, detach, read_command: super::read })?;
                 Ok(answered(String::new()))
             }
         }

@@ -1,5 +1,5 @@
-use crate::failure::Failure;
-use crate::request::{Call, Query};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 /// List deleted beads, by whom and why
 #[derive(Debug, clap::Args)]

@@ -4,9 +4,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use beads_engine::failure::Failure;
+use beads_engine::request::Reply;
+
 use super::answered;
-use crate::failure::Failure;
-use crate::request::Reply;
 
 /// How often both sides are synchronised before the demo gives up on them; two rounds are enough.
 const MAX_ROUNDS: usize = 10;

@@ -1,9 +1,8 @@
 use beads_core::op::{DepAdd, DepRemove};
 use beads_core::query::Direction;
 use beads_core::{EdgeKind, Op};
+use beads_engine::request::{Call, Query};
 use clap::{Subcommand, ValueEnum};
-
-use crate::request::{Call, Query};
 
 /// Say what waits for what
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,6 @@
+use beads_engine::request::{Call, Moment, Query};
+
 use super::revision::moment;
-use crate::request::{Call, Moment, Query};
 
 /// Show which beads changed between two states of the store
 ///

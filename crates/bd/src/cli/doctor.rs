@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::{Failure, exit};
-use crate::place::{Kind, Place};
-use crate::render::{self, CheckAnswer, DoctorAnswer, status_word};
-use crate::request::{Call, Format, Reply};
+use beads_engine::failure::{Failure, exit};
+use beads_engine::place::{Kind, Place};
+use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
+use beads_engine::request::{Call, Format, Reply};
 
 /// Check the store, for programs that call it so
 ///
@@ -119,7 +119,7 @@ fn text(answer: &DoctorAnswer) -> String {
         out.push_str(&format!("{:<13} {:<8} {}\n", check.name, check.status, check.message));
         for finding in &check.findings {
             let message = finding["message"].as_str().unwrap_or_default();
-            out.push_str(&format!("  {}\n", crate::escape::escape(message)));
+            out.push_str(&format!("  {}\n", beads_engine::escape::escape(message)));
         }
     }
     out

@@ -1,6 +1,5 @@
+use beads_engine::request::{Call, Query};
 use clap::Subcommand;
-
-use crate::request::{Call, Query};
 
 /// See how far epics are, and close those that are done
 #[derive(Debug, clap::Args)]

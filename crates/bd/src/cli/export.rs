@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, ExportFormat};
 use clap::ValueEnum;
 
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::request::{Call, ExportFormat};
 
 /// Write all beads for other programs
 ///

@@ -2,9 +2,8 @@
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use beads_engine::failure::Failure;
 use clap::Args;
-
-use crate::failure::Failure;
 
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
@@ -153,7 +152,7 @@ pub fn moment(text: &str) -> Option<Timestamp> {
 }
 
 fn ago(text: &str) -> Result<Timestamp, Failure> {
-    let age = crate::config::parse_duration(text)?;
+    let age = beads_engine::config::parse_duration(text)?;
     let now = beads_store::World::now_ms(&beads_store::RealWorld);
     let ms = now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     Ok(Timestamp::from_ms(ms)?)

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beads_core::{Actor, Line};
+use beads_engine::client::{self, Access};
+use beads_engine::config::parse_duration;
+use beads_engine::daemon::VERSION;
+use beads_engine::dialect::Dialect;
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::render::{self, Answer};
+use beads_engine::request::{Call, Format, Output, Reply, Request};
 use clap::Args;
 use serde_json::Value;
 
 use super::json_flag::JsonFlag;
-use crate::client::{self, Access};
-use crate::config::parse_duration;
-use crate::daemon::VERSION;
-use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::render::{self, Answer};
-use crate::request::{Call, Format, Output, Reply, Request};
+use crate::mcp;
 use crate::tool::Context;
 
 #[derive(Debug, Clone, Default, Args)]
@@ -206,6 +207,19 @@ impl Globals {
             request_id: self.request_id.clone(),
             progress,
             trace,
+        })
+    }
+
+    /// Returns where and for whom `bd mcp` works.
+    pub fn mcp_context(&self) -> Result<mcp::Context, Failure> {
+        Ok(mcp::Context {
+            place: self.place()?,
+            directory: self.directory()?,
+            db: self.db.clone(),
+            access: self.access(),
+            no_export: self.no_export(),
+            chosen_actor: self.chosen_actor(),
+            default_actor: self.actor(),
         })
     }
 

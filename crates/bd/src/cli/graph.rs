@@ -1,4 +1,4 @@
-use crate::request::{Call, GraphFormat, Query};
+use beads_engine::request::{Call, GraphFormat, Query};
 
 /// Draw who waits for whom, with the critical path marked
 ///

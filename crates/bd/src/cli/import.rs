@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::LEGACY_FILES;
+use beads_engine::failure::Failure;
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
 use super::progress::Progress;
-use crate::failure::Failure;
-use crate::place::{Kind, Place};
-use crate::request::{Call, ExportFormat, ImportSource, Reply};
+use beads_engine::place::{Kind, Place};
+use beads_engine::request::{Call, ExportFormat, ImportSource, Reply};
 
 /// Take in beads from another tracker's file, or from the earlier store
 ///
@@ -58,7 +58,7 @@ impl Args {
     /// What is imported, and how large it is if that is known, for somebody who waits.
     fn named(&self) -> String {
         let name = self.input.display().to_string();
-        let name = crate::escape::escape(&name);
+        let name = beads_engine::escape::escape(&name);
         match std::fs::metadata(&self.input).ok().filter(std::fs::Metadata::is_file) {
             Some(file) => format!("{name} ({} kB)", file.len().div_ceil(1000)),
             None => name.into_owned(),

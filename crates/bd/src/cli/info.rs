@@ -1,16 +1,16 @@
 use beads_core::query::{Filter, Sort, SortKey};
 use beads_core::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
 use beads_core::{BeadType, EdgeKind, Field, Status};
+use beads_engine::client;
+use beads_engine::daemon::{SocketPath, VERSION};
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::render::{self, InfoAnswer, StoreSchema};
+use beads_engine::request::{Call, Format, Output, Query, Reply};
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
-use crate::client;
-use crate::daemon::{SocketPath, VERSION};
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::render::{self, InfoAnswer, StoreSchema};
-use crate::request::{Call, Format, Output, Query, Reply};
 
 /// How many ids are told as a sample.
 const SAMPLE: usize = 5;

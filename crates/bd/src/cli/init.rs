@@ -1,7 +1,7 @@
 use super::ask_at;
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::request::{Call, Reply};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Reply};
 
 /// Create the store (does nothing if it exists)
 ///

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use beads_core::Estimate;
 use beads_core::limits::MAX_LINE_BYTES;
+use beads_engine::failure::Failure;
 
 use super::unread::NOT_READ;
-use crate::failure::Failure;
 
 /// Where arguments that name a source instead of being the text are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

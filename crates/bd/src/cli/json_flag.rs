@@ -1,4 +1,4 @@
-use crate::dialect::Dialect;
+use beads_engine::dialect::Dialect;
 
 /// The value of `--json`. Programs written for the Go `bd` know it as a boolean flag, so it may also be told that it is
 /// meant, or not.

@@ -1,10 +1,10 @@
 use beads_core::op::Update;
 use beads_core::{Label, Op};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Mutate, Query};
 use clap::Subcommand;
 
 use super::guard::GuardArgs;
-use crate::failure::Failure;
-use crate::request::{Call, Mutate, Query};
 
 /// Add, remove and list labels
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,6 @@
 use beads_core::query::{Filter, ReadyFilter};
 
 use super::filter::FilterArgs;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 
 /// List beads, all of them unless filtered
 #[derive(Debug, clap::Args)]

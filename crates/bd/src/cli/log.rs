@@ -1,4 +1,4 @@
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 /// Show what was done to a bead, by whom and when
 ///

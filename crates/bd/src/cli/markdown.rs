@@ -2,8 +2,7 @@
 
 use beads_core::Title;
 use beads_core::op::Create;
-
-use crate::failure::Failure;
+use beads_engine::failure::Failure;
 
 /// The beads of a page, in its order. Text right below a title is the description.
 pub fn parse(page: &str) -> Result<Vec<Create>, Failure> {

@@ -1,8 +1,9 @@
+use beads_engine::failure::Failure;
+use beads_engine::request::Reply;
+
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
 use crate::mcp::{Server, Session, Toolset};
-use crate::request::Reply;
 
 /// Serve this store to a coding agent, as an MCP server on standard input and output
 ///
@@ -21,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
-        let session = Session::new(globals.clone(), self.workspace.as_deref())?;
+        let session = Session::new(globals.mcp_context()?, self.workspace.as_deref())?;
         Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
         Ok(answered(String::new()))
     }

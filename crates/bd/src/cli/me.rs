@@ -4,7 +4,7 @@ use beads_core::op::Change;
 use beads_core::query::Filter;
 use beads_core::{Actor, Op};
 
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 const ME: &str = "me";
 

@@ -1,11 +1,11 @@
 use beads_core::snapshot::FORMAT_VERSION;
+use beads_engine::failure::Failure;
+use beads_engine::render::{self, MigrationAnswer};
+use beads_engine::request::{Call, Format, Query, Reply};
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::render::{self, MigrationAnswer};
-use crate::request::{Call, Format, Query, Reply};
 
 /// Tell whether the store's format is the newest that this bd knows
 ///

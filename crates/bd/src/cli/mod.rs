@@ -79,11 +79,11 @@ use beads_core::Actor;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-use crate::client;
-use crate::failure::{Failure, exit};
-use crate::place::Place;
-use crate::render;
-use crate::request::{Call, Format, Reply, Request};
+use beads_engine::client;
+use beads_engine::failure::{Failure, exit};
+use beads_engine::place::Place;
+use beads_engine::render;
+use beads_engine::request::{Call, Format, Reply, Request};
 pub use globals::Globals;
 use input::Input;
 use parse::parse;

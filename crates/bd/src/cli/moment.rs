@@ -1,9 +1,9 @@
 //! Moments to come, for `--due` and `--defer`.
 
 use beads_core::Timestamp;
+use beads_engine::config::parse_duration;
 
 use super::filter;
-use crate::config::parse_duration;
 
 /// RFC 3339, a date (its first moment in UTC), or a time from now such as `+2d`.
 pub fn ahead(text: &str) -> Result<Timestamp, String> {

@@ -6,9 +6,9 @@ use clap::Subcommand;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
 use crate::hyphen_values::positional_text;
-use crate::request::{Call, Query};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 /// Read and append to the log of a bead
 ///

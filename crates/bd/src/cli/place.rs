@@ -1,9 +1,10 @@
+use beads_engine::failure::Failure;
+use beads_engine::place::Kind;
+use beads_engine::render::{self, PlaceAnswer};
+use beads_engine::request::{Format, Reply};
+
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::place::Kind;
-use crate::render::{self, PlaceAnswer};
-use crate::request::{Format, Reply};
 
 /// Tell where the store is
 #[derive(Debug, clap::Args)]
@@ -13,7 +14,7 @@ pub struct Args {}
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
-        let socket = crate::daemon::SocketPath::of(&place);
+        let socket = beads_engine::daemon::SocketPath::of(&place);
         Ok(answered(match globals.format() {
             Format::Json => render::json(&PlaceAnswer {
                 path: place.store_dir(),

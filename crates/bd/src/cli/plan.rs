@@ -1,7 +1,6 @@
 use beads_core::query::PlanFor;
-
-use crate::request::{Call, Query};
-use crate::service::DEFAULT_MINUTES;
+use beads_engine::request::{Call, Query};
+use beads_engine::service::DEFAULT_MINUTES;
 
 /// Deal unfinished work out to parallel tracks
 ///

@@ -1,9 +1,9 @@
+use beads_engine::failure::Failure;
+use beads_engine::request::Reply;
 use serde_json::json;
 
 use super::globals::Globals;
 use super::{answered, text_reply};
-use crate::failure::Failure;
-use crate::request::Reply;
 
 /// At most 400 tokens: this is read into the context of every session.
 const TEXT: &str = "\

@@ -1,6 +1,7 @@
+use beads_engine::request::Reply;
+
 use super::globals::Globals;
 use super::text_reply;
-use crate::request::Reply;
 
 const TEXT: &str = "\
 Beads in five minutes

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use beads_core::query::ReadyFilter;
+use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
-use crate::request::{Call, Query};
 
 /// List what can be worked on now
 ///

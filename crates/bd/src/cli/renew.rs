@@ -1,10 +1,10 @@
 use beads_core::Op;
 use beads_core::op::Renew;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::claim::LeaseArgs;
 use super::guard::GuardArgs;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Keep what you hold
 ///

@@ -1,10 +1,10 @@
 use beads_core::op::Reopen;
 use beads_core::{Op, Status};
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Take a closing back
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-use crate::request::Call;
+use beads_engine::request::Call;
 
 /// Make a damaged store readable again, discarding nothing
 ///

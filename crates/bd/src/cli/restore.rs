@@ -1,10 +1,10 @@
 use beads_core::Op;
 use beads_core::op::Restore;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Bring deleted beads back, with everything they had
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,8 @@
 //! How a state of the past is named on the command line.
 
+use beads_engine::request::Moment;
+
 use super::filter;
-use crate::request::Moment;
 
 /// Fewer digits could be meant as an age.
 const SHORTEST_REVISION: usize = 7;

@@ -1,9 +1,9 @@
 use beads_core::query::Filter;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
-use crate::failure::Failure;
 use crate::hyphen_values::positional_text;
-use crate::request::{Call, Query};
 
 /// Find beads by a text in id, title, description or notes
 #[derive(Debug, clap::Args)]

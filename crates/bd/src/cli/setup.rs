@@ -2,10 +2,10 @@ use serde_json::{Value, json};
 
 use super::globals::Globals;
 use super::{answered, ask_at, text_reply};
-use crate::failure::Failure;
-use crate::render;
-use crate::request::{Call, Format, Reply};
 use crate::setup::{Client, targets};
+use beads_engine::failure::Failure;
+use beads_engine::render;
+use beads_engine::request::{Call, Format, Reply};
 
 /// Tell a coding agent's program about this repository's beads
 ///

@@ -1,5 +1,6 @@
+use beads_engine::request::{Call, Moment, Query};
+
 use super::revision::moment;
-use crate::request::{Call, Moment, Query};
 
 /// Show beads in full
 #[derive(Debug, clap::Args)]

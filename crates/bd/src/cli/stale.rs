@@ -1,8 +1,7 @@
 use beads_core::Timestamp;
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
-
-use crate::failure::Failure;
-use crate::request::{Call, Query};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 /// List unfinished beads that nobody touched for long
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-use crate::request::{Call, Query};
+use beads_engine::request::{Call, Query};
 
 /// The store in numbers, and what is not saved yet
 #[derive(Debug, clap::Args)]

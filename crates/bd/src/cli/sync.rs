@@ -1,5 +1,6 @@
+use beads_engine::request::Call;
+
 use super::globals::Globals;
-use crate::request::Call;
 
 /// Bring this replica and its remote into step
 ///

@@ -1,14 +1,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use beads_engine::failure::{Failure, exit};
+use beads_engine::render;
+use beads_engine::request::{Format, Reply};
 use clap::Subcommand;
 use serde_json::json;
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::{Failure, exit};
-use crate::render;
-use crate::request::{Format, Reply};
 use crate::tool::install::{Install, Installed, LinkAction};
 use crate::tool::{runner, table};
 

@@ -1,10 +1,10 @@
 use beads_core::Op;
 use beads_core::op::Unclaim;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Give a bead back
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-use crate::request::Call;
+use beads_engine::request::Call;
 
 /// Take back what you did last
 ///

@@ -5,15 +5,16 @@
 
 use std::ffi::OsString;
 
+use beads_engine::client::{self, Exchange};
+use beads_engine::daemon::SocketPath;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Reply, Request};
+
 use super::globals::Globals;
 use super::input::Input;
 use super::me;
 use super::parse::{parse_verb_again, verb_of};
 use super::{Action, Cli};
-use crate::client::{self, Exchange};
-use crate::daemon::SocketPath;
-use crate::failure::Failure;
-use crate::request::{Call, Reply, Request};
 
 /// Verbs that ask nothing of the process that they were typed into, but with some of their options.
 const VERBS: [&str; 30] = [
@@ -43,7 +44,7 @@ pub fn send(arguments: &[OsString]) -> Result<Reply, Unanswered> {
 }
 
 /// The request of somebody who says nothing but these words.
-fn prepare(arguments: &[OsString]) -> Option<(crate::place::Place, Request)> {
+fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Request)> {
     verb_of(arguments).filter(|verb| VERBS.contains(verb))?;
     let words =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
@@ -51,7 +52,7 @@ fn prepare(arguments: &[OsString]) -> Option<(crate::place::Place, Request)> {
     if globals.access().no_daemon {
         return None;
     }
-    let place = globals.place().ok().filter(crate::place::Place::exists)?;
+    let place = globals.place().ok().filter(beads_engine::place::Place::exists)?;
     let mut request = globals.request(&place, Call::Words(words)).ok()?;
     request.request_id = client::random_id();
     Some((place, request))

@@ -2,13 +2,13 @@ use std::path::PathBuf;
 
 use beads_core::op::{Change, Dep, Update};
 use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 use super::guard::GuardArgs;
 use super::input;
 use super::input::Input;
 use super::moment::ahead;
-use crate::failure::Failure;
-use crate::request::Call;
 
 /// Change fields of one or more beads
 ///

@@ -1,4 +1,4 @@
-use crate::request::Call;
+use beads_engine::request::Call;
 
 /// Print a fingerprint of the state, to compare two replicas
 ///

@@ -1,8 +1,9 @@
+use beads_engine::daemon::VERSION;
+use beads_engine::render::{self, VersionAnswer};
+use beads_engine::request::{Format, Reply};
+
 use super::answered;
 use super::globals::Globals;
-use crate::daemon::VERSION;
-use crate::render::{self, VersionAnswer};
-use crate::request::{Format, Reply};
 
 /// Tell which version this is
 #[derive(Debug, clap::Args)]

@@ -3,14 +3,14 @@ use std::time::{Duration, Instant};
 
 use beads_core::Status;
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::render::{self, EventAnswer, EventsAnswer};
+use beads_engine::request::{Call, EventsQuery, Output, Query, Reply};
 use beads_store::Cursor;
 
 use super::answered;
 use super::globals::Globals;
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::render::{self, EventAnswer, EventsAnswer};
-use crate::request::{Call, EventsQuery, Output, Query, Reply};
 
 /// How long one question to the daemon waits; it is asked again until the time is up.
 const LONG_POLL: Duration = Duration::from_secs(30);

@@ -1,11 +1,11 @@
 //! Evidence: what a command printed, a diff, or where to look. It is kept in the log of a bead as the last line of a note.
 
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::boundary;
-use crate::failure::Failure;
 
 /// What is longer belongs into a file; the log shows its ends.
 const MAX_TEXT_BYTES: usize = 4 * 1024;

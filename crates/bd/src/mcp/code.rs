@@ -3,10 +3,10 @@
 //! `BUDGET_EXCEEDED` is never said: a budget cuts an answer down and never refuses it. `CHECKPOINTS_NOT_CONFIRMED` is never said either:
 //! beads have no checkpoints to confirm before they are closed.
 
+use beads_engine::failure::Failure;
 use serde_json::json;
 
 use super::lines::command;
-use crate::failure::Failure;
 
 /// Messages tell back what was sent; a long one is not told back whole.
 const MAX_MESSAGE_BYTES: usize = 400;
@@ -88,7 +88,7 @@ pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
 /// The line of a portal.
 pub fn error_line(failure: &Failure) -> String {
     // Secrets go before anything is cut: half of one is one.
-    let message = super::redact::text(&crate::escape::escape(&failure.message));
+    let message = super::redact::text(&beads_engine::escape::escape(&failure.message));
     let kept = super::boundary::floor(&message, MAX_MESSAGE_BYTES);
     let cut = if kept < message.len() { "…" } else { "" };
     let mut text = format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure));

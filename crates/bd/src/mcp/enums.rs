@@ -1,9 +1,8 @@
 //! Statuses and priorities have a second spelling at this door; both are understood, and both are shown.
 
 use beads_core::{Priority, Status};
+use beads_engine::failure::Failure;
 use serde_json::Value;
-
-use crate::failure::Failure;
 
 /// `LOW`, `MEDIUM`, `HIGH` stand for 3, 2, 1.
 pub fn priority(value: &Value) -> Result<Priority, Failure> {

@@ -1,13 +1,13 @@
 //! The envelope of full views: one shape whatever happens.
 
 use beads_core::Timestamp;
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Budgeted};
 use super::portal::Caller;
 use super::session::Session;
 use super::{code, redact};
-use crate::failure::Failure;
 
 /// Errors have no budget of their own; this is enough for any that is worth reading.
 const MAX_ERROR_CHARS: usize = 2_000;

@@ -1,11 +1,11 @@
 //! Strict targeting: a caller that says which bead it means, so that nothing happens to another one.
 
+use beads_engine::failure::Failure;
+use beads_engine::request::Query;
 use serde_json::{Value, json};
 
 use super::portal::Caller;
 use super::target;
-use crate::failure::Failure;
-use crate::request::Query;
 
 /// The bead that must be meant, as the caller names it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,6 +1,7 @@
 //! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. What this door adds to them: targets in every
 //! spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, secrets taken out.
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Limits};
@@ -9,7 +10,6 @@ use super::expected::Expected;
 use super::page::Page;
 use super::portal::Caller;
 use super::{decorate, enums, graph_name, patch, redact, references, revision, target, watch};
-use crate::failure::Failure;
 use crate::tool::{self, Tool};
 
 /// A tool of this door's own.
@@ -172,7 +172,7 @@ fn run(
     }
     respell(&mut arguments)?;
     let progress = |percent: u8| (caller.progress)(u64::from(percent), 100);
-    let context = caller.session.tool_context(caller.actor, &progress)?;
+    let context = caller.session.tool_context(caller.actor, &progress);
     let outcome = match tool.name {
         watch::TOOL => watch::run(arguments, &context, caller)?,
         name => tool::run(name, Value::Object(arguments), &context)?,

@@ -1,9 +1,8 @@
 //! Names in the graph of beads as the contract bounds them: nodes, their types, and the relations between them. They are judged before
 //! anything is looked for, so that a name that cannot be is told from one that is not there.
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
-
-use crate::failure::Failure;
 
 const MAX_NODE: usize = 256;
 const MAX_TYPE: usize = 128;

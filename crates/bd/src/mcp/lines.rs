@@ -1,10 +1,10 @@
 //! BM-L1, the line protocol of the portals: first the state, then what to run next, then what there is to read. Lines of ours
 //! start at the margin; text from beads is indented, so that no bead can pass for an error or a command.
 
+use beads_engine::escape::{escape, escape_lines};
 use serde::Serialize;
 
 use super::{boundary, redact};
-use crate::escape::{escape, escape_lines};
 
 /// What a portal answers.
 #[derive(Debug, Clone, Default)]

@@ -6,6 +6,7 @@ mod artifact;
 mod boundary;
 mod budget;
 mod code;
+mod context;
 mod decorate;
 mod enums;
 mod envelope;
@@ -30,13 +31,13 @@ mod toolset;
 mod watch;
 mod workspace;
 
+pub use context::Context;
 pub use server::Server;
 pub use session::Session;
 pub use toolset::Toolset;
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
-
-use crate::failure::Failure;
 
 /// The tools that a toolset shows.
 fn listing(toolset: Toolset) -> Vec<Value> {

@@ -1,11 +1,11 @@
 //! `beads_patch`: changes to single fields, in the order given, all or none.
 
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
 use super::{enums, full};
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 
 /// Fields that hold one text, to which more can be appended.
 const TEXTS: [&str; 3] = ["description", "design", "acceptance_criteria"];

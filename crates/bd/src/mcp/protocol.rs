@@ -1,10 +1,10 @@
 //! The revisions of MCP that clients speak, and how a connection in each of them looks. Up to 2025-11-25 a connection opens
 //! with `initialize`; from 2026-07-28 every request says for itself who asks and in which revision.
 
+use beads_engine::daemon::VERSION;
 use serde_json::{Map, Value, json};
 
 use super::rpc::RpcError;
-use crate::daemon::VERSION;
 
 /// The first revision without a handshake.
 pub const STATELESS: &str = "2026-07-28";

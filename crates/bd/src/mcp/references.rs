@@ -1,10 +1,10 @@
 //! Beads that a call names besides its target: in every spelling that a target has.
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
 
 use super::portal::Caller;
 use super::target;
-use crate::failure::Failure;
 
 /// Fields that name one bead, and fields that name many.
 const ONE: [&str; 3] = ["from", "to", "parent"];

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use beads_core::op::{ClaimBead, Guard};
 use beads_core::{Actor, Op};
+use beads_engine::config::parse_duration;
+use beads_engine::request::Call;
 use serde_json::Value;
 
 use super::session::Session;
-use crate::config::parse_duration;
-use crate::request::Call;
 
 /// A lease shorter than this is not meant to be kept by anybody.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);

@@ -2,11 +2,11 @@
 //! needs no counter of its own and is never stored. Two writes may share a millisecond, and a merge may bring an older one; therefore a session
 //! remembers which content it showed under a number, and the store compares that content in the same step in which it writes.
 
+use beads_engine::failure::Failure;
+use beads_engine::request::Query;
 use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
-use crate::failure::Failure;
-use crate::request::Query;
 
 /// The revision of a bead as the store shows it.
 pub fn of(bead: &Map<String, Value>) -> u64 {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
@@ -16,7 +17,6 @@ use super::renew;
 use super::rpc::{self, Incoming, RpcError};
 use super::session::Session;
 use super::toolset::Toolset;
-use crate::failure::Failure;
 
 /// A longer line is not a request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;

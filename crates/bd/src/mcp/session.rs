@@ -6,14 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use beads_core::Actor;
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
+use beads_engine::client;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use serde_json::Value;
 
+use super::context::Context;
 use super::workspace::Workspace;
-use crate::cli::Globals;
-use crate::client::{self, Access};
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::request::{Call, Output, Query, Request};
 use crate::tool;
 
 /// A session that reads all day does not grow all day.
@@ -22,9 +21,7 @@ const MAX_REMEMBERED: usize = 10_000;
 /// What outlives a single request.
 #[derive(Debug)]
 pub struct Session {
-    globals: Globals,
-    place: Place,
-    access: Access,
+    context: Context,
     pub workspace: Workspace,
     state: Mutex<State>,
 }
@@ -44,11 +41,9 @@ struct State {
 }
 
 impl Session {
-    pub fn new(globals: Globals, workspace: Option<&str>) -> Result<Self, Failure> {
-        let place = globals.place()?;
-        let workspace = Workspace::new(workspace, &place)?;
-        let access = globals.access();
-        Ok(Self { globals, place, access, workspace, state: Mutex::default() })
+    pub fn new(context: Context, workspace: Option<&str>) -> Result<Self, Failure> {
+        let workspace = Workspace::new(workspace, &context.place)?;
+        Ok(Self { context, workspace, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -63,10 +58,10 @@ impl Session {
     /// Who acts: as the command line or the environment say, else the client by its name, else the user.
     pub fn actor(&self, client: Option<&str>) -> Result<Actor, Failure> {
         let client: Option<String> = client.map(str::to_owned).or_else(|| self.state().client.clone());
-        let actor = match (self.globals.chosen_actor()?, client) {
+        let actor = match (self.context.chosen_actor.clone()?, client) {
             (Some(actor), _) => actor,
             (None, Some(client)) => at_this_host(&client)?,
-            (None, None) => self.globals.actor()?,
+            (None, None) => self.context.default_actor.clone()?,
         };
         let mut state = self.state();
         if state.actors.insert(actor.clone()) {
@@ -86,19 +81,14 @@ impl Session {
         self.state().actors.iter().cloned().collect()
     }
 
-    pub fn directory(&self) -> Result<std::path::PathBuf, Failure> {
-        self.globals.directory()
+    pub fn directory(&self) -> &std::path::Path {
+        &self.context.directory
     }
 
     /// Asks the store.
     pub fn ask(&self, actor: &Actor, call: Call) -> Result<Value, Failure> {
-        let request = Request {
-            actor: actor.clone(),
-            request_id: None,
-            output: Output::default(),
-            ..self.globals.request(&self.place, call)?
-        };
-        let reply = client::ask(&self.place, request, &self.access);
+        let request = self.context.request(actor, call);
+        let reply = client::ask(&self.context.place, request, &self.context.access);
         if let Some(failure) = reply.error {
             return Err(failure);
         }
@@ -140,13 +130,8 @@ impl Session {
     }
 
     /// Where and for whom a JSON tool runs.
-    pub fn tool_context<'a>(
-        &self,
-        actor: &Actor,
-        progress: &'a dyn Fn(u8),
-    ) -> Result<tool::Context<'a>, Failure> {
-        let context = self.globals.tool_context(true, progress, &|_| {})?;
-        Ok(tool::Context { actor: actor.clone(), request_id: None, ..context })
+    pub fn tool_context<'a>(&self, actor: &Actor, progress: &'a dyn Fn(u8)) -> tool::Context<'a> {
+        self.context.for_tool(actor, progress)
     }
 
     pub fn set_focus(&self, id: Option<&str>) {

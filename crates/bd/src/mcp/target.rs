@@ -2,12 +2,12 @@
 
 use beads_core::query::{Filter, Sort, SortKey};
 use beads_core::{Actor, EdgeKind};
+use beads_engine::failure::Failure;
+use beads_engine::request::Query;
 use serde_json::Value;
 
 use super::graph_name;
 use super::session::Session;
-use crate::failure::Failure;
-use crate::request::Query;
 
 /// The bead behind an id as clients write it: a bead's own id, one with the workspace in front, or a foreign id (`PLAN-001`,
 /// `TASK-001`, `STEP-…`, `NODE-…`), which is looked for among the external references.

@@ -1,9 +1,9 @@
 //! `beads_watch` with a wait: in slices, so that the client hears of it and can give up.
 
+use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
 
 use super::portal::Caller;
-use crate::failure::Failure;
 use crate::tool::{self, Context, Outcome};
 
 pub const TOOL: &str = "beads.watch";

@@ -1,7 +1,7 @@
 //! The name by which clients speak of this store.
 
-use crate::failure::Failure;
-use crate::place::Place;
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
 
 const MAX_BYTES: usize = 128;
 

@@ -6,10 +6,9 @@ mod section;
 
 use std::path::{Path, PathBuf};
 
+use beads_engine::failure::Failure;
+use beads_engine::replace_file::replace_file;
 use serde_json::{Value, json};
-
-use crate::failure::Failure;
-use crate::replace_file::replace_file;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Client {

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::call_fields::{self, CallFields};
 use super::{Body, Context, Outcome, Tool, Way, check, find};
-use crate::failure::Failure;
-use crate::request::{Atomic, Call, Each};
 use beads_core::Op;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Atomic, Call, Each};
 
 /// Operations that go to the store in one request, and share one sync of its journal.
 const CHUNK_OPS: usize = 1_000;

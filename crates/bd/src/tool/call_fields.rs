@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use beads_core::Actor;
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::field;
 use super::{Tool, read, schema};
-use crate::failure::Failure;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,10 +1,9 @@
 //! Judges an input by the schema that is printed, keyword by keyword, so that the two cannot differ. Understands the
 //! keywords of draft-07 that our schemas use; a test sees to it that they use no others.
 
+use beads_engine::failure::Failure;
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
-
-use crate::failure::Failure;
 
 /// Accepts the value or says which field is wrong. Whole numbers written with a fraction (`2.0`), which draft-07
 /// counts as integers, become integers.

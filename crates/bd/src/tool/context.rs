@@ -1,6 +1,12 @@
 use std::path::{Path, PathBuf};
 
 use beads_core::{Actor, Line, Op};
+use beads_engine::client::{self, Access};
+use beads_engine::daemon::VERSION;
+use beads_engine::dialect::Dialect;
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::request::{Call, Mutate, Output, Reply, Request};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -10,12 +16,6 @@ use crate::agent::clock::Clock;
 use crate::agent::receipt;
 use crate::agent::root::Root;
 use crate::agent::store::Store;
-use crate::client::{self, Access};
-use crate::daemon::VERSION;
-use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::request::{Call, Mutate, Output, Reply, Request};
 
 /// Where a tool runs, for whom, and whether it may change anything.
 #[derive(Clone)]

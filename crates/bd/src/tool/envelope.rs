@@ -1,5 +1,7 @@
 //! The documents that leave a tool.
 
+use beads_engine::daemon::VERSION;
+use beads_engine::failure::{Failure, exit};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -7,8 +9,6 @@ use serde_json::{Map, Value};
 use super::error_code::{ErrorCode, error_code};
 use super::outcome::{Body, Outcome};
 use crate::agent::moment::Moment;
-use crate::daemon::VERSION;
-use crate::failure::{Failure, exit};
 
 /// Items of a list that share a chunk: enough that the envelope costs nothing, few enough to be read at once.
 const CHUNK_ITEMS: usize = 100;

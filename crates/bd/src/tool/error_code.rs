@@ -1,8 +1,7 @@
 //! The few words by which tools name what went wrong (contract 3). The finer word is in `details.code`.
 
+use beads_engine::failure::{Failure, exit};
 use serde::Serialize;
-
-use crate::failure::{Failure, exit};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

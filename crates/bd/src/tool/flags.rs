@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 
+use beads_engine::failure::Failure;
 use serde_json::json;
-
-use crate::failure::Failure;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags {

@@ -3,10 +3,10 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use beads_engine::failure::Failure;
 use serde::Serialize;
 
 use super::{Tool, table};
-use crate::failure::Failure;
 
 /// What to link, and where.
 #[derive(Debug, Clone)]

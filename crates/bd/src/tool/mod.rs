@@ -30,9 +30,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
-use crate::request::Call;
 use beads_core::Op;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 
 /// What every tool says about itself. Its description is the comment of the input type.
 pub trait Definition: JsonSchema + DeserializeOwned {

@@ -1,7 +1,6 @@
+use beads_engine::failure::Failure;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
-
-use crate::failure::Failure;
 
 /// What a tool did.
 #[derive(Debug)]

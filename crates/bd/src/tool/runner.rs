@@ -6,12 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
+use beads_engine::daemon::VERSION;
+use beads_engine::failure::{Failure, exit};
 use serde_json::{Value, json};
 
 use super::flags::{About, Flags};
 use super::{Context, Outcome, Tool, envelope, find, run, table};
-use crate::daemon::VERSION;
-use crate::failure::{Failure, exit};
 
 /// An input is one object for one call; what is larger belongs into a file for `bd import`.
 pub const MAX_INPUT_BYTES: usize = 16 * 1024 * 1024;
@@ -131,7 +131,7 @@ fn not_json(text: &str, error: &serde_json::Error) -> String {
 }
 
 fn about(tool: &Tool, about: About) -> Vec<u8> {
-    let pretty = |schema: &Value| crate::render::json(schema).into_bytes();
+    let pretty = |schema: &Value| beads_engine::render::json(schema).into_bytes();
     match about {
         About::Help => help(tool).into_bytes(),
         About::Version => format!("{} {VERSION}\n", tool.name).into_bytes(),
@@ -173,7 +173,7 @@ fn help(tool: &Tool) -> String {
 pub fn list() -> String {
     let row = |tool: &Tool| json!({"name": tool.name, "summary": tool.summary(), "mutates": tool.mutates});
     let rows: Vec<Value> = table().iter().map(row).collect();
-    crate::render::json(&json!({"ok": true, "result": rows}))
+    beads_engine::render::json(&json!({"ok": true, "result": rows}))
 }
 
 #[cfg(test)]

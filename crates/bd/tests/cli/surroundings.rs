@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use beads::daemon::{MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_WAITERS};
+use beads_engine::daemon::{MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_WAITERS};
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The file of settings.
 
-use beads::config::Config;
+use beads_engine::config::Config;
 
 pub fn corpus() -> Vec<Vec<u8>> {
     let files = [

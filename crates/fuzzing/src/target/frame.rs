@@ -1,6 +1,6 @@
 //! A line on the daemon's socket. What it asks to change is tried on a store.
 
-use beads::request::{Call, Request};
+use beads_engine::request::{Call, Request};
 use beads_store::Caller;
 
 use super::stays_the_same;

@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) {
     settles::<BeadType>(text);
     settles::<EdgeKind>(text);
     settles::<Cursor>(text);
-    let _ = beads::config::parse_duration(text);
+    let _ = beads_engine::config::parse_duration(text);
 }
 
 fn settles<T: FromStr + Display + PartialEq>(text: &str) {

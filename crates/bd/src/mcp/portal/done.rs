@@ -1,14 +1,14 @@
 use beads_core::Op;
 use beads_core::op::{ClaimNext, Close};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Caller, Expected, Open, briefed, meant, row, text, title};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
-use crate::request::{Call, Query};
 
 /// Of what was unblocked, so many are named; the rest is counted.
 const NAMED: usize = 3;

@@ -1,3 +1,4 @@
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +11,6 @@ use crate::agent::error::Code;
 use crate::agent::root::Root;
 use crate::agent::store::Store;
 use crate::agent::{ack, inbox, register, send};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 
 /// Messages listed at once; the rest waits its turn.
@@ -112,10 +112,10 @@ pub fn unread(caller: Caller<'_>) -> usize {
 }
 
 fn store(caller: Caller<'_>) -> Result<Store, Failure> {
-    let directory = caller.session.directory()?;
+    let directory = caller.session.directory();
     let chosen = std::env::var_os("BB_AGENT_ROOT").filter(|value| !value.is_empty());
     let root =
-        Root::find(&directory, chosen.as_deref().map(std::path::Path::new), std::env::home_dir().as_deref());
+        Root::find(directory, chosen.as_deref().map(std::path::Path::new), std::env::home_dir().as_deref());
     Ok(Store::new(root?, Clock::from_env()?))
 }
 

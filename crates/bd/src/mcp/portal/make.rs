@@ -2,15 +2,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::Op;
 use beads_core::op::{Create, Dep};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Atomic, Call};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, Open, row, text};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::{enums, target};
-use crate::request::{Atomic, Call};
 
 /// Create a bead, or many at once.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ mod note;
 mod status;
 
 use beads_core::Actor;
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,6 @@ use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
-use crate::failure::Failure;
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;

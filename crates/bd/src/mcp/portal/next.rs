@@ -3,14 +3,14 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Caller, Expected, Open, briefed, meant, text};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
-use crate::request::{Call, Query};
 
 /// Nobody is left without a sign of life longer than this.
 const SLICE_S: u64 = 5;

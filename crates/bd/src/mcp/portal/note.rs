@@ -1,14 +1,14 @@
 use beads_core::Op;
 use beads_core::op::NoteAdd;
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::artifact::Artifact;
 use super::{Caller, Expected, Open, meant, text};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
-use crate::request::Call;
 
 /// Append to the log of your bead, or of the named one, for others to read.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,12 +1,12 @@
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::failure::Failure;
+use beads_engine::request::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Caller, Open, mail, row, text, title};
-use crate::failure::Failure;
 use crate::mcp::lines::{Lines, command};
-use crate::request::Query;
 
 /// Where you are: what you hold, what is ready, what to do next.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,12 +1,12 @@
 use beads_core::op;
 use beads_core::{Op, query};
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::filter::Filter;
 use super::guard::Guard;
 use super::output;
-use crate::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Take a bead, so that nobody else does, and get what is needed to begin

@@ -1,11 +1,11 @@
 use beads_core::op::{ConflictDismiss, ConflictRestore};
 use beads_core::{ConflictId, Op};
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::failure::Failure;
-use crate::request::Call;
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
 /// See what concurrent writes overwrote, and bring it back

@@ -2,11 +2,11 @@ use beads_core::op::{self, Dep, DepRole};
 use beads_core::{
     Actor, BeadId, BeadType, EdgeKind, Estimate, Label, Line, Metadata, Op, Priority, Text, Timestamp, Title,
 };
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{output, time};
-use crate::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Make a new bead, with its parent and dependencies, in one step

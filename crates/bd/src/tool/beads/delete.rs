@@ -1,11 +1,11 @@
 use beads_core::op;
 use beads_core::{Op, Text};
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::guard::Guard;
 use super::output;
-use crate::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Remove a bead from sight; beads.restore brings it back

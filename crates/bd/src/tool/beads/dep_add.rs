@@ -1,10 +1,10 @@
 use beads_core::op;
 use beads_core::{EdgeKind, Op};
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::failure::Failure;
 use crate::tool::{Definition, Mutation, field};
 
 /// Make one bead wait for another

@@ -1,10 +1,10 @@
 use beads_core::query::Direction;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 use crate::tool::{Definition, Question, field};
 
 /// Show everything a bead waits for, or that waits for it, as a tree in rows

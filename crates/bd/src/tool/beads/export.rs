@@ -1,10 +1,10 @@
+use beads_engine::failure::Failure;
+use beads_engine::render::ExportAnswer;
+use beads_engine::request::{Call, ExportFormat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::failure::Failure;
-use crate::render::ExportAnswer;
-use crate::request::{Call, ExportFormat};
 use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// Give all beads as one text for other programs, under `content`

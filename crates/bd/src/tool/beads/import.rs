@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, ImportSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::failure::Failure;
-use crate::request::{Call, ImportSource};
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
 /// Take in beads from a file of Go's bd or of beads.export; importing twice changes nothing

@@ -1,11 +1,11 @@
 use beads_core::query;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::filter::{Filter, Order};
 use super::output;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// List beads, all of them unless filtered

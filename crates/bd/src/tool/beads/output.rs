@@ -1,14 +1,14 @@
 //! What the tools on beads answer: what `bd --json` prints in the spec dialect.
 
+use beads_engine::render::{ClaimedOf, ClosedOf, ConflictAnswer, CreatedOf, SyncAnswer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use crate::render::EdgeAnswer as Edge;
-pub use crate::render::NoteAnswer as Note;
-pub use crate::render::TreeNode as TreeRow;
-use crate::render::{ClaimedOf, ClosedOf, ConflictAnswer, CreatedOf, SyncAnswer};
 pub use beads_core::BeadView as Bead;
 pub use beads_core::query::Finding;
+pub use beads_engine::render::EdgeAnswer as Edge;
+pub use beads_engine::render::NoteAnswer as Note;
+pub use beads_engine::render::TreeNode as TreeRow;
 
 pub type ClaimedBead = ClaimedOf<'static, Bead>;
 pub type ClosedBead = ClosedOf<'static, Bead>;

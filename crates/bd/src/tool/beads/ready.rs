@@ -1,11 +1,11 @@
 use beads_core::query::ReadyFilter;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::filter::Filter;
 use super::output;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 use crate::tool::{Definition, Question, field};
 
 /// List what can be worked on now, by priority, then oldest first

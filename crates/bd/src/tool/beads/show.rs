@@ -1,9 +1,9 @@
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 use crate::tool::{Action, Body, Context, Definition, Outcome, field, outcome};
 
 /// Show one bead whole: its texts, notes, dependencies and dependents

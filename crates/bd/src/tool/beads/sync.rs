@@ -1,10 +1,10 @@
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::output;
-use crate::failure::Failure;
-use crate::request::{Call, Query};
 use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
 /// Bring this replica and its remote into step: fetched, merged, pushed and seen

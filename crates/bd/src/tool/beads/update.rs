@@ -2,12 +2,12 @@ use beads_core::op::{self, Change};
 use beads_core::{
     Actor, BeadType, Estimate, Label, Line, Metadata, Op, Priority, Status, Text, Timestamp, Title,
 };
+use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use super::guard::Guard;
 use super::{output, time};
-use crate::failure::Failure;
 use crate::tool::field::{self, OrNull};
 use crate::tool::{Definition, Mutation};
 

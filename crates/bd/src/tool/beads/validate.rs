@@ -1,9 +1,9 @@
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::failure::Failure;
-use crate::request::Call;
 use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
 /// Check the store line by line, and list what is wrong or worth knowing

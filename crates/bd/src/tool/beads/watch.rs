@@ -1,13 +1,13 @@
 use std::time::Duration;
 
+use beads_engine::failure::Failure;
+use beads_engine::render::EventsAnswer;
+use beads_engine::request::{Call, EventsQuery, Query};
 use beads_store::Cursor;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::failure::Failure;
-use crate::render::EventsAnswer;
-use crate::request::{Call, EventsQuery, Query};
 use crate::tool::{Definition, Items, Question, field, outcome};
 
 /// Tell what happened since a cursor, and give the next one

@@ -11,6 +11,7 @@ use beads_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DaemonStatus;
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;

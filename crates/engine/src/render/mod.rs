@@ -4,6 +4,7 @@ mod answer;
 mod brief;
 mod compat;
 pub mod csv;
+mod daemon_status;
 mod detail;
 mod done;
 pub mod dot;
@@ -29,6 +30,7 @@ pub use answer::{
     SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
+pub use daemon_status::DaemonStatus;
 pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};

@@ -9,7 +9,7 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES};
+use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, ReadCommand};
 use crate::failure::Failure;
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
@@ -60,7 +60,12 @@ impl Drop for Owed<'_> {
 }
 
 /// Takes connections of this user and serves each in a task of its own.
-pub async fn accept(listener: UnixListener, jobs: mpsc::Sender<Job>, connections: Connections) {
+pub async fn accept(
+    listener: UnixListener,
+    jobs: mpsc::Sender<Job>,
+    connections: Connections,
+    read_command: ReadCommand,
+) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -68,7 +73,7 @@ pub async fn accept(listener: UnixListener, jobs: mpsc::Sender<Job>, connections
                 tokio::spawn(async move {
                     let open = connections.open.fetch_add(1, Ordering::Relaxed);
                     // The client sees the end of the stream; there is nobody to report to.
-                    let _ = converse(stream, jobs, open, &connections).await;
+                    let _ = converse(stream, jobs, open, &connections, read_command).await;
                     connections.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
@@ -83,6 +88,7 @@ async fn converse(
     jobs: mpsc::Sender<Job>,
     open: usize,
     traffic: &Traffic,
+    read_command: ReadCommand,
 ) -> std::io::Result<()> {
     let ours = rustix::process::getuid().as_raw();
     if stream.peer_cred()?.uid() != ours {
@@ -96,7 +102,7 @@ async fn converse(
         let reply = match frame {
             Frame::End => return Ok(()),
             Frame::Line(_) if open >= MAX_CONNECTIONS => busy("too many connections"),
-            Frame::Line(line) => ask(&line, &jobs, &mut reader).await,
+            Frame::Line(line) => ask(&line, &jobs, &mut reader, read_command).await,
             Frame::TooLong => {
                 let failure =
                     Failure::new("too_large", format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
@@ -115,7 +121,12 @@ async fn converse(
 }
 
 /// `None` when the daemon is leaving: the client sees the end and asks the next one.
-async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>, reader: &mut BufReader<OwnedReadHalf>) -> Option<Reply> {
+async fn ask(
+    line: &[u8],
+    jobs: &mpsc::Sender<Job>,
+    reader: &mut BufReader<OwnedReadHalf>,
+    read_command: ReadCommand,
+) -> Option<Reply> {
     let request: Request = match serde_json::from_slice(line) {
         Ok(request) => request,
         Err(error) => {
@@ -124,7 +135,7 @@ async fn ask(line: &[u8], jobs: &mpsc::Sender<Job>, reader: &mut BufReader<Owned
         }
     };
     let format = request.output.format;
-    let request = match crate::cli::read(request) {
+    let request = match read_command(request) {
         Ok(request) => request,
         Err(failure) => return Some(render::failure_reply(failure, Format::Value)),
     };

@@ -9,6 +9,7 @@ use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use super::DaemonStatus;
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DetailOf, EdgeAnswer, EpicAnswer, ExportAnswer,
     InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
@@ -21,7 +22,6 @@ use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
-use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 

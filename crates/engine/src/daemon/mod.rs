@@ -14,8 +14,8 @@ pub use run::{RunOptions, run};
 pub use socket::SocketPath;
 pub use start::start;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::failure::Failure;
+use crate::request::Request;
 
 /// Requests and replies may be this long; past it the connection is refused.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
@@ -30,20 +30,12 @@ pub const MAX_BATCH: usize = 1_024;
 /// How long a client may take to send a frame once it has begun.
 pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
+/// Turns a forwarded command line into the call that it asks for. The command line's syntax belongs to the front end, so the
+/// front end that runs the daemon passes its parser in.
+pub type ReadCommand = fn(Request) -> Result<Request, Failure>;
+
 /// The version clients and daemons compare.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// What `bd daemon status --json` prints.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct DaemonStatus {
-    pub running: bool,
-    pub pid: Option<u32>,
-    pub socket: String,
-    pub version: Option<String>,
-    /// Seconds since the daemon opened the store.
-    pub uptime: Option<u64>,
-    pub connections: Option<usize>,
-}
 
 /// Whether `theirs` is a later version than ours. Versions that cannot be read count as equal.
 fn is_newer(theirs: &str) -> bool {

@@ -13,9 +13,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::connection::{Connections, Job};
 use super::saver::Saver;
 use super::waiters::Waiters;
-use super::{DaemonStatus, MAX_BATCH, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::Failure;
-use crate::render::{self, Answer};
+use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, Reply};
 use crate::service::{Service, SyncResult};
 

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, READY};
-use super::{MAX_QUEUE, SocketPath, connection};
+use super::{MAX_QUEUE, ReadCommand, SocketPath, connection};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::service::Service;
@@ -24,6 +24,7 @@ pub struct RunOptions {
     pub place: Place,
     /// Leave the terminal's session and tell the starter when ready.
     pub detach: bool,
+    pub read_command: ReadCommand,
 }
 
 /// Serves until told to stop, until nobody has asked for long, or until the disk fails.
@@ -43,7 +44,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         announce(&announcement);
     }
     match opened? {
-        Some(opened) => serve(opened),
+        Some(opened) => serve(opened, options.read_command),
         None => Ok(()),
     }
 }
@@ -86,7 +87,7 @@ fn announce(line: &str) {
     }
 }
 
-fn serve(opened: Opened) -> Result<(), Failure> {
+fn serve(opened: Opened, read_command: ReadCommand) -> Result<(), Failure> {
     let Opened { service, listener, socket } = opened;
     let failed = |error: std::io::Error| Failure::new("io_error", format!("cannot serve: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
@@ -95,7 +96,7 @@ fn serve(opened: Opened) -> Result<(), Failure> {
         let listener = UnixListener::from_std(listener).map_err(failed)?;
         let (jobs, queue) = mpsc::channel(MAX_QUEUE);
         let mut engine = Engine::new(service, queue, socket.clone());
-        let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections()));
+        let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections(), read_command));
         let served = engine.run().await;
         // New clients now find nobody and start the next daemon, which waits for our lock.
         accepting.abort();

@@ -182,23 +182,3 @@ impl From<beads_store::Error> for Failure {
         }
     }
 }
-
-/// `bb` has a registry of its own, and a finer word beside each code.
-impl From<crate::agent::error::Error> for Failure {
-    fn from(error: crate::agent::error::Error) -> Self {
-        use crate::agent::error::{Code, Reason};
-        let mut details = error.details;
-        if error.code == Code::MissingBeadId {
-            details.insert("field".to_owned(), "bead".into());
-        }
-        if let Some(reason) = error.reason {
-            details.insert("reason".to_owned(), json!(reason));
-        }
-        let code = match error.reason {
-            Some(Reason::StoreBusy) => "busy",
-            Some(Reason::KeyReused) => "request_id_reused",
-            _ => error.code.as_str(),
-        };
-        Self::new(code, error.message).with(Value::Object(details))
-    }
-}

@@ -1,0 +1,25 @@
+//! How a failure of `bb` looks to the other interfaces.
+
+use beads_engine::failure::Failure;
+use serde_json::{Value, json};
+
+use super::error::{Code, Error, Reason};
+
+/// `bb` has a registry of its own, and a finer word beside each code.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let mut details = error.details;
+        if error.code == Code::MissingBeadId {
+            details.insert("field".to_owned(), "bead".into());
+        }
+        if let Some(reason) = error.reason {
+            details.insert("reason".to_owned(), json!(reason));
+        }
+        let code = match error.reason {
+            Some(Reason::StoreBusy) => "busy",
+            Some(Reason::KeyReused) => "request_id_reused",
+            _ => error.code.as_str(),
+        };
+        Self::new(code, error.message).with(Value::Object(details))
+    }
+}

@@ -1,0 +1,60 @@
+//! Where a session works and as whom, decided once by the front end that starts it.
+
+use std::path::PathBuf;
+
+use beads_core::{Actor, Line};
+use beads_engine::client::Access;
+use beads_engine::daemon::VERSION;
+use beads_engine::failure::Failure;
+use beads_engine::place::Place;
+use beads_engine::request::{Call, Output, Request};
+
+use crate::tool;
+
+/// Everything a session needs from the command line and the environment.
+#[derive(Debug)]
+pub struct Context {
+    pub place: Place,
+    /// The directory that relative paths of a call start from.
+    pub directory: PathBuf,
+    /// A private store, as `--db` names it.
+    pub db: Option<PathBuf>,
+    pub access: Access,
+    /// Leave the file at `export.path` alone.
+    pub no_export: bool,
+    /// The actor that the command line or the environment names. An invalid name fails each call instead of the session, so
+    /// that the agent reads the reason.
+    pub chosen_actor: Result<Option<Actor>, Failure>,
+    /// The actor of a client that does not introduce itself.
+    pub default_actor: Result<Actor, Failure>,
+}
+
+impl Context {
+    /// Returns a request for the store in which the caller only has to choose the call.
+    pub fn request(&self, actor: &Actor, call: Call) -> Request {
+        Request {
+            client: VERSION.to_owned(),
+            actor: actor.clone(),
+            branch: self.place.branch.parse::<Line>().unwrap_or_default(),
+            request_id: None,
+            no_export: self.no_export,
+            call,
+            output: Output::default(),
+        }
+    }
+
+    /// Returns the context in which a JSON tool runs for `actor`.
+    pub fn for_tool<'a>(&self, actor: &Actor, progress: &'a dyn Fn(u8)) -> tool::Context<'a> {
+        tool::Context {
+            directory: self.directory.clone(),
+            db: self.db.clone(),
+            actor: actor.clone(),
+            access: self.access.clone(),
+            no_export: self.no_export,
+            apply: true,
+            request_id: None,
+            progress,
+            trace: &|_| {},
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Answers requests on an open store. A front end turns its input into a [`request::Request`]; the daemon, or the command
+//! itself when it holds the store's lock, answers it through one [`service::Service`]; [`render`] turns the answer into text or
+//! JSON. [`client`] asks the daemon, and starts it when none is running.
+
+pub mod client;
+pub mod config;
+pub mod daemon;
+pub mod dialect;
+pub mod escape;
+pub mod failure;
+mod names;
+pub mod place;
+pub mod render;
+pub mod replace_file;
+pub mod request;
+pub mod service;
