@@ -71,7 +71,11 @@ fn names_behind<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = String
                 Some(list) => top_level(list.split(';').next().unwrap_or_default()),
                 None => vec![rest],
             };
-            names.into_iter().map(first_word).filter(|name| !name.is_empty()).collect::<Vec<_>>()
+            names
+                .into_iter()
+                .map(first_word)
+                .filter(|name| !matches!(name.as_str(), "" | "super" | "self"))
+                .collect::<Vec<_>>()
         })
 }
 
