@@ -1,4 +1,6 @@
 use beads_core::query::{Filter, ReadyFilter};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
 

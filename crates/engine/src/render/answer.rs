@@ -18,7 +18,6 @@ use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
-use crate::daemon::DaemonStatus;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;

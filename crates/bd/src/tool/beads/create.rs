@@ -1,6 +1,6 @@
 use beads_core::op::{self, Dep, DepRole};
 use beads_core::{
-    Actor, BeadId, BeadType, EdgeKind, Estimate, Label, Line, Metadata, Op, Priority, Text, Timestamp, Title,
+    Actor, BeadId, BeadType, Estimate, Label, Line, Metadata, Op, Priority, Text, Timestamp, Title,
 };
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
