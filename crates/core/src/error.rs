@@ -1,6 +1,6 @@
-//! The one error of the core. Each door maps [`Error::code`] to its own spelling and exit code.
+//! The one error of the core. [`Code`] says what each interface makes of it.
 
-use crate::{Actor, BeadId, Mark, Timestamp};
+use crate::{Actor, BeadId, Code, Mark, Timestamp};
 
 /// What can go wrong when text is parsed, a snapshot decoded or an operation applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,29 +71,29 @@ pub enum Error {
 
 impl Error {
     /// The machine-readable name of this error, as `bd --json` prints it.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Invalid { .. } => "invalid_value",
-            Self::Corrupt { .. } => "corrupt_store",
-            Self::NewerFormat { .. } => "newer_format",
-            Self::NotFound(_) => "not_found",
-            Self::Deleted { .. } => "deleted",
-            Self::Ambiguous { .. } => "ambiguous_id",
-            Self::IdTaken(_) => "id_taken",
-            Self::HashMismatch { .. } => "conflict",
-            Self::AlreadyClaimed { .. } => "already_claimed",
-            Self::NotHolder { .. } => "not_holder",
-            Self::StaleClaim { .. } => "stale_claim",
-            Self::NothingReady => "nothing_ready",
-            Self::Closed(_) => "closed",
-            Self::SelfEdge(_) => "self_dependency",
-            Self::Cycle(_) => "cycle",
-            Self::NoSuchEdge { .. } => "dependency_not_found",
-            Self::TooLarge { .. } => "too_large",
-            Self::NothingToUndo => "nothing_to_undo",
-            Self::CannotUndo(_) => "cannot_undo",
-            Self::UndoBlocked(_) => "undo_conflict",
-            Self::ClockExhausted => "clock_exhausted",
+            Self::Invalid { .. } => Code::InvalidValue,
+            Self::Corrupt { .. } => Code::CorruptStore,
+            Self::NewerFormat { .. } => Code::NewerFormat,
+            Self::NotFound(_) => Code::NotFound,
+            Self::Deleted { .. } => Code::Deleted,
+            Self::Ambiguous { .. } => Code::AmbiguousId,
+            Self::IdTaken(_) => Code::IdTaken,
+            Self::HashMismatch { .. } => Code::Conflict,
+            Self::AlreadyClaimed { .. } => Code::AlreadyClaimed,
+            Self::NotHolder { .. } => Code::NotHolder,
+            Self::StaleClaim { .. } => Code::StaleClaim,
+            Self::NothingReady => Code::NothingReady,
+            Self::Closed(_) => Code::Closed,
+            Self::SelfEdge(_) => Code::SelfDependency,
+            Self::Cycle(_) => Code::Cycle,
+            Self::NoSuchEdge { .. } => Code::DependencyNotFound,
+            Self::TooLarge { .. } => Code::TooLarge,
+            Self::NothingToUndo => Code::NothingToUndo,
+            Self::CannotUndo(_) => Code::CannotUndo,
+            Self::UndoBlocked(_) => Code::UndoConflict,
+            Self::ClockExhausted => Code::ClockExhausted,
         }
     }
 

@@ -313,7 +313,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::op::{Create, DepAdd};
-    use crate::{Catalog, Clock, Context, Op, Snapshot};
+    use crate::{Catalog, Clock, Code, Context, Op, Snapshot};
 
     /// Three beads, the second waiting for the first and the third deleted.
     fn sample() -> State {
@@ -443,6 +443,6 @@ mod tests {
         let mut newer = sample().encode();
         newer.meta = br#"{"format_version":99,"something":"new"}"#.to_vec();
         let error = Salvage::default().take_files(&files(&newer)).unwrap_err();
-        assert_eq!(error.code(), "newer_format");
+        assert_eq!(error.code(), Code::NewerFormat);
     }
 }

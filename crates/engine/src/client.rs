@@ -10,7 +10,7 @@ use beads_core::canonical::hex;
 use beads_store::StoreLock;
 
 use crate::daemon::{self, SocketPath};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Reply, Request};
@@ -82,13 +82,13 @@ fn without_store(place: &Place, request: &Request) -> Option<Result<Reply, Failu
                  repository's store answers, and bd init --private makes one there"
             )
         };
-        return (!may_make).then(|| Err(Failure::new("no_store", message())));
+        return (!may_make).then(|| Err(Failure::new(Code::NoStore, message())));
     }
     if matches!(request.call, Call::Query(_)) && place.has_directory() {
         return Some(nothing(place, request));
     }
     let message = format!("not in a git repository, and {directory} has no store");
-    Some(Err(Failure::new("no_store", message)))
+    Some(Err(Failure::new(Code::NoStore, message)))
 }
 
 /// Answers a question about a store that has a directory and nothing in it, without making anything there.
@@ -123,7 +123,7 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
 /// A store that cannot be opened is the one case in which `validate` has most to say.
 fn on_failure(request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
-        && matches!(failure.code.as_str(), "corrupt_store" | "newer_format")
+        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat)
     {
         return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
     }
@@ -153,12 +153,13 @@ fn through_daemon(
         let asked = Instant::now();
         match exchange(&socket, &request.still_waiting(give_up)) {
             Exchange::Reply(reply)
-                if reply.error.as_ref().is_some_and(|failure| failure.code == "daemon_older") => {}
+                if reply.error.as_ref().is_some_and(|failure| failure.code == Code::DaemonOlder) => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
             Exchange::Nobody => match daemon::start(place) {
                 Ok(()) => {}
                 Err(failure)
-                    if failure.code == "daemon_unreachable" || failure.code == "unsafe_runtime_directory" =>
+                    if failure.code == Code::DaemonUnreachable
+                        || failure.code == Code::UnsafeRuntimeDirectory =>
                 {
                     return Ok(None);
                 }
@@ -198,7 +199,7 @@ pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
     if frame.len() > daemon::MAX_FRAME_BYTES {
         // The daemon would hang up on it, which looks like a daemon that died.
         let message = format!("the command has {} bytes, more than fit into one request", frame.len());
-        let failure = Failure::new("too_large", message);
+        let failure = Failure::new(Code::TooLarge, message);
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');

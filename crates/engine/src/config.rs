@@ -9,7 +9,7 @@ use beads_core::limits::MIN_TOMBSTONE_TTL_MS;
 use beads_store::Transport;
 
 use crate::dialect::Dialect;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::replace_file::replace_file;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
@@ -119,11 +119,11 @@ impl Config {
             Err(error) => return Err(Failure::io("read", &path, &error)),
         };
         let values: BTreeMap<String, String> = serde_json::from_slice(&bytes)
-            .map_err(|error| Failure::new("corrupt_config", format!("{}: {error}", path.display())))?;
+            .map_err(|error| Failure::new(Code::CorruptConfig, format!("{}: {error}", path.display())))?;
         let mut config = Self::default();
         for (key, value) in values {
             config.set(&key, &value).map_err(|failure| {
-                Failure::new("corrupt_config", format!("{}: {}", path.display(), failure.message))
+                Failure::new(Code::CorruptConfig, format!("{}: {}", path.display(), failure.message))
             })?;
         }
         Ok(config)
@@ -199,7 +199,7 @@ pub fn check_key(key: &str) -> Result<(), Failure> {
 fn known(key: &str) -> Result<&'static Key, Failure> {
     KEYS.iter()
         .find(|known| known.name == key)
-        .ok_or_else(|| Failure::new("unknown_key", format!("there is no setting {key:?}")))
+        .ok_or_else(|| Failure::new(Code::UnknownKey, format!("there is no setting {key:?}")))
 }
 
 /// `90s`, `15m`, `2h`, `1d12h`, or plain seconds.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use beads_core::Code;
+
 /// What can go wrong between memory, disk and the repository.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -74,27 +76,27 @@ pub enum Error {
 }
 
 impl Error {
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
             Self::Core(error) => error.code(),
             Self::Batch { source, .. } => source.code(),
-            Self::Io { .. } => "io_error",
-            Self::JournalDamaged { .. } | Self::RefDamaged { .. } => "corrupt_store",
-            Self::JournalFailed(_) => "journal_failed",
-            Self::BadCursor(_) => "invalid_value",
-            Self::CursorExpired { .. } => "cursor_expired",
-            Self::CursorAhead { .. } => "cursor_ahead",
-            Self::RequestReused(_) => "request_id_reused",
-            Self::TooManyRequests(_) => "too_many_requests",
-            Self::Git(_) => "git_error",
-            Self::Busy { .. } | Self::RefMoved(_) => "busy",
-            Self::NoRevision(_) => "not_found",
-            Self::AmbiguousRevision(_) => "ambiguous_revision",
-            Self::NoStore(_) => "no_store",
-            Self::Remote { .. } => "network_error",
-            Self::PushRefused { .. } => "push_refused",
-            Self::RemoteInvalid { .. } => "remote_invalid",
-            Self::Contention(_) => "sync_contention",
+            Self::Io { .. } => Code::IoError,
+            Self::JournalDamaged { .. } | Self::RefDamaged { .. } => Code::CorruptStore,
+            Self::JournalFailed(_) => Code::JournalFailed,
+            Self::BadCursor(_) => Code::InvalidValue,
+            Self::CursorExpired { .. } => Code::CursorExpired,
+            Self::CursorAhead { .. } => Code::CursorAhead,
+            Self::RequestReused(_) => Code::RequestIdReused,
+            Self::TooManyRequests(_) => Code::TooManyRequests,
+            Self::Git(_) => Code::GitError,
+            Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
+            Self::NoRevision(_) => Code::NotFound,
+            Self::AmbiguousRevision(_) => Code::AmbiguousRevision,
+            Self::NoStore(_) => Code::NoStore,
+            Self::Remote { .. } => Code::NetworkError,
+            Self::PushRefused { .. } => Code::PushRefused,
+            Self::RemoteInvalid { .. } => Code::RemoteInvalid,
+            Self::Contention(_) => Code::SyncContention,
         }
     }
 }

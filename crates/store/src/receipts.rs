@@ -203,7 +203,7 @@ mod tests {
         let mut receipts = receipts();
         fill(&mut receipts, "r", MAX_LASTING, 1_000);
         let next = asked("next".into(), 1_000);
-        assert_eq!(receipts.check_room(&next, 999).unwrap_err().code(), "too_many_requests");
+        assert_eq!(receipts.check_room(&next, 999).unwrap_err().code(), beads_core::Code::TooManyRequests);
         assert!(receipts.find(&asked("r0".into(), 1_000), 999).unwrap().is_some());
         assert!(receipts.check_room(&asked("~next".into(), 1_000), 999).is_ok(), "the others have room");
         assert!(receipts.check_room(&next, 1_000).is_ok(), "the oldest has had its time");

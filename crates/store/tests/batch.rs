@@ -70,7 +70,7 @@ fn a_failure_at_any_place_leaves_no_trace() {
         ops.push(note("bd-nowhere", "fails"));
         let error = replica.apply_all(batch(&ops), &requested("r", 60_000)).unwrap_err();
         assert!(matches!(&error, Error::Batch { index, .. } if *index == length), "{error}");
-        assert_eq!(error.code(), "not_found");
+        assert_eq!(error.code(), beads_core::Code::NotFound);
         assert!(*replica.catalog() == before, "after {length} operations");
         assert_eq!(replica.catalog().state().names(), before.state().names());
         assert_eq!(replica.position(), position);
@@ -158,7 +158,7 @@ fn names_stand_for_what_the_batch_makes() {
     let ops = [note("late", "n"), create("late")];
     let names = BTreeMap::from([("late".to_owned(), 1)]);
     let error = replica.apply_all(Batch { ops: &ops, names: &names }, &caller()).unwrap_err();
-    assert_eq!(error.code(), "not_found");
+    assert_eq!(error.code(), beads_core::Code::NotFound);
 }
 
 #[test]

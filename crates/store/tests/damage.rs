@@ -54,7 +54,11 @@ impl Damaged {
         for name in names {
             assert!(error.to_string().contains(name), "{what}: {name:?} is not in {error}");
         }
-        assert!(matches!(error.code(), "corrupt_store" | "newer_format"), "{what}: {}", error.code());
+        assert!(
+            matches!(error.code(), beads_core::Code::CorruptStore | beads_core::Code::NewerFormat),
+            "{what}: {}",
+            error.code()
+        );
         assert!(self.store.listing() == before, "{what}: something on disk changed");
     }
 

@@ -72,7 +72,7 @@ impl Store {
 
     /// Plans, checks that planning changed nothing, applies, and checks that the store opens.
     fn repair(&self) -> Plan {
-        assert_eq!(self.open().unwrap_err().code(), "corrupt_store");
+        assert_eq!(self.open().unwrap_err().code(), beads_core::Code::CorruptStore);
         let before = listing(self.root.path());
         let plan = self.examine().expect("a store that does not open needs repair");
         assert_eq!(listing(self.root.path()), before, "a plan changes nothing");
@@ -253,7 +253,7 @@ fn a_later_format_is_not_damage() {
     snapshot.meta = br#"{"format_version":99}"#.to_vec();
     store.force(&snapshot);
     let error = examine(&store.store_dir(), &store.repository(), RealWorld).unwrap_err();
-    assert_eq!(error.code(), "newer_format");
+    assert_eq!(error.code(), beads_core::Code::NewerFormat);
 }
 
 /// What a power loss makes of files that were not synced. The library never returns from such an object.

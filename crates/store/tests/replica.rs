@@ -189,11 +189,14 @@ fn an_id_stands_for_one_request() {
     };
     let first = replica.apply(&create("a"), &asked("r", "one")).unwrap();
     let refused = replica.apply(&create("b"), &asked("r", "two")).unwrap_err();
-    assert_eq!(refused.code(), "request_id_reused");
+    assert_eq!(refused.code(), beads_core::Code::RequestIdReused);
     replica.checkpoint(&store.repository()).unwrap();
     drop(replica);
     let mut replica = store.open();
-    assert_eq!(replica.apply(&create("b"), &asked("r", "two")).unwrap_err().code(), "request_id_reused");
+    assert_eq!(
+        replica.apply(&create("b"), &asked("r", "two")).unwrap_err().code(),
+        beads_core::Code::RequestIdReused
+    );
     assert_eq!(replica.apply(&create("a"), &asked("r", "one")).unwrap().bead, first.bead);
     // What changed nothing is an answer too: it must not be done later, when there would be something to do.
     let id = replica.catalog().id_of(&first.bead.clone().unwrap()).to_string();

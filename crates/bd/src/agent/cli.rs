@@ -208,7 +208,7 @@ impl Answer<'_> {
                 self.success(command, &verdict, &print::verdict(&verdict))
             }
             Err(failed) => {
-                let exit = match failed.code {
+                let exit = match &failed.code {
                     Code::ReservationConflict if input.hook => guard::EXIT_HOOK_DENY,
                     Code::IoReadFailed | Code::IoWriteFailed => guard::EXIT_UNKNOWN,
                     code => code.exit(),

@@ -1,62 +1,11 @@
-//! What can go wrong, in one table: the codes of the contract (§9) and their exit codes, the finer reasons.
+//! How a command of `bb` fails: a code of the contract (§9), and a finer reason.
 
 use std::path::Path;
 
+pub use beads_core::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-/// The registry of the contract. No other code leaves `bb`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Code {
-    InvalidArgs,
-    AgentNotFound,
-    DuplicateAgentId,
-    UnknownSender,
-    UnknownRecipient,
-    MissingBeadId,
-    InvalidCategory,
-    MessageNotFound,
-    AckForbidden,
-    ReservationConflict,
-    ReservationStaleFound,
-    ReservationNotFound,
-    ReleaseForbidden,
-    IoWriteFailed,
-    IoReadFailed,
-}
-
-impl Code {
-    /// As printed.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Code::InvalidArgs => "INVALID_ARGS",
-            Code::AgentNotFound => "AGENT_NOT_FOUND",
-            Code::DuplicateAgentId => "DUPLICATE_AGENT_ID",
-            Code::UnknownSender => "UNKNOWN_SENDER",
-            Code::UnknownRecipient => "UNKNOWN_RECIPIENT",
-            Code::MissingBeadId => "MISSING_BEAD_ID",
-            Code::InvalidCategory => "INVALID_CATEGORY",
-            Code::MessageNotFound => "MESSAGE_NOT_FOUND",
-            Code::AckForbidden => "ACK_FORBIDDEN",
-            Code::ReservationConflict => "RESERVATION_CONFLICT",
-            Code::ReservationStaleFound => "RESERVATION_STALE_FOUND",
-            Code::ReservationNotFound => "RESERVATION_NOT_FOUND",
-            Code::ReleaseForbidden => "RELEASE_FORBIDDEN",
-            Code::IoWriteFailed => "IO_WRITE_FAILED",
-            Code::IoReadFailed => "IO_READ_FAILED",
-        }
-    }
-
-    /// 2 when the command line itself is wrong, 1 when the answer is no.
-    pub fn exit(self) -> u8 {
-        match self {
-            Code::InvalidArgs | Code::MissingBeadId | Code::InvalidCategory => 2,
-            _ => 1,
-        }
-    }
-}
 
 /// The finer word beside a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -143,19 +92,5 @@ impl Error {
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Error {
         self.details.insert(key.to_owned(), value.into());
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_printed_code_is_the_serialized_one() {
-        for code in
-            [Code::InvalidArgs, Code::DuplicateAgentId, Code::IoReadFailed, Code::ReservationStaleFound]
-        {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
-        }
     }
 }

@@ -16,9 +16,9 @@ impl From<Error> for Failure {
             details.insert("reason".to_owned(), json!(reason));
         }
         let code = match error.reason {
-            Some(Reason::StoreBusy) => "busy",
-            Some(Reason::KeyReused) => "request_id_reused",
-            _ => error.code.as_str(),
+            Some(Reason::StoreBusy) => Code::Busy,
+            Some(Reason::KeyReused) => Code::RequestIdReused,
+            _ => error.code,
         };
         Self::new(code, error.message).with(Value::Object(details))
     }

@@ -1,14 +1,14 @@
 use std::io::{BufRead, BufReader, Read, StdinLock, Write};
 
 use beads_engine::daemon::MAX_FRAME_BYTES;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
 use crate::tool::envelope::{self, Item};
-use crate::tool::{Context, Planned, Results, all_or_none, each, error_code, operation};
+use crate::tool::{Context, Planned, Results, all_or_none, each, operation};
 
 /// What is read ahead of the lines that are worked on together.
 const READ_AHEAD_BYTES: usize = 1024 * 1024;
@@ -78,7 +78,7 @@ fn whole(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
 
 fn plan(line: &str, context: &Context<'_>) -> Planned {
     let value: Value = serde_json::from_str(line)
-        .map_err(|error| Failure::new("invalid_json", format!("the line is not JSON: {error}")))?;
+        .map_err(|error| Failure::new(Code::InvalidJson, format!("the line is not JSON: {error}")))?;
     operation(value, context)
 }
 
@@ -87,7 +87,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
     loop {
         let mut bytes = Vec::new();
         let read = stdin.by_ref().take(MAX_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut bytes);
-        read.map_err(|error| Failure::new("io_error", format!("cannot read standard input: {error}")))?;
+        read.map_err(|error| Failure::new(Code::IoError, format!("cannot read standard input: {error}")))?;
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
             return Err(too_large("a line"));
         }
         let line = String::from_utf8(bytes)
-            .map_err(|_| Failure::new("invalid_json", "standard input is not valid UTF-8"))?;
+            .map_err(|_| Failure::new(Code::InvalidJson, "standard input is not valid UTF-8"))?;
         if !line.trim().is_empty() {
             return Ok(Some(line));
         }
@@ -103,7 +103,7 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn too_large(what: &str) -> Failure {
-    Failure::new("too_large", format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
+    Failure::new(Code::TooLarge, format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
 }
 
 /// One line for each, at once: whoever feeds us may wait for them. Returns the exit code of the first failure.
@@ -113,5 +113,5 @@ fn print(results: &Results) -> u8 {
     // What is done is done, even if nobody listens any more.
     let _ = stdout.write_all(&bytes).and_then(|()| stdout.flush());
     let failed = results.iter().find_map(|result| result.as_ref().err());
-    failed.map_or(exit::OK, |failure| error_code(failure).exit())
+    failed.map_or(exit::OK, |failure| failure.code.tool().exit())
 }

@@ -4,7 +4,7 @@ use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
 use beads_engine::config::parse_duration;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::render::{Answer, ConfirmedAnswer};
 use beads_engine::request::{Call, Query, Reply};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ impl Args {
             let details = json!({"id": id, "holder": now["assignee"], "expires": now["assignee_expires"]});
             let holder = now["assignee"].as_str().unwrap_or("nobody");
             let message = format!("{} is held by {holder}, who was faster on another machine", ids_text(id));
-            return Err(Failure::new("already_claimed", message).with(details));
+            return Err(Failure::new(Code::AlreadyClaimed, message).with(details));
         }
         globals.answer(Answer::Confirmed(ConfirmedAnswer { claimed, remote: synced["remote"].clone() }))
     }

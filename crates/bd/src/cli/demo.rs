@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::Reply;
 
 use super::answered;
@@ -48,12 +48,12 @@ impl Demo {
     fn new() -> Result<Self, Failure> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let program = std::env::current_exe()
-            .map_err(|error| Failure::new("io_error", format!("cannot find this program: {error}")))?;
+            .map_err(|error| Failure::new(Code::IoError, format!("cannot find this program: {error}")))?;
         let unique = format!("bd-demo-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let root = std::env::temp_dir().join(unique);
         let demo = Self { root, program };
         demo.lay_out()
-            .map_err(|error| Failure::new("io_error", format!("cannot set the demo up: {error}")))?;
+            .map_err(|error| Failure::new(Code::IoError, format!("cannot set the demo up: {error}")))?;
         Ok(demo)
     }
 
@@ -108,7 +108,7 @@ impl Demo {
         self.shown("b", "ben", &["conflicts", "list"])?;
         self.shown("a", "ann", &["status"])?;
         if a != b {
-            return Err(Failure::new("demo_failed", "the two replicas differ"));
+            return Err(Failure::new(Code::DemoFailed, "the two replicas differ"));
         }
         say("\nEqual fingerprints, nothing lost.");
         Ok(())
@@ -120,7 +120,7 @@ impl Demo {
             let running: Vec<_> =
                 agents.map(|(side, number)| scope.spawn(move || self.agent(side, number))).collect();
             running.into_iter().try_for_each(|agent| {
-                agent.join().unwrap_or_else(|_| Err(Failure::new("demo_failed", "an agent panicked")))
+                agent.join().unwrap_or_else(|_| Err(Failure::new(Code::DemoFailed, "an agent panicked")))
             })
         })?;
         let count = |side| self.run(side, "ann", &["count", "--status", "closed"]);
@@ -134,7 +134,7 @@ impl Demo {
             let title = format!("Work {bead} of {actor}");
             let created = self.run(side, &actor, &["create", &title, "--json"])?;
             let created: serde_json::Value = serde_json::from_str(&created).map_err(|error| {
-                Failure::new("demo_failed", format!("create answered {created:?}: {error}"))
+                Failure::new(Code::DemoFailed, format!("create answered {created:?}: {error}"))
             })?;
             let id = created["id"].as_str().unwrap_or_default().to_owned();
             self.run(side, &actor, &["claim", &id])?;
@@ -152,7 +152,7 @@ impl Demo {
                 return Ok(());
             }
         }
-        Err(Failure::new("demo_failed", "the two replicas do not come to rest"))
+        Err(Failure::new(Code::DemoFailed, "the two replicas do not come to rest"))
     }
 
     fn shown(&self, side: &str, actor: &str, arguments: &[&str]) -> Result<(), Failure> {
@@ -172,12 +172,12 @@ impl Demo {
             .args(["--actor", actor])
             .args(arguments)
             .output()
-            .map_err(|error| Failure::new("io_error", format!("cannot run bd: {error}")))?;
+            .map_err(|error| Failure::new(Code::IoError, format!("cannot run bd: {error}")))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(Failure::new("demo_failed", format!("bd {} on {side}: {said}", arguments.join(" "))))
+        Err(Failure::new(Code::DemoFailed, format!("bd {} on {side}: {said}", arguments.join(" "))))
     }
 
     /// A command that knows nothing of the caller's stores and settings.

@@ -10,7 +10,7 @@ use beads_engine::client::{self, Access};
 use beads_engine::config::parse_duration;
 use beads_engine::daemon::VERSION;
 use beads_engine::dialect::Dialect;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, Answer};
 use beads_engine::request::{Call, Format, Output, Reply, Request};
@@ -186,7 +186,7 @@ impl Globals {
     /// Where the command acts, as an absolute path.
     pub fn directory(&self) -> Result<PathBuf, Failure> {
         let here = std::env::current_dir()
-            .map_err(|error| Failure::new("io_error", format!("no current directory: {error}")))?;
+            .map_err(|error| Failure::new(Code::IoError, format!("no current directory: {error}")))?;
         Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))
     }
 
@@ -303,7 +303,7 @@ impl Globals {
     ) -> Result<T, Failure> {
         let reply = client::ask(place, request, &self.access());
         let no_sense = |reason: String| {
-            Failure::new("protocol_error", format!("an answer that makes no sense: {reason}"))
+            Failure::new(Code::ProtocolError, format!("an answer that makes no sense: {reason}"))
         };
         match (reply.result, reply.error) {
             (Some(result), _) => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::LEGACY_FILES;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
@@ -93,11 +93,11 @@ impl Args {
         let private = Place::from_env(Some(directory.join("beads.db")), &globals.directory()?)?;
         if private.kind != Kind::Private || !private.exists() {
             let message = format!("{} has no private store", directory.display());
-            return Err(Failure::new("no_store", message));
+            return Err(Failure::new(Code::NoStore, message));
         }
         let Some(repository) = Place::of_repository(&directory)? else {
             let message = format!("{} is not in a git repository", directory.display());
-            return Err(Failure::new("no_store", message));
+            return Err(Failure::new(Code::NoStore, message));
         };
         let spool = Spool::new()?;
         let path = spool.directory.join("issues.jsonl");
@@ -126,7 +126,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     let here = globals.absolute(Path::new("."))?;
     let missing = |error: git2::Error| {
         Failure::new(
-            "not_found",
+            Code::NotFound,
             format!("{name} is neither a directory nor a reference: {}", error.message()),
         )
     };
@@ -140,7 +140,7 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
         spool.fill(file, blob.content())?;
     }
     if tree.get_name(LEGACY_FILES[0]).is_none() {
-        return Err(Failure::new("not_found", format!("{name} has no {}", LEGACY_FILES[0])));
+        return Err(Failure::new(Code::NotFound, format!("{name} has no {}", LEGACY_FILES[0])));
     }
     Ok(commit.id().to_string())
 }
@@ -154,7 +154,7 @@ impl Spool {
     fn new() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| Failure::new("io_error", error.to_string()))?;
+        getrandom::fill(&mut random).map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
         let directory = std::env::temp_dir().join(format!("bd-import-{}", hex(&random)));
         std::fs::DirBuilder::new()
             .mode(0o700)

@@ -3,7 +3,7 @@ use beads_core::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTO
 use beads_core::{BeadType, EdgeKind, Field, Status};
 use beads_engine::client;
 use beads_engine::daemon::{SocketPath, VERSION};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, InfoAnswer, StoreSchema};
 use beads_engine::request::{Call, Format, Output, Query, Reply};
@@ -74,8 +74,8 @@ fn ask(globals: &Globals, place: &Place, call: Call) -> Result<Value, Failure> {
     match (reply.error, reply.result) {
         (Some(failure), _) => Err(failure),
         (None, Some(value)) => serde_json::from_str(value.get())
-            .map_err(|error| Failure::new("invalid_reply", format!("the answer is not JSON: {error}"))),
-        (None, None) => Err(Failure::new("invalid_reply", "the answer is empty")),
+            .map_err(|error| Failure::new(Code::InvalidReply, format!("the answer is not JSON: {error}"))),
+        (None, None) => Err(Failure::new(Code::InvalidReply, "the answer is empty")),
     }
 }
 

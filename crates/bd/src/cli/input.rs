@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use beads_core::Estimate;
 use beads_core::limits::MAX_LINE_BYTES;
-use beads_engine::failure::Failure;
-
-use super::unread::NOT_READ;
+use beads_engine::failure::{Code, Failure};
 
 /// Where arguments that name a source instead of being the text are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +71,7 @@ impl Input {
         match self {
             Self::Ours => Ok(()),
             Self::OutOfReach => {
-                Err(Failure::new(NOT_READ, "this has to be read where the command was given"))
+                Err(Failure::new(Code::NotRead, "this has to be read where the command was given"))
             }
         }
     }
@@ -91,10 +89,10 @@ fn read_bounded(name: &str, source: impl Read) -> Result<String, Failure> {
     source
         .take(MAX_LINE_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new("io_error", format!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::new(Code::IoError, format!("cannot read {name}: {error}")))?;
     if bytes.len() > MAX_LINE_BYTES {
         return Err(Failure::new(
-            "too_large",
+            Code::TooLarge,
             format!("{name} has more than the {MAX_LINE_BYTES} bytes a bead may have"),
         ));
     }

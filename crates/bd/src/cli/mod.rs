@@ -346,9 +346,9 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
     // A value that is not there at all is the same kind of error for clap as one that is not among the possible ones.
     let given = matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if !value.is_empty());
     let code = match error.kind() {
-        ErrorKind::ValueValidation => "invalid_value",
-        ErrorKind::InvalidValue if given => "invalid_value",
-        _ => "usage",
+        ErrorKind::ValueValidation => Code::InvalidValue,
+        ErrorKind::InvalidValue if given => Code::InvalidValue,
+        _ => Code::Usage,
     };
     let text = text.to_string();
     // The first paragraph says what is wrong; usage and tips follow it.

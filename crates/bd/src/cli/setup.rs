@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::globals::Globals;
 use super::{answered, ask_at, text_reply};
 use crate::setup::{Client, targets};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply};
 
@@ -61,7 +61,7 @@ impl Args {
             let missing: Vec<_> =
                 rows.iter().filter(|row| row.1 == "missing").map(|row| row.0.as_str()).collect();
             let message = format!("not set up: {}", missing.join(", "));
-            return Err(Failure::new("not_set_up", message).with(json!({"files": missing})));
+            return Err(Failure::new(Code::NotSetUp, message).with(json!({"files": missing})));
         }
         Ok(answered(match globals.format() {
             Format::Json => {
@@ -98,7 +98,7 @@ impl Args {
                 return Ok(text_reply("in place json.dialect\nin place export.path\n", globals));
             }
             let message = format!("not set up: {}", missing.join(", "));
-            return Err(Failure::new("not_set_up", message).with(json!({"settings": missing})));
+            return Err(Failure::new(Code::NotSetUp, message).with(json!({"settings": missing})));
         }
         ask_at(&place, globals, Call::Init { prefix: None, compat: true, private: false }, |_| ())
     }

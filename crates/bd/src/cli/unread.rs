@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use beads_engine::client::{self, Exchange};
 use beads_engine::daemon::SocketPath;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Reply, Request};
 
 use super::globals::Globals;
@@ -60,17 +60,14 @@ fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Reques
 
 /// Whether the daemon sent the words back: it must not read them, does not know how (an older one), or makes way.
 fn refuses(failure: &Failure) -> bool {
-    matches!(failure.code.as_str(), NOT_READ | "invalid_request" | "daemon_older")
+    matches!(failure.code, Code::NotRead | Code::InvalidRequest | Code::DaemonOlder)
 }
-
-/// The code with which words go back to where they came from.
-pub const NOT_READ: &str = "not_read";
 
 /// The daemon's side: turns words into what they ask for. Everything that goes wrong is left to the sender, who has the
 /// better words for it.
 pub fn read(mut request: Request) -> Result<Request, Failure> {
     let Call::Words(words) = &request.call else { return Ok(request) };
-    let back = || Failure::new(NOT_READ, "this has to be read where the command was given");
+    let back = || Failure::new(Code::NotRead, "this has to be read where the command was given");
     let words: Vec<OsString> =
         [OsString::from("bd")].into_iter().chain(words.iter().map(OsString::from)).collect();
     verb_of(&words).filter(|verb| VERBS.contains(verb)).ok_or_else(back)?;

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use beads_core::Status;
 use beads_core::query::{Filter, ReadyFilter};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, EventAnswer, EventsAnswer};
 use beads_engine::request::{Call, EventsQuery, Output, Query, Reply};
@@ -96,8 +96,10 @@ impl Watch<'_> {
                 return match self.args.until {
                     None => Ok(()),
                     Some(_) if self.holds()? => Ok(()),
-                    Some(_) => Err(Failure::new("timeout", format!("not yet; go on with --since {cursor}"))
-                        .with(serde_json::json!({"cursor": cursor.to_string()}))),
+                    Some(_) => {
+                        Err(Failure::new(Code::Timeout, format!("not yet; go on with --since {cursor}"))
+                            .with(serde_json::json!({"cursor": cursor.to_string()})))
+                    }
                 };
             }
         }

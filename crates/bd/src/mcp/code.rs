@@ -1,9 +1,11 @@
-//! The words by which this door names what went wrong (contract 4), and the way out of each.
+//! Failures as `bd mcp` names them (contract 4), and the way out of each.
 //!
 //! `BUDGET_EXCEEDED` is never said: a budget cuts an answer down and never refuses it. `CHECKPOINTS_NOT_CONFIRMED` is never said either:
 //! beads have no checkpoints to confirm before they are closed.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::lines::command;
@@ -30,57 +32,27 @@ fn field(details: &serde_json::Value) -> Option<&str> {
     details["field"].as_str()?.split(['[', '.', '/']).next()
 }
 
-/// A failure as clients of this door know it.
-pub fn code(failure: &Failure) -> String {
-    match failure.code.as_str() {
-        "no_store" => "NOT_INITIALIZED",
-        "unknown_workspace" => "UNKNOWN_WORKSPACE",
-        "not_found" | "deleted" | "ambiguous_id" | "dependency_not_found" | "no_focus" => "UNKNOWN_ID",
-        "invalid_name" => "INVALID_NAME",
-        "invalid_value" if field(&failure.details).is_some_and(|field| NAMES.contains(&field)) => {
-            "INVALID_NAME"
-        }
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_json" | "too_large"
-        | "invalid_request" | "self_dependency" | "unknown_key" => "INVALID_INPUT",
-        "revision_mismatch" => "REVISION_MISMATCH",
-        "expected_target_mismatch" => "EXPECTED_TARGET_MISMATCH",
-        "strict_targeting" => "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID",
-        "conflict" | "already_claimed" | "not_holder" | "stale_claim" | "closed" | "cycle" | "id_taken"
-        | "partial_failure" | "sync_contention" => "CONFLICT",
-        other => return other.to_ascii_uppercase(),
+/// Returns the code of a failure as clients of `bd mcp` know it.
+pub fn code(failure: &Failure) -> Cow<'static, str> {
+    let names = |details| field(details).is_some_and(|field| NAMES.contains(&field));
+    match failure.code {
+        Code::InvalidValue if names(&failure.details) => Code::InvalidName.mcp(),
+        ref code => code.mcp(),
     }
-    .to_owned()
 }
 
-/// What to do about it, in a few words.
+/// Says what to do about it, in a few words.
 pub fn recovery(failure: &Failure) -> &'static str {
-    match failure.code.as_str() {
-        "no_store" => "start bd mcp inside a git repository, or make the first bead",
-        "unknown_workspace" => "leave workspace out",
-        "not_found" | "deleted" | "ambiguous_id" => "take an id from status",
-        "dependency_not_found" => "beads_show lists the dependencies",
-        "no_focus" => "claim one with next, or give id",
-        "conflict" | "revision_mismatch" => "read it again and decide anew",
-        "expected_target_mismatch" => "leave expected_target_id out, or name that bead",
-        "strict_targeting" => "give expected_target_id",
-        "already_claimed" | "stale_claim" | "not_holder" => "take another",
-        "closed" => "beads_reopen it, or take another",
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" | "invalid_name" => {
-            "see the tool's inputSchema"
-        }
-        "busy" => "try again",
-        "corrupt_store" => "run bd validate, then bd repair --dry-run",
-        _ => failure.hint().unwrap_or("the message says what is wrong"),
-    }
+    failure.code.recovery().unwrap_or("the message says what is wrong")
 }
 
 /// Calls that get ahead from here, at most two, each of which succeeds as it stands.
 pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
-    match failure.code.as_str() {
-        "no_focus" | "already_claimed" | "closed" | "stale_claim" | "not_holder" => {
+    match failure.code {
+        Code::NoFocus | Code::AlreadyClaimed | Code::Closed | Code::StaleClaim | Code::NotHolder => {
             vec![("next", json!({})), ("status", json!({}))]
         }
-        "not_found" | "deleted" | "ambiguous_id" => vec![("status", json!({"ready": 10}))],
+        Code::NotFound | Code::Deleted | Code::AmbiguousId => vec![("status", json!({"ready": 10}))],
         _ => Vec::new(),
     }
 }
@@ -105,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_error_is_a_line_and_at_most_two_commands() {
-        let text = error_line(&Failure::new("no_focus", "you hold\nno bead"));
+        let text = error_line(&Failure::new(Code::NoFocus, "you hold\nno bead"));
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("ERROR: UNKNOWN_ID you hold\\nno bead | fix: "), "{text}");
         assert_eq!(text.lines().nth(1), Some("next"));
@@ -113,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_has_no_word_of_its_own_keeps_the_one_it_has() {
-        assert_eq!(code(&Failure::new("network_error", "")), "NETWORK_ERROR");
+        assert_eq!(code(&Failure::new(Code::NetworkError, "")), "NETWORK_ERROR");
         let label = Failure::invalid("").with(json!({"field": "label"}));
         assert_eq!(code(&label), "INVALID_NAME");
         let labels = Failure::invalid("").with(json!({"field": "add_labels[3]"}));

@@ -1,7 +1,7 @@
 //! The envelope of full views: one shape whatever happens.
 
 use beads_core::Timestamp;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Budgeted};
@@ -100,8 +100,8 @@ pub fn next_page(tool: &str, mut arguments: Map<String, Value>, offset: usize) -
 
 /// What gets ahead from a failure.
 pub fn ways_out(failure: &Failure, arguments: &Map<String, Value>, caller: Caller<'_>) -> Vec<Suggestion> {
-    match failure.code.as_str() {
-        "revision_mismatch" | "conflict" => {
+    match failure.code {
+        Code::RevisionMismatch | Code::Conflict => {
             let named = arguments.get("target").or_else(|| arguments.get("id"));
             let resolve = |named| super::target::reference(caller.session, caller.actor, named).ok();
             let id = failure.details["id"].as_str().map(str::to_owned).or_else(|| named.and_then(resolve));
@@ -109,7 +109,7 @@ pub fn ways_out(failure: &Failure, arguments: &Map<String, Value>, caller: Calle
                 |id: String| Suggestion::tool("beads_show", &json!({"id": id}), "Read it as it is now");
             id.map(show).into_iter().collect()
         }
-        "usage" | "invalid_value" | "invalid_type" | "missing_field" => {
+        Code::Usage | Code::InvalidValue | Code::InvalidType | Code::MissingField => {
             vec![Suggestion::method("tools/list", &json!({"toolset": "full"}), "See what the tool takes")]
         }
         _ => code::ways_out(failure)

@@ -1,6 +1,6 @@
 //! Strict targeting: a caller that says which bead it means, so that nothing happens to another one.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::Query;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ impl Expected {
     pub fn new(named: Option<Value>, strict: bool) -> Result<Self, Failure> {
         if strict && named.is_none() {
             let message = "strict targeting needs the id of the bead that is meant";
-            return Err(Failure::new("strict_targeting", message));
+            return Err(Failure::new(Code::StrictTargeting, message));
         }
         Ok(Self(named))
     }
@@ -44,6 +44,6 @@ impl Expected {
         }
         let message = format!("the target is {id}, not {expected}; nothing was changed");
         let details = json!({"target": id, "expected": expected});
-        Err(Failure::new("expected_target_mismatch", message).with(details))
+        Err(Failure::new(Code::ExpectedTargetMismatch, message).with(details))
     }
 }

@@ -1,7 +1,7 @@
 //! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. What this door adds to them: targets in every
 //! spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, secrets taken out.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Limits};
@@ -178,8 +178,8 @@ fn run(
         name => tool::run(name, Value::Object(arguments), &context)?,
     };
     let raw = outcome.into_result()?;
-    let value: Value =
-        serde_json::from_str(raw.get()).map_err(|error| Failure::new("internal_error", error.to_string()))?;
+    let value: Value = serde_json::from_str(raw.get())
+        .map_err(|error| Failure::new(Code::InternalError, error.to_string()))?;
     let is_list = value.is_array();
     let result = decorate::result(value, caller.session, offset, page.limit);
     Ok((result, is_list.then_some(page)))

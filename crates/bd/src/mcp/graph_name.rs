@@ -49,13 +49,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use beads_engine::failure::Code;
 
     #[test]
     fn nodes_types_and_relations_are_bounded() {
         assert_eq!(node(" bd-a1 "), Ok("bd-a1"));
         assert_eq!(node(&"é".repeat(256)), Ok("é".repeat(256).as_str()));
         for bad in ["", "  ", "a|b", "a\nb", "\u{7f}", &"x".repeat(257)] {
-            assert_eq!(node(bad).unwrap_err().code, "invalid_value", "{bad:?}");
+            assert_eq!(node(bad).unwrap_err().code, Code::InvalidValue, "{bad:?}");
         }
         let judged = |field: &str, text: &str| {
             let mut arguments = Map::from_iter([(field.to_owned(), json!(text))]);
@@ -66,7 +67,7 @@ mod tests {
         assert_eq!(judged("type", " Bug").unwrap(), "bug");
         assert_eq!(judged("type", "a|b").unwrap(), "a|b", "only relations and nodes are divided");
         for (field, bad) in [("kind", "a|b"), ("kind", ""), ("type", "a\tb"), ("type", &"x".repeat(129))] {
-            assert_eq!(judged(field, bad).unwrap_err().code, "invalid_value", "{field} {bad:?}");
+            assert_eq!(judged(field, bad).unwrap_err().code, Code::InvalidValue, "{field} {bad:?}");
         }
     }
 }

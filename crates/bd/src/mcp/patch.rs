@@ -128,6 +128,7 @@ fn add(update: &mut Map<String, Value>, field: &str, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use beads_engine::failure::Code;
 
     fn patched(ops: &[Value]) -> Result<Value, Failure> {
         let bead = json!({"description": "One", "labels": ["a"]});
@@ -164,7 +165,7 @@ mod tests {
             json!({"op": "set", "field": "title", "value": "x", "why": "y"}),
             json!("set"),
         ] {
-            assert_eq!(patched(std::slice::from_ref(&op)).unwrap_err().code, "invalid_value", "{op}");
+            assert_eq!(patched(std::slice::from_ref(&op)).unwrap_err().code, Code::InvalidValue, "{op}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! needs no counter of its own and is never stored. Two writes may share a millisecond, and a merge may bring an older one; therefore a session
 //! remembers which content it showed under a number, and the store compares that content in the same step in which it writes.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::Query;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,9 @@ pub fn guard(
     let known = caller.session.remembered(id, expected);
     if current != expected || known.as_ref().is_some_and(|known| known != hash) {
         let message = format!("{id} is at revision {current}, not {expected}; nothing was changed");
-        return Err(Failure::new("revision_mismatch", message).with(json!({"id": id, "revision": current})));
+        return Err(
+            Failure::new(Code::RevisionMismatch, message).with(json!({"id": id, "revision": current}))
+        );
     }
     Ok(Some(hash.to_owned()))
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
@@ -211,7 +211,7 @@ impl<W: Write + Send> Server<W> {
         let answer = (!self.given_up(&call.id)).then(|| {
             // A fault of ours is an answer too, and the next call has its worker.
             catch_unwind(AssertUnwindSafe(|| self.answer(call))).unwrap_or_else(|_| {
-                let failure = Failure::new("internal_error", "the tool failed for a reason of its own");
+                let failure = Failure::new(Code::InternalError, "the tool failed for a reason of its own");
                 Self::result(&super::failed(&call.name, &failure, &self.session), true)
             })
         });

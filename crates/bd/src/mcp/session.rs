@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use beads_core::Actor;
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_engine::client;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ impl Session {
         }
         let text = reply.result.as_ref().map_or("null", |result| result.get());
         serde_json::from_str(text)
-            .map_err(|error| Failure::new("internal_error", format!("the store's answer: {error}")))
+            .map_err(|error| Failure::new(Code::InternalError, format!("the store's answer: {error}")))
     }
 
     pub fn query(&self, actor: &Actor, query: Query) -> Result<Value, Failure> {
@@ -153,7 +153,7 @@ impl Session {
         let focus = self.focus_among(&mine).and_then(|bead| bead["id"].as_str());
         focus
             .map(str::to_owned)
-            .ok_or_else(|| Failure::new("no_focus", "you hold no bead, and none was named"))
+            .ok_or_else(|| Failure::new(Code::NoFocus, "you hold no bead, and none was named"))
     }
 }
 

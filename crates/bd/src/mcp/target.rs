@@ -2,7 +2,7 @@
 
 use beads_core::query::{Filter, Sort, SortKey};
 use beads_core::{Actor, EdgeKind};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::Query;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub fn id(session: &Session, actor: &Actor, named: &str) -> Result<String, Failu
     }
     let beads = session.query(actor, Query::List(Filter::default()))?;
     let found = beads.as_array().into_iter().flatten().find(|bead| bead["external_ref"] == named);
-    let unknown = || Failure::new("not_found", format!("no bead has the external reference {named}"));
+    let unknown = || Failure::new(Code::NotFound, format!("no bead has the external reference {named}"));
     found.and_then(|bead| bead["id"].as_str()).map(str::to_owned).ok_or_else(unknown)
 }
 
@@ -49,7 +49,7 @@ pub fn reference(session: &Session, actor: &Actor, target: &Value) -> Result<Str
     if is_plan != self::is_plan(session, actor, &id)? {
         let kinds = if is_plan { ("task", "plan") } else { ("plan", "task") };
         let message = format!("{id} is a {}, not a {}", kinds.0, kinds.1);
-        return Err(Failure::new("expected_target_mismatch", message));
+        return Err(Failure::new(Code::ExpectedTargetMismatch, message));
     }
     Ok(id)
 }
@@ -95,7 +95,7 @@ pub fn step(session: &Session, actor: &Actor, from: &str, path: &str) -> Result<
         let count = children.len();
         let child = children.get(index).and_then(|child| child["id"].as_str());
         let missing =
-            || Failure::new("not_found", format!("{at} has {count} children; there is no s:{index}"));
+            || Failure::new(Code::NotFound, format!("{at} has {count} children; there is no s:{index}"));
         at = child.ok_or_else(missing)?.to_owned();
     }
     Ok(at)

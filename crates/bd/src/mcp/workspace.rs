@@ -1,6 +1,6 @@
 //! The name by which clients speak of this store.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 
 const MAX_BYTES: usize = 128;
@@ -30,7 +30,7 @@ impl Workspace {
             return Ok(());
         }
         let message = format!("this server serves the workspace {}, not {name}", self.0);
-        Err(Failure::new("unknown_workspace", message))
+        Err(Failure::new(Code::UnknownWorkspace, message))
     }
 
     pub fn qualified(&self, id: &str) -> String {
@@ -45,7 +45,7 @@ fn check(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        "invalid_name",
+        Code::InvalidName,
         format!(
             "{name:?} is no workspace: 1 to {MAX_BYTES} letters, digits and . _ / -, the first a letter or digit"
         ),
@@ -73,7 +73,7 @@ mod tests {
             assert!(check(name).is_ok());
         }
         for bad in ["", ".x", "a b", "a:b", &"x".repeat(129)] {
-            assert_eq!(check(bad).unwrap_err().code, "invalid_name", "{bad}");
+            assert_eq!(check(bad).unwrap_err().code, Code::InvalidName, "{bad}");
         }
     }
 }

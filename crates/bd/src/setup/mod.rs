@@ -6,7 +6,7 @@ mod section;
 
 use std::path::{Path, PathBuf};
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::replace_file::replace_file;
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ impl Target {
         let text = edited.map_err(|why| {
             let message =
                 format!("{name} was left as it is: {why}; bd setup … --print shows what belongs into it");
-            Failure::new("cannot_edit", message)
+            Failure::new(Code::CannotEdit, message)
         })?;
         let nothing_left = matches!(text.trim(), "" | "{}");
         Ok((!(remove && nothing_left)).then_some(text))

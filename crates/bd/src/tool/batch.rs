@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::call_fields::{self, CallFields};
 use super::{Body, Context, Outcome, Tool, Way, check, find};
 use beads_core::Op;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Atomic, Call, Each};
 
 /// Operations that go to the store in one request, and share one sync of its journal.
@@ -64,7 +64,7 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
     let items = input.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
     check::check(&schema, &mut input)?;
     let items = items.ok_or_else(|| {
-        Failure::new("invalid_type", "items must be array")
+        Failure::new(Code::InvalidType, "items must be array")
             .with(json!({"field": "items", "expected": "array"}))
     })?;
     if items.len() > MAX_ITEMS {
@@ -155,12 +155,11 @@ fn refuse_strangers(fields: &CallFields, context: &Context<'_>) -> Result<(), Fa
 /// The operation that a line of `bd batch` names, such as `{"op": "create", "title": "x"}`.
 pub fn operation(line: Value, context: &Context<'_>) -> Planned {
     let Value::Object(mut fields) = line else {
-        return Err(
-            Failure::new("invalid_type", "an operation must be object").with(json!({"expected": "object"}))
-        );
+        return Err(Failure::new(Code::InvalidType, "an operation must be object")
+            .with(json!({"expected": "object"})));
     };
     let missing =
-        || Failure::new("missing_field", "the field \"op\" is missing").with(json!({"field": "op"}));
+        || Failure::new(Code::MissingField, "the field \"op\" is missing").with(json!({"field": "op"}));
     let name = fields.remove("op").ok_or_else(missing)?;
     let tool = name.as_str().and_then(|name| find(&format!("beads.{name}")));
     match tool.map(|tool| (tool, &tool.way)) {

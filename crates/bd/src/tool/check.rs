@@ -1,7 +1,7 @@
 //! Judges an input by the schema that is printed, keyword by keyword, so that the two cannot differ. Understands the
 //! keywords of draft-07 that our schemas use; a test sees to it that they use no others.
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
@@ -53,7 +53,7 @@ fn check_type(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -
     }
     let expected = wanted.join(" or ");
     let message = format!("{} must be {expected}, not {}", name(path), type_of(value));
-    Err(refusal("invalid_type", path, message, json!(expected)))
+    Err(refusal(Code::InvalidType, path, message, json!(expected)))
 }
 
 /// The integer that a number with a fraction of zero stands for.
@@ -92,7 +92,7 @@ fn check_among(schema: &Map<String, Value>, value: &Value, path: &[String]) -> R
                 .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
                 .collect();
             let message = format!("{} must be one of {}", name(path), words.join(", "));
-            Err(refusal("invalid_value", path, message, json!(among)))
+            Err(refusal(Code::InvalidValue, path, message, json!(among)))
         }
         _ => Ok(()),
     }
@@ -109,7 +109,7 @@ fn check_text(schema: &Map<String, Value>, text: &str, path: &[String]) -> Resul
     }
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
         let pattern = Regex::new(pattern)
-            .map_err(|error| Failure::new("internal_error", format!("pattern {pattern:?}: {error}")))?;
+            .map_err(|error| Failure::new(Code::InternalError, format!("pattern {pattern:?}: {error}")))?;
         if !pattern.is_match(text) {
             return Err(invalid(path, "does not have the expected form", schema));
         }
@@ -177,14 +177,14 @@ fn check_required(
         Some(missing) => {
             path.push(missing.to_owned());
             let message = format!("the field {} is missing", name(path));
-            Err(refusal("missing_field", path, message, Value::Null))
+            Err(refusal(Code::MissingField, path, message, Value::Null))
         }
     }
 }
 
 fn unknown(path: &[String]) -> Failure {
     refusal(
-        "invalid_value",
+        Code::InvalidValue,
         path,
         format!("there is no field {}; --schema lists them", name(path)),
         Value::Null,
@@ -198,10 +198,10 @@ fn invalid(path: &[String], what: &str, schema: &Map<String, Value>) -> Failure 
     let bounds = schema.iter().filter(|(keyword, _)| BOUNDS.contains(&keyword.as_str()));
     let expected: Map<String, Value> =
         bounds.map(|(keyword, bound)| (keyword.clone(), bound.clone())).collect();
-    refusal("invalid_value", path, format!("{} {what}", name(path)), Value::Object(expected))
+    refusal(Code::InvalidValue, path, format!("{} {what}", name(path)), Value::Object(expected))
 }
 
-fn refusal(code: &str, path: &[String], message: String, expected: Value) -> Failure {
+fn refusal(code: Code, path: &[String], message: String, expected: Value) -> Failure {
     let mut details = json!({"field": path.join(".")});
     if !expected.is_null() {
         details["expected"] = expected;
@@ -217,7 +217,7 @@ fn name(path: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn judged(schema: &Value, mut value: Value) -> Result<Value, (String, Value)> {
+    fn judged(schema: &Value, mut value: Value) -> Result<Value, (Code, Value)> {
         check(schema, &mut value).map(|()| value).map_err(|failure| (failure.code, failure.details))
     }
 
@@ -290,24 +290,24 @@ mod tests {
             }
         });
         let refused = |value: Value| judged(&schema, value).unwrap_err();
-        assert_eq!(refused(json!({})), ("missing_field".into(), json!({"field": "a"})));
-        assert_eq!(refused(json!([])).0, "invalid_type");
+        assert_eq!(refused(json!({})), (Code::MissingField, json!({"field": "a"})));
+        assert_eq!(refused(json!([])).0, Code::InvalidType);
         assert_eq!(
             refused(json!({"a": [1]})),
-            ("invalid_type".into(), json!({"field": "a.0", "expected": "string"}))
+            (Code::InvalidType, json!({"field": "a.0", "expected": "string"}))
         );
         assert_eq!(refused(json!({"a": ["abc"]})).1["field"], "a.0");
-        assert_eq!(refused(json!({"a": ["a", "b", "c"]})).0, "invalid_value");
-        assert_eq!(refused(json!({"a": [], "n": 2})), ("missing_field".into(), json!({"field": "s"})));
-        assert_eq!(refused(json!({"a": [], "s": "x", "n": 2.5})).0, "invalid_type");
+        assert_eq!(refused(json!({"a": ["a", "b", "c"]})).0, Code::InvalidValue);
+        assert_eq!(refused(json!({"a": [], "n": 2})), (Code::MissingField, json!({"field": "s"})));
+        assert_eq!(refused(json!({"a": [], "s": "x", "n": 2.5})).0, Code::InvalidType);
         assert_eq!(
             refused(json!({"a": [], "s": "x", "n": 5})).1["expected"],
             json!({"minimum": 1, "maximum": 4})
         );
         assert_eq!(refused(json!({"a": [], "s": "y"})).1["expected"], json!(["x", null]));
-        assert_eq!(refused(json!({"a": [], "u": 1})), ("invalid_value".into(), json!({"field": "u"})));
-        assert_eq!(refused(json!({"a": [], "p": "ab"})).0, "invalid_value");
-        assert_eq!(refused(json!({"a": [], "p": "bz"})).0, "invalid_value");
+        assert_eq!(refused(json!({"a": [], "u": 1})), (Code::InvalidValue, json!({"field": "u"})));
+        assert_eq!(refused(json!({"a": [], "p": "ab"})).0, Code::InvalidValue);
+        assert_eq!(refused(json!({"a": [], "p": "bz"})).0, Code::InvalidValue);
         assert_eq!(
             judged(&schema, json!({"a": ["ää"], "s": null, "n": 3.0})),
             Ok(json!({"a": ["ää"], "s": null, "n": 3}))

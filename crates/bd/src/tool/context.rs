@@ -4,7 +4,7 @@ use beads_core::{Actor, Line, Op};
 use beads_engine::client::{self, Access};
 use beads_engine::daemon::VERSION;
 use beads_engine::dialect::Dialect;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Mutate, Output, Reply, Request};
 use serde_json::Value;
@@ -89,7 +89,7 @@ impl Context<'_> {
         match (reply.error.take(), reply.result.take()) {
             (Some(failure), _) => Err(failure),
             (None, Some(result)) => Ok((reply, result)),
-            (None, None) => Err(Failure::new("internal_error", "the store answered without a result")),
+            (None, None) => Err(Failure::new(Code::InternalError, "the store answered without a result")),
         }
     }
 

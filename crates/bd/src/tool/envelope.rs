@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::error_code::{ErrorCode, error_code};
 use super::outcome::{Body, Outcome};
 use crate::agent::moment::Moment;
+use beads_core::{Code, ToolCode};
 
 /// Items of a list that share a chunk: enough that the envelope costs nothing, few enough to be read at once.
 const CHUNK_ITEMS: usize = 100;
@@ -40,7 +40,7 @@ struct Chunk<'a> {
 #[derive(Debug, Serialize)]
 struct Refusal<'a> {
     ok: bool,
-    error: ErrorCode,
+    error: ToolCode,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<Value>,
@@ -53,7 +53,7 @@ struct Refusal<'a> {
 struct Batch<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorCode>,
+    error: Option<ToolCode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     batch: bool,
@@ -94,13 +94,13 @@ pub fn lines(outcome: &Result<Outcome, Failure>) -> (Vec<u8>, u8) {
         Ok(Outcome { body: Body::Stream(items), metadata }) => (chunks(items, metadata), exit::OK),
         Ok(Outcome { body: Body::Batch(results), metadata }) => {
             let failed = results.iter().filter_map(|result| result.as_ref().err());
-            let first = failed.clone().next().map(error_code);
+            let first = failed.clone().next().map(|failure| failure.code.tool());
             let message = first.map(|_| format!("{} of {} items failed", failed.count(), results.len()));
             let results = results.iter().map(Item::new).collect();
             let ok = first.is_none();
             let batch =
                 Batch { ok, error: first, message, batch: true, results, metadata, timestamp, version };
-            (line(&batch), first.map_or(exit::OK, ErrorCode::exit))
+            (line(&batch), first.map_or(exit::OK, ToolCode::exit))
         }
     }
 }
@@ -115,7 +115,7 @@ fn failed(failure: &Failure) -> (Vec<u8>, u8) {
     }
     let document =
         Document { refusal: refusal(failure), timestamp: Moment::now().to_string(), version: VERSION };
-    (line(&document), error_code(failure).exit())
+    (line(&document), failure.code.tool().exit())
 }
 
 fn refusal(failure: &Failure) -> Refusal<'_> {
@@ -125,11 +125,11 @@ fn refusal(failure: &Failure) -> Refusal<'_> {
         other => Map::from_iter([("more".to_owned(), other.clone())]),
     };
     let (field, expected) = (details.remove("field"), details.remove("expected"));
-    details.insert("code".to_owned(), failure.code.clone().into());
+    details.insert("code".to_owned(), failure.code.as_str().into());
     if let Some(hint) = failure.hint() {
         details.insert("hint".to_owned(), hint.into());
     }
-    Refusal { ok: false, error: error_code(failure), message: &failure.message, field, expected, details }
+    Refusal { ok: false, error: failure.code.tool(), message: &failure.message, field, expected, details }
 }
 
 fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
@@ -157,7 +157,8 @@ fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
 pub fn line(document: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(document).unwrap_or_else(|error| {
         // Documents are made of strings, numbers and JSON that was read before; it cannot happen, and would still be JSON.
-        format!(r#"{{"ok":false,"error":"internal_error","message":{:?}}}"#, error.to_string()).into_bytes()
+        let (code, message) = (Code::InternalError, error.to_string());
+        format!(r#"{{"ok":false,"error":"{code}","message":{message:?}}}"#).into_bytes()
     });
     line.push(b'\n');
     line

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use serde::Serialize;
 
 use super::{Tool, table};
@@ -69,7 +69,7 @@ impl Install {
         }
         let program = std::env::current_exe()
             .and_then(|path| path.canonicalize())
-            .map_err(|error| Failure::new("io_error", format!("cannot find this program: {error}")))?;
+            .map_err(|error| Failure::new(Code::IoError, format!("cannot find this program: {error}")))?;
         if !self.dry_run {
             std::fs::create_dir_all(&self.dir).map_err(|error| Failure::io("create", &self.dir, &error))?;
         }

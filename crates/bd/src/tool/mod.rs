@@ -11,7 +11,6 @@ mod call_fields;
 mod check;
 mod context;
 pub mod envelope;
-mod error_code;
 mod field;
 mod flags;
 pub mod install;
@@ -21,7 +20,6 @@ mod schema;
 
 pub use batch::{Planned, Results, all_or_none, each, operation};
 pub use context::Context;
-pub use error_code::{ErrorCode, error_code};
 pub use outcome::{Body, Items, Outcome};
 
 use std::sync::{LazyLock, OnceLock};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use beads_engine::daemon::VERSION;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use serde_json::{Value, json};
 
 use super::flags::{About, Flags};
@@ -46,7 +46,7 @@ fn guarded(answer: impl FnOnce() -> (Vec<u8>, u8)) -> (Vec<u8>, u8) {
         let what = cause.downcast_ref::<&str>().map(|what| (*what).to_owned());
         let what = what.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_default();
         let message = format!("the tool failed for a reason of its own: {what}");
-        envelope::lines(&Err(Failure::new("internal_error", message)))
+        envelope::lines(&Err(Failure::new(Code::InternalError, message)))
     })
 }
 
@@ -101,12 +101,12 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
     stdin
         .take(MAX_INPUT_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new("io_error", format!("cannot read standard input: {error}")))?;
+        .map_err(|error| Failure::new(Code::IoError, format!("cannot read standard input: {error}")))?;
     if bytes.len() > MAX_INPUT_BYTES {
         let message = format!("the input has more than {} MiB", MAX_INPUT_BYTES / 1024 / 1024);
-        return Err(Failure::new("too_large", message).with(json!({"limit": MAX_INPUT_BYTES})));
+        return Err(Failure::new(Code::TooLarge, message).with(json!({"limit": MAX_INPUT_BYTES})));
     }
-    let invalid = |message: String| Failure::new("invalid_json", message);
+    let invalid = |message: String| Failure::new(Code::InvalidJson, message);
     let text =
         std::str::from_utf8(&bytes).map_err(|error| invalid(format!("the input is not UTF-8: {error}")))?;
     if text.trim().is_empty() {
@@ -117,7 +117,7 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
     let value: Value = serde_json::from_str(text).map_err(|error| invalid(not_json(text, &error)))?;
     if !value.is_object() {
         let expected = json!({"expected": "object"});
-        return Err(Failure::new("invalid_type", "the input must be one JSON object").with(expected));
+        return Err(Failure::new(Code::InvalidType, "the input must be one JSON object").with(expected));
     }
     Ok(value)
 }

@@ -129,3 +129,38 @@ fn without_flushing_the_file_waits_for_the_next_change() {
     assert_eq!(content(), bd.text(&["export"]));
     assert!(content().contains("imported") && content().contains("unseen too"));
 }
+
+/// Imports `length` beads, each the child of the one before; the first is an epic.
+fn chain(bd: &Sandbox, length: usize) {
+    let line = |n: usize| {
+        let parent =
+            (n > 0).then(|| json!({"depends_on_id": format!("bd-c{}", n - 1), "type": "parent-child"}));
+        json!({
+            "id": format!("bd-c{n}"),
+            "title": format!("link {n}"),
+            "issue_type": if n == 0 { "epic" } else { "task" },
+            "status": "open",
+            "priority": 2,
+            "created_at": "2026-01-01T00:00:00Z",
+            "dependencies": parent.into_iter().collect::<Vec<_>>(),
+        })
+    };
+    let lines: Vec<String> = (0..length).map(|n| line(n).to_string()).collect();
+    bd.run_with_input(&["import", "-"], lines.join("\n").as_bytes()).succeeded("import");
+}
+
+#[test]
+fn a_long_chain_of_parents_makes_pages_that_grow_with_its_length_only() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let length = 2_000;
+    chain(&bd, length);
+    let page = bd.text(&["export", "--format", "md"]);
+    let (_, below) = page.split_once("### bd-c0 link 0\n").expect("a heading for the epic");
+    assert_eq!(below.lines().filter(|line| line.starts_with("- [ ]")).count(), length - 1);
+    // Indenting each level would take four characters a level: 8,000 in the last row alone.
+    let tree = bd.text(&["list", "--tree", "--all"]);
+    assert_eq!(tree.lines().count(), length);
+    let longest = tree.lines().map(str::len).max().unwrap();
+    assert!(longest < 400, "the longest row has {longest} bytes");
+    assert!(tree.lines().last().unwrap().contains(&format!("…{} ", length - 2)), "the depth is shown");
+}

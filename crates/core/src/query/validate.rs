@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
-use crate::{Actor, BeadId, Catalog, EdgeKey, Endpoint, Timestamp};
+use crate::{Actor, BeadId, Catalog, Code, EdgeKey, Endpoint, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -31,7 +31,7 @@ impl Severity {
 pub struct Finding {
     pub severity: Severity,
     /// A stable word for the kind of finding.
-    pub code: &'static str,
+    pub code: Code,
     pub file: Option<&'static str>,
     pub line: Option<usize>,
     pub id: Option<BeadId>,
@@ -54,7 +54,7 @@ impl Catalog {
             let ids: Vec<_> = cycle.iter().map(|lineage| self.id_of(lineage).as_str()).collect();
             findings.push(Finding {
                 severity: Severity::Warning,
-                code: "cycle",
+                code: Code::Cycle,
                 file: Some(DEPS),
                 line: None,
                 id: cycle.first().map(|lineage| self.id_of(lineage).clone()),
@@ -63,7 +63,7 @@ impl Catalog {
         }
         findings.extend(self.future_actors(now_ms).into_iter().map(|(actor, at)| Finding {
             severity: Severity::Warning,
-            code: "future_stamp",
+            code: Code::FutureStamp,
             file: Some(STATE),
             line: None,
             id: None,
@@ -89,15 +89,14 @@ impl Catalog {
     fn edge_finding(&self, key: &EdgeKey) -> Option<Finding> {
         let ends = [&key.from, &key.to];
         let (from, to) = (self.name_of(&key.from), self.name_of(&key.to));
-        let (severity, code, end) = if let Some(end) = ends.iter().find(|end| end.lineage().is_none()) {
-            (Severity::Warning, "dangling_dependency", end)
+        let (severity, code, what, end) = if let Some(end) = ends.iter().find(|end| end.lineage().is_none()) {
+            (Severity::Warning, Code::DanglingDependency, "does not exist", end)
         } else {
             let deleted =
                 |end: &&&Endpoint| end.lineage().is_some_and(|lineage| self.live_bead(lineage).is_none());
-            (Severity::Info, "orphaned_dependency", ends.iter().find(deleted)?)
+            (Severity::Info, Code::OrphanedDependency, "was deleted", ends.iter().find(deleted)?)
         };
         let id = self.name_of(end);
-        let what = if code == "dangling_dependency" { "does not exist" } else { "was deleted" };
         Some(Finding {
             severity,
             code,

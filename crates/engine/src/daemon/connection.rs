@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, ReadCommand};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
 
@@ -105,12 +105,12 @@ async fn converse(
             Frame::Line(line) => ask(&line, &jobs, &mut reader, read_command).await,
             Frame::TooLong => {
                 let failure =
-                    Failure::new("too_large", format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
+                    Failure::new(Code::TooLarge, format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
                 send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
                 return Ok(());
             }
             Frame::TooSlow => {
-                let failure = Failure::new("timeout", "the rest of the frame did not come in time");
+                let failure = Failure::new(Code::Timeout, "the rest of the frame did not come in time");
                 send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
                 return Ok(());
             }
@@ -130,7 +130,7 @@ async fn ask(
     let request: Request = match serde_json::from_slice(line) {
         Ok(request) => request,
         Err(error) => {
-            let failure = Failure::new("invalid_request", format!("not a request: {error}"));
+            let failure = Failure::new(Code::InvalidRequest, format!("not a request: {error}"));
             return Some(render::failure_reply(failure, Format::Value));
         }
     };
@@ -148,7 +148,7 @@ async fn ask(
         },
         Ok(()) => answer.await.ok(),
         Err(mpsc::error::TrySendError::Full(_)) => {
-            Some(render::failure_reply(Failure::new("busy", "too many requests are waiting"), format))
+            Some(render::failure_reply(Failure::new(Code::Busy, "too many requests are waiting"), format))
         }
         Err(mpsc::error::TrySendError::Closed(_)) => None,
     }
@@ -164,7 +164,7 @@ async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
 }
 
 fn busy(reason: &str) -> Option<Reply> {
-    Some(render::failure_reply(Failure::new("busy", reason), Format::Value))
+    Some(render::failure_reply(Failure::new(Code::Busy, reason), Format::Value))
 }
 
 async fn send(write: &mut tokio::net::unix::OwnedWriteHalf, reply: &Reply) -> std::io::Result<()> {

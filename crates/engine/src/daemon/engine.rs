@@ -14,7 +14,7 @@ use super::connection::{Connections, Job};
 use super::saver::Saver;
 use super::waiters::Waiters;
 use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, Reply};
 use crate::service::{Service, SyncResult};
@@ -110,7 +110,8 @@ impl Engine {
         let mut next = Some(first);
         while let Some(job) = next {
             if is_newer(&job.request.client) {
-                let failure = Failure::new("daemon_older", format!("this daemon is {VERSION} and makes way"));
+                let failure =
+                    Failure::new(Code::DaemonOlder, format!("this daemon is {VERSION} and makes way"));
                 let _ = job.reply.send(render::failure_reply(failure, Format::Value));
                 stop = Some(Stopped::Gracefully);
                 break;

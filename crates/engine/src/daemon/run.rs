@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, READY};
 use super::{MAX_QUEUE, ReadCommand, SocketPath, connection};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::service::Service;
 
@@ -89,7 +89,7 @@ fn announce(line: &str) {
 
 fn serve(opened: Opened, read_command: ReadCommand) -> Result<(), Failure> {
     let Opened { service, listener, socket } = opened;
-    let failed = |error: std::io::Error| Failure::new("io_error", format!("cannot serve: {error}"));
+    let failed = |error: std::io::Error| Failure::new(Code::IoError, format!("cannot serve: {error}"));
     listener.set_nonblocking(true).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {

@@ -6,7 +6,7 @@ use beads_store::{MAX_ROUNDS, Pace};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::request::{Reply, Request};
 use crate::service::SyncResult;
 
@@ -155,7 +155,7 @@ fn longer(retry: Retry) -> Retry {
 }
 
 fn is_contention(failure: &Failure) -> bool {
-    failure.code == "sync_contention"
+    failure.code == Code::SyncContention
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3_600);
 
     fn contention() -> Failure {
-        Failure::new("sync_contention", "others were faster")
+        Failure::new(Code::SyncContention, "others were faster")
     }
 
     /// Else a daemon would wake for it again and again.
@@ -203,7 +203,7 @@ mod tests {
             is_done_when_due(&mut saver);
         }
         for _ in 0..4 {
-            saver.remote_failed(&Failure::new("network_error", "away"));
+            saver.remote_failed(&Failure::new(Code::NetworkError, "away"));
         }
         let due = saver.exchange_due(&Config::default()).expect("it is tried again");
         assert!(due > Instant::now() + 4 * FIRST_RETRY);

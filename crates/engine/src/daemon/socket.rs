@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use beads_core::canonical::hex;
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::Place;
 
 /// Where a store's daemon listens.
@@ -61,7 +61,7 @@ impl SocketPath {
             None => Ok(()),
             Some(reason) => {
                 let message = format!("the runtime directory {} {reason}", self.directory.display());
-                Err(Failure::new("unsafe_runtime_directory", message))
+                Err(Failure::new(Code::UnsafeRuntimeDirectory, message))
             }
         }
     }
@@ -69,7 +69,7 @@ impl SocketPath {
 
 /// Where no socket can be, no daemon can be, and commands do the work themselves.
 pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::new("daemon_unreachable", format!("cannot {action} {}: {error}", path.display()))
+    Failure::new(Code::DaemonUnreachable, format!("cannot {action} {}: {error}", path.display()))
 }
 
 fn runtime_directory() -> PathBuf {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use super::SocketPath;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
 
 /// What a new daemon says on its standard output, once, when it is ready or has given up.
@@ -14,8 +14,9 @@ pub(super) const LOST_THE_RACE: &str = "another daemon is there";
 
 /// Starts a daemon and waits until it listens. Also fine when another one was faster.
 pub fn start(place: &Place) -> Result<(), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot find this program: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Code::DaemonUnreachable, format!("cannot find this program: {error}"))
+    })?;
     // Where no socket may be there is no point in starting anything.
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
@@ -36,7 +37,7 @@ pub fn start(place: &Place) -> Result<(), Failure> {
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
-        .map_err(|error| Failure::new("daemon_unreachable", format!("cannot start a daemon: {error}")))?;
+        .map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot start a daemon: {error}")))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         // An error reads like an early end, which is dealt with below.
@@ -45,10 +46,11 @@ pub fn start(place: &Place) -> Result<(), Failure> {
     match line.trim_end() {
         READY | LOST_THE_RACE => Ok(()),
         "" => Err(Failure::new(
-            "daemon_unreachable",
+            Code::DaemonUnreachable,
             format!("the daemon did not start; see {}", log_path.display()),
         )),
-        failure => Err(serde_json::from_str(failure)
-            .unwrap_or_else(|_| Failure::new("daemon_unreachable", format!("the daemon said {failure:?}")))),
+        failure => Err(serde_json::from_str(failure).unwrap_or_else(|_| {
+            Failure::new(Code::DaemonUnreachable, format!("the daemon said {failure:?}"))
+        })),
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::MAX_WAITERS;
 use super::engine::Owed;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Reply, Request};
 use crate::service::Service;
@@ -30,7 +30,7 @@ impl Waiters {
     /// Lets a request wait for as long as it wants to.
     pub fn add(&mut self, service: &Service, request: Request, reply: oneshot::Sender<Reply>) {
         if self.waiting.len() >= MAX_WAITERS {
-            let failure = Failure::new("busy", "too many requests are waiting for something to happen");
+            let failure = Failure::new(Code::Busy, "too many requests are waiting for something to happen");
             let _ = reply.send(render::failure_reply(failure, request.output.format));
             return;
         }

@@ -290,7 +290,7 @@ pub struct LostClaim {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SyncErrorStatus {
-    pub code: String,
+    pub code: beads_core::Code,
     pub message: String,
     pub since: String,
     pub age_ms: u64,

@@ -7,13 +7,14 @@ use beads_core::{BeadId, BeadType, BeadView, EdgeKind, Status};
 
 pub fn render(views: &[BeadView]) -> String {
     let by_id: BTreeMap<&BeadId, &BeadView> = views.iter().map(|view| (&view.id, view)).collect();
+    let epics = nearest_epics(views, &by_id);
     let mut out = String::from("# Beads\n");
     for (status, heading) in
         [(Status::InProgress, "In progress"), (Status::Open, "Open"), (Status::Closed, "Closed")]
     {
         let mut groups: BTreeMap<Option<&BeadId>, Vec<&BeadView>> = BTreeMap::new();
         for view in views.iter().filter(|view| view.status == status) {
-            groups.entry(epic_of(view, &by_id)).or_default().push(view);
+            groups.entry(epics[&view.id]).or_default().push(view);
         }
         let count: usize = groups.values().map(Vec::len).sum();
         let _ = writeln!(out, "\n## {heading} ({count})");
@@ -28,17 +29,32 @@ pub fn render(views: &[BeadView]) -> String {
     out
 }
 
-/// The nearest epic above a bead. Merges may leave a ring of parents, so the way up is bounded.
-fn epic_of<'a>(view: &'a BeadView, by_id: &BTreeMap<&'a BeadId, &'a BeadView>) -> Option<&'a BeadId> {
-    let mut parent = view.parent.as_ref();
-    for _ in 0..by_id.len() {
-        let found = by_id.get(parent?)?;
-        if found.kind == BeadType::Epic {
-            return Some(&found.id);
-        }
-        parent = found.parent.as_ref();
+/// Returns the nearest epic above each bead. Every bead is visited once, however deep the hierarchy is; beads whose parents form
+/// a ring, which a merge may bring, have no epic above them.
+fn nearest_epics<'a>(
+    views: &'a [BeadView],
+    by_id: &BTreeMap<&'a BeadId, &'a BeadView>,
+) -> BTreeMap<&'a BeadId, Option<&'a BeadId>> {
+    let mut known: BTreeMap<&BeadId, Option<&BeadId>> = BTreeMap::new();
+    for view in views {
+        let (mut path, mut next) = (Vec::new(), Some(view));
+        let epic = loop {
+            let Some(bead) = next else { break None };
+            if let Some(epic) = known.get(&bead.id) {
+                break *epic;
+            }
+            // Noted before its ancestors are visited, so that a ring ends here.
+            known.insert(&bead.id, None);
+            path.push(&bead.id);
+            let parent = bead.parent.as_ref().and_then(|parent| by_id.get(parent)).copied();
+            if let Some(parent) = parent.filter(|parent| parent.kind == BeadType::Epic) {
+                break Some(&parent.id);
+            }
+            next = parent;
+        };
+        known.extend(path.into_iter().map(|id| (id, epic)));
     }
-    None
+    known
 }
 
 fn item(out: &mut String, view: &BeadView) {

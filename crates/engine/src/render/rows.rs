@@ -68,12 +68,21 @@ fn extras(out: &mut String, view: &BeadView, style: Style) {
     }
 }
 
+/// How many levels of a tree are indented. Deeper rows show their depth as a number: indenting every level of a chain makes the
+/// output grow with the square of its length.
+const MAX_INDENTED_LEVELS: usize = 32;
+
 pub fn tree(out: &mut String, nodes: &[TreeNode], style: Style) {
     // For each depth, whether a line runs down to a later sibling.
     let mut running: Vec<bool> = Vec::new();
     for node in nodes {
-        running.truncate(node.depth.saturating_sub(1));
-        let mut indent: String = running.iter().map(|runs| if *runs { "│   " } else { "    " }).collect();
+        let above = node.depth.saturating_sub(1);
+        running.truncate(above);
+        let shown = running.iter().take(MAX_INDENTED_LEVELS);
+        let mut indent: String = shown.map(|runs| if *runs { "│   " } else { "    " }).collect();
+        if above > MAX_INDENTED_LEVELS {
+            let _ = write!(indent, "…{above} ");
+        }
         if node.depth > 0 {
             indent.push_str(if node.last { "└── " } else { "├── " });
             running.push(!node.last);

@@ -44,5 +44,5 @@ fn which(atomic: &Atomic, error: beads_store::Error) -> Failure {
     let subject = atomic.ops.get(index).map(subject).unwrap_or_default();
     let cause = Failure::from(*source);
     let message = format!("operation {} ({subject}): {}; nothing was changed", index + 1, cause.message);
-    Failure::new(&cause.code, message).with(json!({"index": index, "details": cause.details}))
+    Failure::new(cause.code, message).with(json!({"index": index, "details": cause.details}))
 }

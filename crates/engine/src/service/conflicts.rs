@@ -1,7 +1,7 @@
 use beads_core::{Catalog, Conflict, ConflictId, Lineage};
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, ConflictAnswer};
 
 impl Service {
@@ -21,7 +21,7 @@ impl Service {
         let id: ConflictId = id.parse()?;
         let catalog = self.replica.catalog();
         let conflict = catalog.state().conflicts().get(&id);
-        let conflict = conflict.ok_or_else(|| Failure::new("not_found", format!("there is no {id}")))?;
+        let conflict = conflict.ok_or_else(|| Failure::new(Code::NotFound, format!("there is no {id}")))?;
         Ok(Answer::Conflict(Box::new(written(catalog, &id, conflict))))
     }
 }

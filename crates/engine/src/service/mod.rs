@@ -36,7 +36,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{Config, PREFIX_KEY};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
 use crate::request::{Call, Format, Output, Reply, Request};
@@ -215,7 +215,7 @@ impl Service {
                 self.close_eligible_epics(request, *dry_run, output.dialect)
             }
             Call::DaemonStatus | Call::DaemonStop => {
-                Err(Failure::new("daemon_unreachable", "no daemon is running for this store"))
+                Err(Failure::new(Code::DaemonUnreachable, "no daemon is running for this store"))
             }
         }
     }
@@ -249,7 +249,7 @@ impl Service {
     }
 
     fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
-        let gone = || Failure::new("not_found", format!("{lineage:?} is not here"));
+        let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
         self.replica.catalog().view(lineage).ok_or_else(gone)
     }
 
@@ -376,7 +376,7 @@ fn is_empty(result: &Result<Answer, Failure>) -> bool {
         Ok(Answer::Beads(beads)) => beads.is_empty(),
         Ok(Answer::Events(batch)) => batch.events.is_empty() && !batch.more,
         Ok(_) => false,
-        Err(failure) => failure.code == "nothing_ready",
+        Err(failure) => failure.code == Code::NothingReady,
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Service;
 use crate::dialect::Dialect;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, shown};
 use crate::request::{Each, Mutate, Request};
 
@@ -67,7 +67,7 @@ impl Service {
         };
         let claimed = match self.one(request, &Op::ClaimNext(Box::new(next.clone())), close.len(), false) {
             Ok(claimed) => Some(Box::new(claimed)),
-            Err(failure) if failure.code == "nothing_ready" => None,
+            Err(failure) if failure.code == Code::NothingReady => None,
             Err(failure) => {
                 return Err(failure.with(json!({"closed": shown(&Answer::Many(closed), dialect)})));
             }
@@ -197,6 +197,6 @@ fn partial(done: Vec<Done>, failed: &[(String, Failure)], dialect: Option<Dialec
         .iter()
         .map(|(id, failure)| json!({"id": id, "code": failure.code, "message": failure.message}))
         .collect();
-    Failure::new("partial_failure", format!("{} of {all} failed: {}", failed.len(), each.join("; ")))
+    Failure::new(Code::PartialFailure, format!("{} of {all} failed: {}", failed.len(), each.join("; ")))
         .with(json!({"succeeded": shown(&Answer::Many(done), dialect), "failed": failures}))
 }

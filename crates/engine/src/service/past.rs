@@ -4,7 +4,7 @@ use beads_core::{
 };
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, BlameAnswer, Detail, DifferenceAnswer, EdgeAnswer, LogAnswer, WriteAnswer};
 use crate::request::Moment;
 
@@ -81,7 +81,7 @@ impl Service {
     pub(super) fn show_as_of(&self, ids: &[String], moment: &Moment) -> Result<Answer, Failure> {
         let past = Catalog::from(self.state_at(moment)?);
         let detail = |id: &String| -> Result<Detail, Failure> {
-            let gone = || Failure::new("not_found", format!("{id} was not there"));
+            let gone = || Failure::new(Code::NotFound, format!("{id} was not there"));
             let bead = past.view(past.resolve(id)?).ok_or_else(gone)?;
             Ok(Detail { bead, dependencies: Vec::new(), dependents: Vec::new(), progress: None })
         };

@@ -5,7 +5,7 @@ use beads_core::{BeadFacts, BeadId, EdgeKind, Lineage};
 
 use super::Service;
 use super::query::cycles;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{
     Answer, ArrowAnswer, ExplainAnswer, ExplainedBead, GraphAnswer, HeldBack, LeftOutAnswer, NodeAnswer,
     PlanAnswer, SlotAnswer, TrackAnswer,
@@ -80,7 +80,7 @@ impl Service {
             let count = drawing.beads.len();
             let message = format!("{count} beads are more than the {MAX_DRAWN} that one drawing shows");
             return Err(Failure::new(
-                "too_large",
+                Code::TooLarge,
                 format!("{message}; name a bead to see what is around it"),
             ));
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use crate::dialect::Dialect;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{
     Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress,
     TreeNode, shown,
@@ -91,7 +91,7 @@ impl Service {
             let lineage = catalog.resolve_any(id)?;
             if catalog.live_bead(lineage).is_some() {
                 let message = format!("{} is not deleted", catalog.id_of(lineage));
-                return Err(Failure::new("not_found", message));
+                return Err(Failure::new(Code::NotFound, message));
             }
             found.push(lineage);
         }
@@ -121,7 +121,7 @@ impl Service {
                     .collect();
                 let succeeded = Answer::Details(details);
                 let details = json!({"succeeded": shown(&succeeded, dialect), "failed": failures});
-                Err(Failure::new("partial_failure", each.join("; ")).with(details))
+                Err(Failure::new(Code::PartialFailure, each.join("; ")).with(details))
             }
         }
     }
@@ -190,7 +190,7 @@ impl Service {
         if format != Format::Text {
             return self.view(lineage);
         }
-        let gone = || Failure::new("not_found", format!("{lineage:?} is not here"));
+        let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
         self.replica.catalog().row(lineage).ok_or_else(gone)
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Service;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, SyncAnswer, VerifyAnswer};
 use crate::request::Request;
 
@@ -112,7 +112,7 @@ pub struct SyncState {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncError {
-    pub code: String,
+    pub code: Code,
     pub message: String,
     pub since_ms: u64,
     pub attempts: u64,

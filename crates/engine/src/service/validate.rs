@@ -3,7 +3,7 @@ use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
 use beads_store::Repository;
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::Answer;
 
 const FILES: [&str; 4] = [DEPS, META, STATE, TOMBSTONES];
@@ -18,7 +18,7 @@ impl Service {
             Ok(Some(snapshot)) => match snapshot.decode() {
                 Ok(decoded) => findings.extend(decoded.warnings.into_iter().map(|message| Finding {
                     severity: Severity::Warning,
-                    code: "missing_checksum",
+                    code: Code::MissingChecksum,
                     file: Some(META),
                     line: Some(1),
                     id: None,
@@ -28,7 +28,7 @@ impl Service {
             },
             Err(error) => findings.push(Finding {
                 severity: Severity::Error,
-                code: "unreadable_ref",
+                code: Code::UnreadableRef,
                 file: None,
                 line: None,
                 id: None,
@@ -61,5 +61,5 @@ pub fn findings_of(failure: &Failure) -> Answer {
     let file = failure.details["file"].as_str().and_then(|name| FILES.into_iter().find(|file| *file == name));
     let line = failure.details["line"].as_u64().and_then(|line| usize::try_from(line).ok());
     let (severity, message) = (Severity::Error, failure.message.clone());
-    Answer::Findings(vec![Finding { severity, code: "corrupt_store", file, line, id: None, message }])
+    Answer::Findings(vec![Finding { severity, code: Code::CorruptStore, file, line, id: None, message }])
 }

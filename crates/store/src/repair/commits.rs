@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
-use beads_core::{Salvage, State};
+use beads_core::{Code, Salvage, State};
 use git2::{ObjectType, Oid};
 
 use crate::git::GitRepository;
@@ -68,7 +68,7 @@ pub fn tip(repository: &GitRepository) -> Result<Tip> {
     };
     match decode(repository, &commit) {
         Ok(state) => Ok(Tip::Sound { commit, state: Box::new(state) }),
-        Err(error) if error.code() == "corrupt_store" => {
+        Err(error) if error.code() == Code::CorruptStore => {
             let reason = error.to_string();
             Ok(Tip::Damaged { commit, reason })
         }

@@ -1,6 +1,6 @@
 //! What can still be read of the journal: every good frame, also those after a bad one.
 
-use beads_core::{Salvage, State};
+use beads_core::{Code, Salvage, State};
 
 use crate::disk::{Disk, RealDisk};
 use crate::frame::{self, Found};
@@ -29,7 +29,7 @@ impl Frames {
 pub fn gather(disk: &RealDisk, salvage: &mut Salvage, actions: &mut Vec<String>) -> Result<Frames> {
     let (damage, recovered) = match Journal::recover(disk.clone()) {
         Ok((_, recovered)) => (None, recovered),
-        Err(error) if error.code() == "corrupt_store" => (Some(error.to_string()), read(disk, salvage)?),
+        Err(error) if error.code() == Code::CorruptStore => (Some(error.to_string()), read(disk, salvage)?),
         Err(error) => return Err(error),
     };
     for record in &recovered.records {

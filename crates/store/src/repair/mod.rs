@@ -8,7 +8,7 @@ mod frames;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use beads_core::{Salvage, Snapshot, State, Timestamp, Unreadable};
+use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable};
 
 use crate::disk::{RealDisk, sync_directory};
 use crate::git::GitRepository;
@@ -47,7 +47,7 @@ pub fn examine(store_dir: &Path, repository: &GitRepository, world: impl World) 
     let now_ms = world.now_ms();
     match Replica::open(RealDisk::new(store_dir), repository, world) {
         Ok(_) => Ok(None),
-        Err(error) if error.code() == "corrupt_store" => {
+        Err(error) if error.code() == Code::CorruptStore => {
             plan(store_dir, repository, now_ms, &error).map(Some)
         }
         Err(error) => Err(error),

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::Op;
 use beads_core::op::{Create, Dep};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Atomic, Call};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -116,7 +116,7 @@ fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>
             mentioned.any(|name| all.contains(&name) && !names.contains_key(&name))
         };
         let Some(next) = beads.iter().position(|(_, bead)| !waits(bead)) else {
-            return Err(Failure::new("cycle", "these beads wait for each other; nothing was made"));
+            return Err(Failure::new(Code::Cycle, "these beads wait for each other; nothing was made"));
         };
         let (name, bead) = beads.remove(next);
         names.extend(name.map(|name| (name, ordered.len())));

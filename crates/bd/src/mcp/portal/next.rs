@@ -3,7 +3,7 @@ use std::time::Duration;
 use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ impl Open for Next {
                 }
             },
             None => match self.choose(caller) {
-                Err(failure) if failure.code == "nothing_ready" => return nothing(caller),
+                Err(failure) if failure.code == Code::NothingReady => return nothing(caller),
                 claimed => claimed?,
             },
         };
@@ -91,7 +91,9 @@ impl Next {
             let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), lease_ms: None }));
             let call = Call::one(op).waiting(Some(Duration::from_secs(slice)));
             match session.ask(actor, call) {
-                Err(failure) if failure.code == "nothing_ready" && waited + slice < wait && !given_up() => {
+                Err(failure)
+                    if failure.code == Code::NothingReady && waited + slice < wait && !given_up() =>
+                {
                     waited += slice;
                     progress(waited, wait);
                 }

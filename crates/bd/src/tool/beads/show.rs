@@ -1,4 +1,4 @@
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ impl Action for Show {
             Body::Result(list) => outcome::items(list)?.pop(),
             _ => None,
         };
-        let one = one.ok_or_else(|| Failure::new("internal_error", "no bead and no error"))?;
+        let one = one.ok_or_else(|| Failure::new(Code::InternalError, "no bead and no error"))?;
         Ok(Outcome { metadata, ..Outcome::of(one) })
     }
 }
