@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
 use beads_core::query::Severity;
+use beads_engine::failure::{Failure, exit};
+use beads_engine::place::{Kind, Place};
+use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
+use beads_engine::request::{Call, Format, Reply};
 use beads_store::GitRepository;
 use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
-use beads_engine::failure::{Failure, exit};
-use beads_engine::place::{Kind, Place};
-use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
-use beads_engine::request::{Call, Format, Reply};
 
 /// Check the store, for programs that call it so
 ///

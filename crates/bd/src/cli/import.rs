@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use beads_core::canonical::hex;
 use beads_core::import::LEGACY_FILES;
 use beads_engine::failure::{Code, Failure};
+use beads_engine::place::{Kind, Place};
+use beads_engine::request::{Call, ExportFormat, ImportSource, Reply};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
 use super::progress::Progress;
-use beads_engine::place::{Kind, Place};
-use beads_engine::request::{Call, ExportFormat, ImportSource, Reply};
 
 /// Take in beads from another tracker's file, or from the earlier store
 ///

@@ -1,7 +1,8 @@
-use super::ask_at;
-use super::globals::Globals;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Reply};
+
+use super::ask_at;
+use super::globals::Globals;
 
 /// Create the store (does nothing if it exists)
 ///

@@ -76,14 +76,14 @@ use std::io::Write;
 use std::time::Instant;
 
 use beads_core::Actor;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
-
 use beads_engine::client;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+
 pub use globals::Globals;
 use input::Input;
 use parse::parse;

@@ -2,13 +2,13 @@ use std::path::Path;
 
 use beads_core::op::NoteAdd;
 use beads_core::{Actor, Op};
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Query};
 use clap::Subcommand;
 
 use super::guard::GuardArgs;
 use super::input::Input;
 use crate::hyphen_values::positional_text;
-use beads_engine::failure::Failure;
-use beads_engine::request::{Call, Query};
 
 /// Read and append to the log of a bead
 ///

@@ -1,11 +1,11 @@
+use beads_engine::failure::{Code, Failure};
+use beads_engine::render;
+use beads_engine::request::{Call, Format, Reply};
 use serde_json::{Value, json};
 
 use super::globals::Globals;
 use super::{answered, ask_at, text_reply};
 use crate::setup::{Client, targets};
-use beads_engine::failure::{Code, Failure};
-use beads_engine::render;
-use beads_engine::request::{Call, Format, Reply};
 
 /// Tell a coding agent's program about this repository's beads
 ///
