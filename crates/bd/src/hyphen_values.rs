@@ -13,11 +13,19 @@ pub fn accept_any_value(command: Command) -> Command {
         .mut_subcommands(accept_any_value)
 }
 
-/// Refuses positional text that looks like an option. A mistyped option must not become a title.
-pub fn positional_text(text: &str) -> Result<String, String> {
-    let looks_like_text = text == "-" || !text.starts_with('-') || text.contains(char::is_whitespace);
-    if looks_like_text {
-        return Ok(text.to_owned());
-    }
-    Err(format!("there is no option {text}; to use it as text, put -- before it"))
+/// Takes a leading hyphen for the beginning of an option wherever a positional argument may stand.
+pub fn options_only(command: Command) -> Command {
+    command
+        .mut_args(
+            |argument| {
+                if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
+            },
+        )
+        .mut_subcommands(options_only)
+}
+
+/// Whether a word begins with a hyphen and cannot be an option: no option has a space in it. An option whose value is in the
+/// same word may; where no positional text is expected, nothing follows from it.
+pub fn is_text(word: &str) -> bool {
+    word.starts_with('-') && word.contains(char::is_whitespace)
 }

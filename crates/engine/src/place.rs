@@ -83,6 +83,12 @@ impl Place {
         }))
     }
 
+    /// The git directory and the work tree of the repository around a directory.
+    pub fn repository_around(directory: &Path) -> Option<(PathBuf, PathBuf)> {
+        let git = find_git(directory)?;
+        Some((git.common_dir, git.work_tree?))
+    }
+
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);

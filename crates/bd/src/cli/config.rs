@@ -3,8 +3,6 @@ use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 use clap::Subcommand;
 
-use crate::hyphen_values::positional_text;
-
 /// Read and change settings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd config set claim.lease 4h")]
@@ -22,7 +20,7 @@ enum Verb {
     #[command(after_help = "Example:\n  bd config set issue_prefix app")]
     Set {
         key: String,
-        #[arg(allow_hyphen_values = true, value_parser = positional_text)]
+        #[arg(allow_hyphen_values = true)]
         value: String,
     },
     /// Back to the default

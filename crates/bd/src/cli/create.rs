@@ -8,7 +8,6 @@ use beads_engine::request::{Call, Mutate};
 use super::input::Input;
 use super::moment::ahead;
 use super::{create_graph, input, markdown};
-use crate::hyphen_values::positional_text;
 
 /// Make a new bead
 ///
@@ -25,8 +24,7 @@ pub struct Args {
     /// What is to be done, on one line
     #[arg(
         required_unless_present_any = ["title_flag", "graph", "file"],
-        allow_hyphen_values = true,
-        value_parser = title
+        allow_hyphen_values = true
     )]
     title: Option<Title>,
     #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
@@ -166,9 +164,4 @@ impl Args {
             dry_run: self.dry_run,
         }))
     }
-}
-
-/// A title; one that begins with a hyphen must not be an option that was mistyped.
-fn title(text: &str) -> Result<Title, String> {
-    positional_text(text)?.parse().map_err(|error: beads_core::Error| error.to_string())
 }

@@ -8,7 +8,6 @@ use clap::Subcommand;
 
 use super::guard::GuardArgs;
 use super::input::Input;
-use crate::hyphen_values::positional_text;
 
 /// Read and append to the log of a bead
 ///
@@ -51,7 +50,7 @@ struct Add {
 #[derive(Debug, clap::Args)]
 struct NoteArgs {
     /// The text; - for standard input, @/absolute/path for a file
-    #[arg(value_name = "TEXT", allow_hyphen_values = true, value_parser = positional_text)]
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     #[arg(hide = true)]
     more: Vec<String>,

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
 
 use super::{Cli, Globals, Verb};
-use crate::hyphen_values::accept_any_value;
+use crate::hyphen_values::{accept_any_value, is_text, options_only};
 
 /// A command line is first read by a parser that knows nothing but its verb. Help and errors speak of all verbs, so they
 /// come from a second look with everything built.
@@ -15,31 +15,32 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_verb_only(arguments) {
         return Ok(cli);
     }
-    // Without positional text that begins with a hyphen: the error for a mistyped option names the one that was meant.
-    let everything = options_only(complete(Cli::command()));
+    let everything = complete(Cli::command(), arguments);
     everything.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// The first look: the options of all verbs, and the global ones on each of them, take longer to set up than the rest of
 /// the command.
 pub fn parse_verb_only(arguments: &[OsString]) -> Option<Cli> {
-    let matches = verb_of(arguments).and_then(only)?.try_get_matches_from(arguments).ok()?;
+    let parser = verb_of(arguments).and_then(only)?;
+    let matches = complete(parser, arguments).try_get_matches_from(arguments).ok()?;
     Cli::from_arg_matches(&matches).ok()
 }
 
 thread_local! {
-    /// Parsers that were used before, by verb.
-    static PARSERS: RefCell<BTreeMap<String, clap::Command>> = const { RefCell::new(BTreeMap::new()) };
+    /// Parsers that were used before, by verb, and whether they take positional text that begins with a hyphen.
+    static PARSERS: RefCell<BTreeMap<(String, bool), clap::Command>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The first look of somebody who reads many command lines: a parser is set up once for each verb.
 pub fn parse_verb_again(arguments: &[OsString]) -> Option<Cli> {
     let verb = verb_of(arguments)?;
     PARSERS.with_borrow_mut(|parsers| {
-        if !parsers.contains_key(verb) {
-            parsers.insert(verb.to_owned(), only(verb)?);
+        let key = (verb.to_owned(), has_text(arguments));
+        if !parsers.contains_key(&key) {
+            parsers.insert(key.clone(), complete(only(verb)?, arguments));
         }
-        let matches = parsers.get_mut(verb)?.try_get_matches_from_mut(arguments).ok()?;
+        let matches = parsers.get_mut(&key)?.try_get_matches_from_mut(arguments).ok()?;
         Cli::from_arg_matches(&matches).ok()
     })
 }
@@ -63,24 +64,19 @@ pub fn verb_of(arguments: &[OsString]) -> Option<&str> {
 fn only(verb: &str) -> Option<clap::Command> {
     let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
     let verb = verbs.find_subcommand(verb)?.clone();
-    Some(complete(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb)))
+    Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
 }
 
-/// Builds a parser, and lets its options take any value.
-pub fn complete(mut command: clap::Command) -> clap::Command {
+/// Builds a parser, and lets its options take any value. Positional text may begin with a hyphen only if some word can be nothing
+/// else: a mistyped option must not become a title.
+fn complete(mut command: clap::Command, arguments: &[OsString]) -> clap::Command {
     command.build();
-    accept_any_value(command)
+    let command = accept_any_value(command);
+    if has_text(arguments) { command } else { options_only(command) }
 }
 
-/// Takes a leading hyphen for the beginning of an option wherever a positional argument may stand.
-fn options_only(command: clap::Command) -> clap::Command {
-    command
-        .mut_args(
-            |argument| {
-                if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
-            },
-        )
-        .mut_subcommands(options_only)
+fn has_text(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| word.to_str().is_some_and(is_text))
 }
 
 #[cfg(test)]
@@ -161,7 +157,7 @@ mod tests {
         }
         let mut count = 0;
         for verb in Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()) {
-            check(&only(&verb).unwrap(), "bd", &mut count);
+            check(&complete(only(&verb).unwrap(), &[]), "bd", &mut count);
         }
         assert!(count > 300, "{count} options were looked at");
     }

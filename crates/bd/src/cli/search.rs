@@ -3,14 +3,13 @@ use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
 use super::filter::FilterArgs;
-use crate::hyphen_values::positional_text;
 
 /// Find beads by a text in id, title, description or notes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd search \"login loop\" --status open")]
 pub struct Args {
     /// The text, in any case
-    #[arg(required = true, allow_hyphen_values = true, value_parser = positional_text)]
+    #[arg(required = true, allow_hyphen_values = true)]
     text: String,
     #[arg(hide = true)]
     more: Vec<String>,

@@ -110,7 +110,7 @@ fn an_epic_shows_how_far_it_is() {
         bd.create(&["b", "--parent", &epic]);
         bd.json(&["close", &child]);
         for dialect in ["spec", "compat"] {
-            let bead = bd.json(&["show", &epic, &format!("--json={dialect}")])[0].clone();
+            let bead = bd.run(&["show", &epic, &format!("--json={dialect}")]).value()[0].clone();
             assert_eq!((&bead["epic_total_children"], &bead["epic_closed_children"]), (&json!(2), &json!(1)));
             assert_eq!(bead["epic_closeable"], false);
         }

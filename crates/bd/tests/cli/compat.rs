@@ -18,7 +18,10 @@ fn the_dialect_is_a_property_of_the_store() {
         let text = bd.text(&["init", "--compat"]);
         assert!(text.contains("json.dialect = compat"), "{text}");
         assert!(is_compat(bd, &id), "without any variable");
-        assert!(bd.json(&["show", &id, "--json=spec"])[0]["notes"].is_array(), "asked for, it is still spec");
+        assert!(
+            bd.run(&["show", &id, "--json=spec"]).value()[0]["notes"].is_array(),
+            "asked for, it is still spec"
+        );
         let metadata: Value =
             serde_json::from_slice(&std::fs::read(bd.dir().join(".beads/metadata.json")).unwrap()).unwrap();
         assert_eq!(metadata["jsonl_export"], "issues.jsonl");
@@ -79,7 +82,8 @@ fn nothing_is_exported_into_a_tracked_file() {
     both(|bd| {
         std::fs::create_dir(bd.dir().join(".beads")).unwrap();
         std::fs::write(bd.dir().join(".beads/issues.jsonl"), "").unwrap();
-        let mut index = bd.repository().index().unwrap();
+        let repository = bd.repository();
+        let mut index = repository.index().unwrap();
         index.add_path(Path::new(".beads/issues.jsonl")).unwrap();
         index.write().unwrap();
         let answer = bd.json(&["init", "--compat"]);
@@ -107,7 +111,7 @@ fn notes_are_not_comments() {
         bd.json(&["update", &id, "--notes", "- a\n- list"]);
         bd.json(&["comment", &id, "- said", "--author", "carl"]);
         bd.json(&["update", &id, "--append-notes", "- more"]);
-        let bead = bd.json(&["show", &id, "--json=compat"])[0].clone();
+        let bead = bd.run(&["show", &id, "--json=compat"]).value()[0].clone();
         assert_eq!(bead["notes"], "- a\n- list\n- more");
         assert_eq!(
             (&bead["comment_count"], &bead["comments"][0]["text"]),
@@ -115,7 +119,7 @@ fn notes_are_not_comments() {
             "{bead}"
         );
         assert_eq!(bead["comments"][0]["author"], "carl");
-        assert_eq!(bd.json(&["comments", &id, "--json=compat"]).as_array().unwrap().len(), 1);
-        assert_eq!(bd.json(&["comments", &id, "--json=spec"]).as_array().unwrap().len(), 4);
+        assert_eq!(bd.run(&["comments", &id, "--json=compat"]).value().as_array().unwrap().len(), 1);
+        assert_eq!(bd.run(&["comments", &id, "--json=spec"]).value().as_array().unwrap().len(), 4);
     });
 }

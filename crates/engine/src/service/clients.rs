@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::place::Kind;
+use crate::place::{Kind, Place};
 use crate::render::CompatSetup;
 use crate::replace_file::replace_file;
 
@@ -95,9 +95,11 @@ impl Service {
 
     /// Keeps the repository of a private store out of `git status` of the work tree around it.
     pub(super) fn hide_private_store(&self) -> Result<(), Failure> {
-        let Some(work_tree) = &self.place.inside else { return Ok(()) };
-        let Some(outer) = crate::place::Place::of_repository(work_tree)? else { return Ok(()) };
-        exclude(&outer.git_dir, work_tree, &[&self.place.git_dir])
+        let directory = self.place.git_dir.parent().unwrap_or(&self.place.git_dir);
+        match Place::repository_around(directory) {
+            Some((git_dir, work_tree)) => exclude(&git_dir, &work_tree, &[&self.place.git_dir]),
+            None => Ok(()),
+        }
     }
 
     fn exclude(&self, paths: &[&Path]) -> Result<(), Failure> {
