@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::field::{BeadType, Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, Value};
+use crate::field::{Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, TypeGroup, Value};
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
-/// The registers that hold a single field, named once. `status` and the claim hold groups and stand beside them.
+/// The registers that hold a single field, named once. `type`, `status` and the claim hold groups and stand beside
+/// them.
 macro_rules! for_each_single_register {
     ($callback:ident) => {
         $callback! {
             title: Title = Title,
             description: Text = Description,
             priority: Priority = Priority,
-            kind: BeadType = Type,
             labels: Labels = Labels,
             design: Text = Design,
             acceptance_criteria: Text = AcceptanceCriteria,
@@ -42,6 +42,7 @@ macro_rules! define_bead {
         #[serde(rename_all = "snake_case")]
         pub enum Field {
             $($name,)*
+            Type,
             Status,
             Assignee,
             AssigneeExpires,
@@ -49,7 +50,7 @@ macro_rules! define_bead {
 
         impl Field {
             pub const ALL: &'static [Self] =
-                &[$(Self::$name,)* Self::Status, Self::Assignee, Self::AssigneeExpires];
+                &[$(Self::$name,)* Self::Type, Self::Status, Self::Assignee, Self::AssigneeExpires];
         }
 
         /// A whole bead. Everything that can be set later is a register; what a birth fixes is in the
@@ -57,6 +58,7 @@ macro_rules! define_bead {
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Bead {
             $(pub $field: Register<$ty>,)*
+            pub kind: Register<TypeGroup>,
             pub status: Register<StatusGroup>,
             pub claim: Claim,
             pub notes: BTreeMap<NoteId, Arc<Note>>,
@@ -68,6 +70,7 @@ macro_rules! define_bead {
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Patch {
             $(pub $field: Option<Register<$ty>>,)*
+            pub kind: Option<Register<TypeGroup>>,
             pub status: Option<Register<StatusGroup>>,
             pub claim: Option<Claim>,
             pub notes: Vec<Arc<Note>>,
@@ -80,6 +83,7 @@ macro_rules! define_bead {
             pub fn mark(&self, field: Field) -> &Mark {
                 match field {
                     $(Field::$name => &self.$field.mark,)*
+                    Field::Type => &self.kind.mark,
                     Field::Status => &self.status.mark,
                     Field::Assignee => &self.claim.mark,
                     Field::AssigneeExpires => &self.claim.expires_mark,
@@ -90,6 +94,7 @@ macro_rules! define_bead {
             pub fn value_json(&self, field: Field) -> serde_json::Value {
                 match field {
                     $(Field::$name => json(&self.$field.value.stored()),)*
+                    Field::Type => type_json(&self.kind.value),
                     Field::Status => status_json(&self.status.value),
                     Field::Assignee => json(&self.claim.assignee),
                     Field::AssigneeExpires => json(&self.claim.expires),
@@ -104,6 +109,9 @@ macro_rules! define_bead {
                         to_canonical(&body)
                     });
                 })*
+                if let Some(register) = &patch.kind {
+                    self.kind.join(register, type_bytes);
+                }
                 if let Some(register) = &patch.status {
                     self.status.join(register, status_bytes);
                 }
@@ -134,6 +142,7 @@ macro_rules! define_bead {
             pub(crate) fn into_bead(self) -> Option<Bead> {
                 let mut bead = Bead {
                     $($field: self.$field?,)*
+                    kind: self.kind?,
                     status: self.status?,
                     claim: self.claim?,
                     notes: BTreeMap::new(),
@@ -159,6 +168,11 @@ macro_rules! define_bead {
                     (mine @ None, theirs) => mine.clone_from(theirs),
                     (Some(_), None) => {}
                 })*
+                match (&mut self.kind, &other.kind) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs, type_bytes),
+                    (mine @ None, theirs) => mine.clone_from(theirs),
+                    (Some(_), None) => {}
+                }
                 match (&mut self.status, &other.status) {
                     (Some(mine), Some(theirs)) => mine.join(theirs, status_bytes),
                     (mine @ None, theirs) => mine.clone_from(theirs),
@@ -185,9 +199,19 @@ macro_rules! define_bead {
                 $(if other.$field.is_some() {
                     self.$field = other.$field;
                 })*
+                if other.kind.is_some() {
+                    self.kind = other.kind;
+                }
                 if other.status.is_some() {
                     self.status = other.status;
                 }
+            }
+
+            /// The format version that can hold this patch.
+            pub(crate) fn format_version(&self) -> u64 {
+                let words = self.kind.as_ref().is_some_and(|kind| kind.value.word.is_some())
+                    || self.status.as_ref().is_some_and(|status| status.value.word.is_some());
+                if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
             }
 
             /// Every stamp in the patch.
@@ -211,7 +235,7 @@ macro_rules! define_bead {
             /// A patch that sets one register to a plain JSON value, as [`Bead::value_json`] gives it.
             pub fn of_json(field: Field, value: &serde_json::Value, mark: &Mark) -> Result<Self, String> {
                 let mut body = match (field, value) {
-                    (Field::Status, serde_json::Value::Object(map)) => map.clone(),
+                    (Field::Status | Field::Type, serde_json::Value::Object(map)) => map.clone(),
                     _ => [(field.name().to_owned(), value.clone())].into_iter().collect(),
                 };
                 let mut versions = vec![(field.name(), mark)];
@@ -251,6 +275,7 @@ macro_rules! define_bead {
             fn from(bead: Bead) -> Self {
                 Self {
                     $($field: Some(bead.$field),)*
+                    kind: Some(bead.kind),
                     status: Some(bead.status),
                     claim: Some(bead.claim),
                     notes: bead.notes.into_values().collect(),
@@ -281,6 +306,11 @@ impl Bead {
             .map(|mark| (mark.at(), mark.by()));
         let notes = self.notes.values().map(|note| (note.at, &note.author));
         registers.chain(notes).max().expect("a bead has registers")
+    }
+
+    /// Whether it is something to remember rather than to do.
+    pub fn is_memory(&self) -> bool {
+        self.kind.value.word.as_ref().is_some_and(|word| word.as_str() == crate::words::MEMORY)
     }
 
     /// Not deleted, or touched strictly after the deletion.
@@ -334,7 +364,7 @@ fn json(value: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("our types serialise to JSON")
 }
 
-/// A status alone is plain; with a reason or a branch it is an object.
+/// A status alone is plain; with a word, a reason or a branch it is an object.
 fn status_json(group: &StatusGroup) -> serde_json::Value {
     let mut body = Body::default();
     body.put_status(group);
@@ -342,6 +372,22 @@ fn status_json(group: &StatusGroup) -> serde_json::Value {
         serde_json::Value::Object(map) if map.len() == 1 => json(&group.status),
         object => object,
     }
+}
+
+/// A type alone is plain; with a word it is an object.
+fn type_json(group: &TypeGroup) -> serde_json::Value {
+    if group.word.is_none() {
+        return json(&group.kind);
+    }
+    let mut body = Body::default();
+    body.put_type(group);
+    json(&body)
+}
+
+fn type_bytes(group: &TypeGroup) -> Vec<u8> {
+    let mut body = Body::default();
+    body.put_type(group);
+    to_canonical(&body)
 }
 
 fn status_bytes(group: &StatusGroup) -> Vec<u8> {

@@ -22,10 +22,14 @@ impl Clock {
         self.last
     }
 
-    /// A stamp greater than the last one minted here and greater than each in `overwritten`.
+    /// A stamp greater than each in `overwritten`, and greater than the last one minted here unless that is so far ahead
+    /// that a clock must have been broken. A result that far ahead is used and not followed: a write to a bead with a
+    /// broken stamp wins, and every other write keeps the wall clock
+    /// (`docs/adr/0014-stamps-from-the-future-are-not-followed.md`).
     pub fn mint(&mut self, wall_ms: u64, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
         let mut stamp = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
-        for seen in overwritten.into_iter().chain([self.last]) {
+        let last = Some(self.last).filter(|last| is_sane(*last, wall_ms));
+        for seen in overwritten.into_iter().chain(last) {
             #[cfg(feature = "planted")]
             if self.is_overlooked(seen) {
                 continue;
@@ -34,13 +38,15 @@ impl Clock {
                 stamp = stamp.max(self.after(seen)?);
             }
         }
-        self.last = stamp;
+        if is_sane(stamp, wall_ms) {
+            self.last = stamp;
+        }
         Ok(stamp)
     }
 
     /// Follows a stamp minted elsewhere, unless it is so far ahead that its clock must be broken.
     pub fn observe(&mut self, seen: Stamp, wall_ms: u64) {
-        if seen.ms() <= wall_ms.saturating_add(MAX_DRIFT_MS) {
+        if is_sane(seen, wall_ms) {
             self.last = self.last.max(seen);
         }
     }
@@ -59,6 +65,11 @@ impl Clock {
         };
         next.map_err(|_| Error::ClockExhausted)
     }
+}
+
+/// Whether a stamp is no further ahead of the wall clock than clocks drift.
+pub fn is_sane(stamp: Stamp, wall_ms: u64) -> bool {
+    stamp.ms() <= wall_ms.saturating_add(MAX_DRIFT_MS)
 }
 
 #[cfg(test)]
@@ -86,6 +97,41 @@ mod tests {
     }
 
     #[test]
+    fn a_stamp_from_the_future_is_beaten_and_not_followed() {
+        let five_years = 5 * 365 * 24 * 60 * 60 * 1000;
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        let poisoned = stamp(five_years, 9);
+        let over = clock.mint(100, [poisoned]).unwrap();
+        assert!(over > poisoned, "a write to a poisoned bead wins");
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7), "every other write keeps the wall clock");
+        assert!(clock.mint(101, [over]).unwrap() > over, "and so does the next to the same bead");
+        assert_eq!(clock.last(), stamp(100, 7));
+    }
+
+    #[test]
+    fn a_clock_that_was_years_ahead_comes_back() {
+        let five_years = 5 * 365 * 24 * 60 * 60 * 1000;
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        assert_eq!(clock.mint(five_years, []).unwrap(), stamp(five_years, 7));
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7), "the wall was set right");
+    }
+
+    #[test]
+    fn at_the_limit_only_the_bead_is_stuck() {
+        let mut clock = Clock::new(Stamp::ZERO, 7);
+        let last = stamp(MAX_MS - 1, u32::MAX);
+        assert_eq!(clock.mint(100, [last]), Err(Error::ClockExhausted));
+        assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7));
+        // Three writes near the limit used to brick the store.
+        let near = stamp(MAX_MS - 1, u32::MAX - 2 * COUNTER_STEP);
+        let mut over = near;
+        while let Ok(next) = clock.mint(100, [over]) {
+            over = next;
+        }
+        assert_eq!(clock.mint(101, []).unwrap(), stamp(101, 7));
+    }
+
+    #[test]
     fn the_counter_carries_into_the_milliseconds() {
         let mut clock = Clock::new(stamp(100, u32::MAX), 7);
         assert_eq!(clock.mint(100, []).unwrap(), stamp(101, 7));
@@ -103,6 +149,6 @@ mod tests {
     #[test]
     fn the_end_of_time_is_an_error_not_a_wrap() {
         let mut clock = Clock::new(stamp(MAX_MS - 1, u32::MAX), 7);
-        assert_eq!(clock.mint(100, []), Err(Error::ClockExhausted));
+        assert_eq!(clock.mint(MAX_MS - 1, []), Err(Error::ClockExhausted));
     }
 }

@@ -261,6 +261,8 @@ codes! {
         hint "bd validate shows where, bd repair --dry-run what can be saved"
         recovery "run bd validate, then bd repair --dry-run";
     NewerFormat("newer_format", DOMAIN, InternalError, "NEWER_FORMAT");
+    EarlierFormat("earlier_format", DOMAIN, InternalError, "EARLIER_FORMAT")
+        hint "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too";
     ClockExhausted("clock_exhausted", DOMAIN, InternalError, "CLOCK_EXHAUSTED");
     IoError("io_error", DOMAIN, InternalError, "IO_ERROR");
     GitError("git_error", DOMAIN, InternalError, "GIT_ERROR");
@@ -295,6 +297,7 @@ codes! {
     DanglingDependency("dangling_dependency", DOMAIN, InternalError, "DANGLING_DEPENDENCY");
     OrphanedDependency("orphaned_dependency", DOMAIN, InternalError, "ORPHANED_DEPENDENCY");
     FutureStamp("future_stamp", DOMAIN, InternalError, "FUTURE_STAMP");
+    Stuck("stuck", DOMAIN, InternalError, "STUCK");
     MissingChecksum("missing_checksum", DOMAIN, InternalError, "MISSING_CHECKSUM");
     UnreadableRef("unreadable_ref", DOMAIN, InternalError, "UNREADABLE_REF");
 

@@ -65,7 +65,11 @@ pub enum Error {
     #[error("somebody wrote there since: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     UndoBlocked(Vec<Obstacle>),
 
-    #[error("the clock has run past the last stamp the format can hold")]
+    #[error(
+        "this bead was stamped by a broken clock at the very end of what the format can hold, so nothing can be written \
+         over it; it was left unchanged and no other bead is affected: create a new bead in its place (bd validate \
+         lists such beads)"
+    )]
     ClockExhausted,
 }
 

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::body::FieldName;
 use crate::import::{
-    self, Dependency, Draft, Exact, Fields, KEPT, Kept, for_ever, mapped_status, unknown_actor,
+    self, Dependency, Draft, Exact, Fields, KEPT, Kept, for_ever, is_imported, mapped_status, unknown_actor,
 };
-use crate::limits::COUNTER_STEP;
+use crate::words::MEMORY;
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKind, Endpoint, Field, Lineage, Note, Stamp, State, Status, Timestamp,
 };
@@ -105,6 +105,11 @@ fn non_empty(value: Value) -> Option<Value> {
 
 impl Line<'_> {
     fn write(&self, out: &mut Vec<u8>) {
+        if let Some(memory) = self.memory() {
+            out.extend(crate::canonical::to_canonical(&memory));
+            out.push(b'\n');
+            return;
+        }
         let (fields, edges) = self.fields();
         let map: Map<String, Value> = fields.0.iter().cloned().collect();
         let exact = self.exact(map, edges);
@@ -119,6 +124,24 @@ impl Line<'_> {
             out.extend(crate::canonical::to_canonical(&value));
         }
         out.extend(b"}\n");
+    }
+
+    /// The line of `bd remember`, as long as it says all there is to say.
+    fn memory(&self) -> Option<Map<String, Value>> {
+        if !self.bead.is_memory() || self.bead.deletion.is_some() || !self.edges.is_empty() {
+            return None;
+        }
+        let mut line: Map<String, Value> = self.kept().into_iter().collect();
+        line.insert("value".into(), json!(self.bead.description.value));
+        // Both follow from the key.
+        line.retain(|name, _| !["title", "external_ref"].contains(&name.as_str()));
+        if line.get("_type").is_none_or(|kind| kind != MEMORY) || line.contains_key("id") {
+            return None;
+        }
+        let draft = Draft::memory(&line).ok()?;
+        let same = draft.lineage() == *self.lineage
+            && draft.bead(self.lineage, None, |_| true).is_ok_and(|derived| derived == *self.bead);
+        same.then_some(line)
     }
 
     fn kept(&self) -> Kept {
@@ -151,7 +174,7 @@ impl Line<'_> {
         let (status, shelved) = self.status(&kept);
         out.push("status", Some(json!(status)));
         out.push("priority", or("priority", Field::Priority, json!(bead.priority.value)));
-        out.push("issue_type", or("issue_type", Field::Type, json!(bead.kind.value)));
+        out.push("issue_type", or("issue_type", Field::Type, json!(bead.kind.value.shown())));
         out.push("assignee", or("assignee", Field::Assignee, json!(bead.claim.assignee)));
         let estimate = json!(bead.estimated_minutes.value);
         out.push("estimated_minutes", or("estimated_minutes", Field::EstimatedMinutes, estimate));
@@ -184,11 +207,10 @@ impl Line<'_> {
         }
         let status = self.bead.status.value.status;
         let word = kept.get("status").and_then(Value::as_str).filter(|_| self.imported(Field::Status));
-        let mapped = word.map(|word| (word, mapped_status(word, status == Status::Closed)));
-        match mapped.filter(|(_, mapped)| mapped.status == status) {
-            Some((word, mapped)) => (word.to_owned(), mapped.shelved),
-            None => (status.as_str().to_owned(), false),
-        }
+        let word = word.filter(|word| mapped_status(word, status == Status::Closed).status == status);
+        let word = word.unwrap_or(self.bead.status.value.shown());
+        // Imports used to put such beads off for ever, when words could not be stored.
+        (word.to_owned(), ["deferred", "pinned"].contains(&word))
     }
 
     fn push_times(&self, out: &mut Ordered, kept: &Kept) {
@@ -323,10 +345,6 @@ impl Line<'_> {
 /// Go's `bd` wants a number; ours are 12 hexadecimal digits, so they are one.
 fn comment_id(id: &str) -> u64 {
     u64::from_str_radix(id, 16).unwrap_or(0)
-}
-
-fn is_imported(stamp: Stamp) -> bool {
-    stamp.counter().is_multiple_of(COUNTER_STEP)
 }
 
 fn time(stamp: Stamp) -> Value {

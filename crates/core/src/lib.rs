@@ -31,6 +31,7 @@ mod encode;
 mod error;
 mod event;
 mod export;
+mod floor;
 mod garbage;
 mod history;
 mod id;
@@ -46,19 +47,22 @@ mod prefix;
 mod register;
 mod salvage;
 mod savepoint;
+mod setting;
 mod shared_map;
 mod size;
 mod stamp;
 mod state;
+mod store_id;
 mod timestamp;
 mod title_index;
 mod view;
+mod words;
 
 pub use actor::Actor;
 pub use bead::{Bead, Field, Patch};
 pub use catalog::{Catalog, QueueKey};
 pub use claim::Claim;
-pub use clock::Clock;
+pub use clock::{Clock, is_sane};
 pub use code::{Code, ToolCode, exit};
 pub use conflict::{Conflict, ConflictId, concurrent_writes};
 pub use content_hash::content_hash;
@@ -71,8 +75,10 @@ pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
 pub use export::export_jsonl;
 pub use field::{
-    BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
+    BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup,
+    Word,
 };
+pub use floor::Floor;
 pub use history::{EdgeChange, FieldChange, History, Write, find_bead, find_edges};
 pub use id::BeadId;
 pub use join::Touched;
@@ -84,9 +90,12 @@ pub use prefix::{Prefix, PrefixRegister};
 pub use register::Register;
 pub use salvage::{Salvage, Unreadable};
 pub use savepoint::Savepoint;
+pub use setting::{STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM};
 pub use shared_map::SharedMap;
 pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
+pub use store_id::{MintedStoreId, StoreId};
 pub use timestamp::Timestamp;
 pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};
+pub use words::{StatusName, TypeName};

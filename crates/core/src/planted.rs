@@ -30,6 +30,8 @@ pub enum Bug {
     FailedMergeKept,
     /// A first commit builds on what a fetch brought along without taking it in.
     TrackedNotJoined,
+    /// The journal is trimmed although the ref was moved away from what was saved.
+    TrimBehindLostRef,
     /// A receipt that the cache shows is taken for one that the disk has.
     ReceiptTakenForWritten,
     /// Of the daemon: answers leave before the journal is written at all.
@@ -40,7 +42,7 @@ pub enum Bug {
 
 impl Bug {
     /// Those that the simulator can see.
-    pub const SIMULATED: [Self; 13] = [
+    pub const SIMULATED: [Self; 14] = [
         Self::JoinTakesTheirs,
         Self::NotesLostInJoin,
         Self::ClockGoesBack,
@@ -53,6 +55,7 @@ impl Bug {
         Self::TrimBeforeSaved,
         Self::FailedMergeKept,
         Self::TrackedNotJoined,
+        Self::TrimBehindLostRef,
         Self::ReceiptTakenForWritten,
     ];
 

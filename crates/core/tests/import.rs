@@ -4,14 +4,13 @@
 
 mod support;
 
-use beads_core::import::{Import, LEGACY_FILES, Summary};
 use beads_core::query::ReadyFilter;
 use beads_core::{Actor, Catalog, EdgeKind, Field, Slot, Stamp, Status};
 use serde_json::{Value, json};
 
 use support::import::{
-    LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, one,
-    simple, with,
+    LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, legacy,
+    one, simple, with,
 };
 
 #[test]
@@ -62,18 +61,18 @@ fn a_newer_file_updates_and_later_edits_here_survive_it() {
 #[test]
 fn foreign_statuses_and_types_are_mapped_kept_and_told_again() {
     for (word, status, ready) in [
-        ("blocked", Status::Open, true),
+        ("blocked", Status::Open, false),
         ("hooked", Status::InProgress, false),
         ("deferred", Status::Open, false),
         ("pinned", Status::Open, false),
         ("triage", Status::Open, true),
     ] {
         let line = with(with(simple("bd-a1"), "status", json!(word)), "issue_type", json!("merge-request"));
-        let (mut catalog, _) = one(&line);
+        let (mut catalog, summary) = one(&line);
         let bead = bead(&catalog, "bd-a1");
-        assert_eq!(bead.status.value.status, status, "{word}");
-        assert_eq!(bead.kind.value.as_str(), "task");
-        assert_eq!(bead.metadata.value.get("_import").unwrap()["status"], word);
+        assert_eq!((bead.status.value.status, bead.status.value.shown()), (status, word));
+        assert_eq!((bead.kind.value.kind.as_str(), bead.kind.value.shown()), ("task", "merge-request"));
+        assert_eq!(summary.words, 2);
         let found = catalog.ready(&ReadyFilter::default(), LATE).unwrap();
         assert_eq!(found.len(), usize::from(ready), "{word}");
         let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
@@ -87,12 +86,55 @@ fn foreign_statuses_and_types_are_mapped_kept_and_told_again() {
     }
 }
 
+/// Texts that are no words, and other spellings of ours, come back as they were.
 #[test]
-fn a_deferred_bead_wakes_at_its_date() {
+fn texts_that_are_no_words_come_back() {
+    for text in ["In Review!", "Blocked", "in-progress", "ÜBER"] {
+        let line = with(with(simple("bd-a1"), "status", json!(text)), "issue_type", json!(text));
+        let (mut catalog, _) = one(&line);
+        let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+        assert_eq!((&told["status"], &told["issue_type"]), (&json!(text), &json!(text)));
+        assert_round_trip(&mut catalog);
+    }
+}
+
+/// As in Go's bd, where such a bead waits for `undefer`.
+#[test]
+fn a_deferred_bead_waits_for_another_status() {
     let line = with(simple("bd-a1"), "status", json!("deferred"));
-    let (catalog, _) = one(&with(line, "defer_until", json!("2026-01-01T00:00:00Z")));
-    assert_eq!(catalog.ready(&ReadyFilter::default(), 1_767_000_000_000).unwrap().len(), 0);
+    let (mut catalog, _) = one(&with(line, "defer_until", json!("2026-01-01T00:00:00Z")));
+    assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 0);
+    act(&mut catalog, &mut clock(), &json!({"op": "update", "id": "bd-a1", "status": "in_progress"}));
+    act(&mut catalog, &mut clock(), &json!({"op": "update", "id": "bd-a1", "status": "open"}));
     assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 1);
+}
+
+#[test]
+fn a_memory_comes_in_goes_out_and_is_no_work() {
+    let memory = |value: &str| json!({"_type": "memory", "key": "how to build", "value": value}).to_string();
+    let mut catalog = Catalog::default();
+    let summary = import(&mut catalog, &memory("cargo build"));
+    assert_eq!((summary.created, summary.words, summary.skipped.len()), (1, 1, 0), "{summary:?}");
+    let id = catalog.live().map(|(lineage, _)| catalog.id_of(lineage).to_string()).next().unwrap();
+    let known = bead(&catalog, &id);
+    assert!(known.is_memory());
+    assert_eq!(known.external_ref.value.as_str(), "memory:how to build");
+    assert_eq!(known.description.value.as_str(), "cargo build");
+    assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 0);
+    let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+    assert_eq!(told, serde_json::from_str::<Value>(&memory("cargo build")).unwrap());
+    assert_round_trip(&mut catalog);
+    // Another value replaces it, unless it was edited here.
+    assert_eq!(import(&mut catalog, &memory("a new way")).updated, 1);
+    assert_eq!(bead(&catalog, &id).description.value.as_str(), "a new way");
+    assert_eq!(import(&mut catalog, &memory("a new way")).unchanged, 1);
+    assert_round_trip(&mut catalog);
+    act(&mut catalog, &mut clock(), &json!({"op": "update", "id": id, "description": "mine"}));
+    import(&mut catalog, &memory("theirs"));
+    assert_eq!(bead(&catalog, &id).description.value.as_str(), "mine");
+    assert_round_trip(&mut catalog);
+    let broken = import(&mut catalog, &json!({"_type": "memory", "key": "k"}).to_string());
+    assert_eq!(broken.skipped.len(), 1);
 }
 
 #[test]
@@ -254,7 +296,7 @@ fn bad_lines_are_refused_by_line_and_the_others_taken() {
         "[]".to_owned(),
         json!({"title": "no id"}).to_string(),
         json!({"id": "no dash or space", "title": "x"}).to_string(),
-        json!({"_type": "memory", "key": "k", "value": "v"}).to_string(),
+        json!({"_type": "event", "id": "bd-e1"}).to_string(),
         deep,
     ];
     let mut catalog = Catalog::default();
@@ -304,20 +346,6 @@ fn an_old_file_without_creators_meets_the_same_beads() {
     let (mut catalog, _) = one(&named);
     let summary = import(&mut catalog, &simple("bd-a1").to_string());
     assert_eq!((summary.created, catalog.live_count()), (0, 1));
-}
-
-fn legacy(files: &[(&str, &str)]) -> (Catalog, Summary) {
-    let mut import = Import::default();
-    for (name, content) in files {
-        assert!(LEGACY_FILES.contains(name));
-        for (index, line) in content.lines().enumerate() {
-            import.legacy_line(name, index + 1, line.as_bytes());
-        }
-    }
-    let mut catalog = Catalog::default();
-    let plan = import.plan(&catalog);
-    catalog.take(&plan.delta).unwrap();
-    (catalog, plan.summary)
 }
 
 #[test]

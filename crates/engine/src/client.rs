@@ -1,13 +1,13 @@
 //! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
-use beads_store::StoreLock;
+use beads_store::{StoreLock, TakenOver};
 
 use crate::daemon::{self, SocketPath};
 use crate::failure::{Code, Failure};
@@ -15,6 +15,7 @@ use crate::place::Place;
 use crate::render;
 use crate::request::{Call, Reply, Request};
 use crate::service::Service;
+use crate::wire;
 
 /// How long a command looks for a daemon that keeps slipping away before it does the work itself.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(15);
@@ -120,10 +121,23 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
     Ok(render::reply(crate::service::repair(place, apply), &request.output, 0))
 }
 
+/// Takes over a store of the earlier implementation, which no daemon can serve. One that serves a store of ours, whose remote
+/// is still the earlier one, is stopped first.
+pub fn take_over(
+    place: &Place,
+    stop: &Request,
+    access: &Access,
+    remote: bool,
+) -> Result<Option<TakenOver>, Failure> {
+    ask_running(place, stop);
+    let _lock = StoreLock::take(&place.lock_path(), access.lock_timeout)?;
+    crate::service::take_over(place, &stop.actor, remote)
+}
+
 /// A store that cannot be opened is the one case in which `validate` has most to say.
 fn on_failure(request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
-        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat)
+        && matches!(failure.code, Code::CorruptStore | Code::NewerFormat | Code::EarlierFormat)
     {
         return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
     }
@@ -203,18 +217,10 @@ pub fn exchange(socket: &SocketPath, request: &Request) -> Exchange {
         return Exchange::Reply(Box::new(render::failure_reply(failure, request.output.format)));
     }
     frame.push(b'\n');
-    let mut line = Vec::new();
-    let mut talk = || -> std::io::Result<usize> {
-        (&stream).write_all(&frame)?;
-        BufReader::new(&stream).read_until(b'\n', &mut line)
-    };
-    match talk() {
-        Ok(_) if line.ends_with(b"\n") => match serde_json::from_slice(&line) {
-            Ok(reply) => Exchange::Reply(Box::new(reply)),
-            Err(_) => Exchange::Lost,
-        },
-        _ => Exchange::Lost,
+    if (&stream).write_all(&frame).is_err() {
+        return Exchange::Lost;
     }
+    wire::receive(stream).map_or(Exchange::Lost, |reply| Exchange::Reply(Box::new(reply)))
 }
 
 /// Does the work in this process. Somebody who waits lets go of the store in between.

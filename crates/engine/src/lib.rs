@@ -13,4 +13,6 @@ pub mod place;
 pub mod render;
 pub mod replace_file;
 pub mod request;
+pub mod rest;
 pub mod service;
+pub mod wire;

@@ -9,6 +9,9 @@ use crate::failure::Failure;
 /// The bare repository of a private store, inside its `.beads` directory.
 const PRIVATE_REPOSITORY: &str = "store.git";
 
+/// The repository of a jj repository that is not colocated with git.
+const JJ_GIT: &str = ".jj/repo/store/git";
+
 /// A store that exists, or would be made by the first write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -98,8 +101,13 @@ impl Place {
         }
         let root = repository.as_ref().and_then(|git| git.work_tree.clone());
         for directory in start.ancestors() {
-            if directory.join(".beads").join(PRIVATE_REPOSITORY).join("HEAD").is_file() {
+            if is_private(&directory.join(".beads")) {
                 return Ok(Self::private(&directory.join(".beads"), branch));
+            }
+            if let Some(main) = main_jj_workspace(directory)
+                && is_private(&main.join(".beads"))
+            {
+                return Ok(Self::private(&main.join(".beads"), branch));
             }
             if Some(directory) == root.as_deref() || repository.is_some() && root.is_none() {
                 break;
@@ -143,9 +151,14 @@ impl Place {
 
     /// The directory that the store is about: the main work tree, or the one that has the `.beads` directory.
     pub fn home(&self) -> &Path {
-        let inner = |path: &Path| path.file_name().is_some_and(|name| name == ".git" || name == ".beads");
-        let around =
-            if self.kind == Kind::Private { self.git_dir.parent() } else { Some(self.git_dir.as_path()) };
+        let inner = |path: &Path| {
+            path.file_name().is_some_and(|name| name == ".git" || name == ".beads" || name == ".jj")
+        };
+        let around = match self.kind {
+            Kind::Private => self.git_dir.parent(),
+            Kind::Repository if self.git_dir.ends_with(JJ_GIT) => self.git_dir.ancestors().nth(3),
+            Kind::Repository => Some(self.git_dir.as_path()),
+        };
         let around = around.unwrap_or(&self.git_dir);
         around.parent().filter(|_| inner(around)).unwrap_or(around)
     }
@@ -177,6 +190,13 @@ impl Place {
 
     /// The name people know the store by: the directory it belongs to.
     pub fn name(&self) -> String {
+        if self.git_dir.ends_with(JJ_GIT) {
+            return self
+                .home()
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+        }
         let inner = ["store.git", ".beads", ".git"];
         let named = self
             .git_dir
@@ -187,18 +207,26 @@ impl Place {
     }
 }
 
+/// Whether a `.beads` directory has a store of its own.
+fn is_private(directory: &Path) -> bool {
+    directory.join(PRIVATE_REPOSITORY).join("HEAD").is_file()
+}
+
 struct Git {
     git_dir: PathBuf,
     common_dir: PathBuf,
     work_tree: Option<PathBuf>,
 }
 
-/// The repository around a directory: a `.git` directory, a `.git` file that points elsewhere, or a bare repository.
+/// The repository around a directory: a `.git` directory, a `.git` file that points elsewhere, the one behind a jj workspace,
+/// or a bare repository.
 fn find_git(start: &Path) -> Option<Git> {
     for directory in start.ancestors() {
         let dot_git = directory.join(".git");
         let git_dir = if is_git_dir(&dot_git) {
             Some((dot_git, Some(directory.to_owned())))
+        } else if let Some(git_dir) = find_jj_git(directory) {
+            Some((git_dir, Some(directory.to_owned())))
         } else if let Some(target) = read_pointer(&dot_git, "gitdir: ") {
             Some((absolute_in(directory, &target), Some(directory.to_owned())))
         } else {
@@ -217,6 +245,31 @@ fn find_git(start: &Path) -> Option<Git> {
         }
     }
     None
+}
+
+/// The repository behind a jj workspace. All workspaces of a jj repository share it: `.jj/repo` is the directory that
+/// `store/git_target` is in, or a file that names that directory.
+fn find_jj_git(directory: &Path) -> Option<PathBuf> {
+    let repo = jj_repo(directory)?;
+    let store = repo.join("store");
+    let git_dir = absolute_in(&store, &read_pointer(&store.join("git_target"), "")?).canonicalize().ok()?;
+    is_git_dir(&git_dir).then_some(git_dir)
+}
+
+fn jj_repo(directory: &Path) -> Option<PathBuf> {
+    let jj = directory.join(".jj");
+    let repo = jj.join("repo");
+    if repo.is_dir() {
+        return Some(repo);
+    }
+    absolute_in(&jj, &read_pointer(&repo, "")?).canonicalize().ok().filter(|repo| repo.is_dir())
+}
+
+/// The main workspace of the jj repository that a directory is a workspace of.
+fn main_jj_workspace(directory: &Path) -> Option<PathBuf> {
+    let repo = jj_repo(directory)?.canonicalize().ok()?;
+    let jj = repo.parent().filter(|jj| jj.ends_with(".jj"))?;
+    jj.parent().map(Path::to_owned)
 }
 
 fn is_git_dir(path: &Path) -> bool {

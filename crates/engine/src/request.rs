@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close};
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::dialect::Dialect;
 use crate::failure::Failure;
+use crate::rest::Rest;
 
 /// Nobody waits longer than a day; also keeps clocks from overflowing.
 const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
@@ -117,6 +119,18 @@ pub enum Call {
     Import {
         source: ImportSource,
         dry_run: bool,
+        /// A file for one line per decision.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<PathBuf>,
+        /// What the caller knows about the input as a whole.
+        #[serde(default, skip_serializing_if = "InputNotes::is_empty")]
+        input: InputNotes,
+    },
+    /// Compare a file of beads with the store.
+    CompareFile {
+        path: PathBuf,
+        /// How reports name the file.
+        name: String,
     },
     /// All beads, as the answer or as a file.
     Export {
@@ -231,6 +245,23 @@ impl ImportSource {
             }
             Self::Jsonl { path, .. } | Self::LegacyStore { directory: path, .. } => path.to_string_lossy(),
         }
+    }
+}
+
+/// What a caller found out about the input of an import before it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InputNotes {
+    /// Where the input was found, when the caller was not given a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl InputNotes {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -414,8 +445,8 @@ pub enum Format {
     Json,
 }
 
-/// One line back.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// The answer to a request. How it travels is in [`crate::wire`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// The place in the order of all mutations that this answer reflects.
     pub position: u64,
@@ -428,4 +459,10 @@ pub struct Reply {
     pub result: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// The number of bytes of standard output that follow the line, in place of `stdout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<usize>,
+    /// The end of a long standard output, which is still on its way.
+    #[serde(skip)]
+    pub rest: Option<Arc<Rest>>,
 }

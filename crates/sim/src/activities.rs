@@ -21,6 +21,7 @@ impl Machine {
             own: self.repository.clone(),
             network: Network::new(other.clone()),
             partitioned: false,
+            mirrored: false,
             trouble: None,
             rival: RefCell::new(&mut nobody),
         };
@@ -38,7 +39,7 @@ impl Machine {
         let delta = import.plan(replica.catalog()).delta;
         let actor = "importer".parse().expect("a name");
         let caller = Caller { actor, branch: Default::default(), lease_ms: 0, request: None };
-        replica.absorb(delta.clone(), &caller, &Value::Null).map_err(|error| error.to_string())?;
+        replica.absorb(delta.clone(), &[], &caller, &Value::Null).map_err(|error| error.to_string())?;
         let facts = facts(&Applied { delta, ..Applied::default() });
         self.writes.write(&facts);
         let told = self.commit()?;

@@ -322,6 +322,10 @@ impl FarRemote<'_, '_> {
 }
 
 impl Remote for FarRemote<'_, '_> {
+    fn name(&self) -> &str {
+        "far"
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         self.travel();
         let remote = &self.ship.shared.remote;
@@ -346,6 +350,6 @@ impl Remote for FarRemote<'_, '_> {
             }
         });
         self.travel();
-        Ok(if won { Pushed::Done } else { Pushed::Lost })
+        Ok(if won { Pushed::Done } else { Pushed::Lost("the ref is elsewhere".into()) })
     }
 }

@@ -278,18 +278,32 @@ fn later_or_same<M: Ord + std::fmt::Debug>(
     Err(format!("{what}: {written:?} was acknowledged, there is {found:?}"))
 }
 
-/// The greatest stamp in a mutation is the one it minted.
-pub fn minted(facts: &[Fact]) -> Option<(u64, u64)> {
+/// The greatest stamp that a mutation minted for each thing it wrote. Across things stamps may decrease: a write to a bead
+/// with a stamp from the future is stamped above it, and no other write follows.
+pub fn minted(facts: &[Fact]) -> BTreeMap<String, (u64, u64)> {
     let stamp = |mark: &Mark| (mark.0, mark.1);
-    let stamps = facts.iter().flat_map(|fact| match fact {
-        Fact::Register { mark, .. }
-        | Fact::Deletion { mark, .. }
-        | Fact::Edge { mark, .. }
-        | Fact::Prefix { mark, .. } => vec![stamp(mark)],
-        Fact::Claim { marks, .. } => vec![stamp(&marks.0), stamp(&marks.1)],
-        Fact::Note { note, .. } => mark_from(&note["at"], &note["author"]).iter().map(stamp).collect(),
-    });
-    stamps.max()
+    let mut minted: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for fact in facts {
+        let (subject, at) = match fact {
+            Fact::Register { bead, mark, .. } | Fact::Deletion { bead, mark } => {
+                (bead.clone(), Some(stamp(mark)))
+            }
+            Fact::Edge { edge, mark, .. } => (format!("{edge:?}"), Some(stamp(mark))),
+            Fact::Prefix { mark, .. } => ("prefix".to_owned(), Some(stamp(mark))),
+            // A renewal goes with its claim: a merge may take both away, and the bead then knows nothing of it.
+            Fact::Claim { bead, marks, .. } => {
+                (bead.clone(), Some(stamp(&marks.0)).filter(|_| marks.0 == marks.1))
+            }
+            Fact::Note { bead, note } => {
+                (bead.clone(), mark_from(&note["at"], &note["author"]).as_ref().map(stamp))
+            }
+        };
+        if let Some(at) = at {
+            let latest = minted.entry(subject).or_insert(at);
+            *latest = at.max(*latest);
+        }
+    }
+    minted
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, String> {

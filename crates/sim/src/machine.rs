@@ -1,7 +1,9 @@
 //! One machine: a disk, a repository, a clock, and the real replica on top of them.
 
+use std::collections::BTreeMap;
+
 use beads_core::{Applied, Lineage, Op};
-use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Saved, World};
+use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Repository, Saved, World};
 
 use crate::causality::Writes;
 use crate::dice::Dice;
@@ -37,7 +39,8 @@ pub struct Machine {
     unacknowledged: Vec<Told>,
     answered: Vec<Request>,
     position: u64,
-    last_minted: Option<(u64, u64)>,
+    /// The latest stamp minted for each bead, edge and so on.
+    last_minted: BTreeMap<String, (u64, u64)>,
     requests_made: u64,
 }
 
@@ -74,7 +77,7 @@ impl Machine {
             unacknowledged: Vec::new(),
             answered: Vec::new(),
             position: 0,
-            last_minted: None,
+            last_minted: BTreeMap::new(),
             requests_made: 0,
         }
     }
@@ -169,11 +172,13 @@ impl Machine {
     /// The caller of each mutation is told that it is done: from here on it must not be lost.
     fn acknowledge(&mut self) -> Result<String, Broken> {
         for told in std::mem::take(&mut self.unacknowledged) {
-            let stamp = minted(&told.facts);
-            if stamp <= self.last_minted {
-                return Err(format!("minted {stamp:?} after {:?}", self.last_minted));
+            for (subject, stamp) in minted(&told.facts) {
+                if let Some(before) = self.last_minted.insert(subject.clone(), stamp)
+                    && stamp <= before
+                {
+                    return Err(format!("minted {stamp:?} after {before:?} for {subject}"));
+                }
             }
-            self.last_minted = stamp;
             self.position = told.position;
             self.facts.extend(told.facts);
             self.answered.extend(told.request);
@@ -274,7 +279,7 @@ impl Machine {
                 self.look()?;
                 match exchange {
                     Ok(exchange) => Ok(format!("{exchange:?}")),
-                    Err(Error::Remote { reason, .. }) => Ok(reason),
+                    Err(Error::Remote { reason, .. } | Error::PushRefused { reason, .. }) => Ok(reason),
                     Err(error) => self.excuse(&error, "exchange"),
                 }
             }
@@ -299,6 +304,26 @@ impl Machine {
     pub fn kill(&mut self) {
         self.replica = None;
         self.unacknowledged.clear();
+    }
+
+    /// Another program moves the ref of this repository without asking: back, away, or to where the remote's is.
+    pub fn move_ref(&mut self, remote: &SimRepository, dice: &mut Dice) -> Result<String, Broken> {
+        if self.faults.is_armed() || self.faults.is_dark() {
+            return Ok("nobody touches it".into());
+        }
+        let wrong = |error: Error| error.to_string();
+        let target = match dice.below(3) {
+            0 => None,
+            1 => self.repository.any_commit(dice),
+            _ => remote.tip().map_err(wrong)?,
+        };
+        if let Some(target) = &target
+            && !self.repository.commits().contains_key(target)
+        {
+            self.repository.receive_from(remote, target).map_err(wrong)?;
+        }
+        self.repository.force(target.clone());
+        Ok(format!("the ref is at {}", target.as_deref().unwrap_or("nothing")))
     }
 
     pub fn lose_power(&mut self) {

@@ -17,6 +17,7 @@ const REPLY_LOST_PERCENT: u64 = 5;
 const TWICE_PERCENT: u64 = 5;
 const OUTDATED_PERCENT: u64 = 5;
 const RIVAL_PERCENT: u64 = 40;
+const MIRROR_PERCENT: u64 = 30;
 
 /// When the stores of replaced remotes were written.
 const FOREIGN_MS: u64 = 1_699_000_000_000;
@@ -82,7 +83,7 @@ impl Network {
     fn take(&self, parcel: &Parcel) -> Result<Pushed> {
         self.repository.receive(&parcel.objects, &parcel.new)?;
         if !self.repository.swing(parcel.expected.as_deref(), &parcel.new)? {
-            return Ok(Pushed::Lost);
+            return Ok(Pushed::Lost("the ref is elsewhere".into()));
         }
         self.past.borrow_mut().push(parcel.new.clone());
         Ok(Pushed::Done)
@@ -97,6 +98,8 @@ pub struct SimRemote<'a> {
     pub partitioned: bool,
     /// `None` when nothing goes wrong.
     pub trouble: Option<RefCell<Dice>>,
+    /// Fetching moves our own ref to where the remote's is, as in a mirror clone.
+    pub mirrored: bool,
     /// What others do between our fetch and our push.
     pub rival: RefCell<&'a mut dyn FnMut()>,
 }
@@ -129,6 +132,10 @@ impl SimRemote<'_> {
 }
 
 impl Remote for SimRemote<'_> {
+    fn name(&self) -> &str {
+        "sim"
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         if self.partitioned || self.happens(LOST_PERCENT) {
             return Err(Self::unreachable());
@@ -137,6 +144,9 @@ impl Remote for SimRemote<'_> {
         if let Some(theirs) = &theirs {
             self.own.receive_from(&self.network.repository, theirs)?;
             self.own.track(theirs)?;
+            if self.mirrored && self.happens(MIRROR_PERCENT) {
+                self.own.force(Some(theirs.clone()));
+            }
         }
         Ok(theirs)
     }

@@ -41,6 +41,8 @@ struct Objects {
     /// Where the remote's ref was seen last, likewise.
     tracked: Option<CommitId>,
     durable_tracked: Option<CommitId>,
+    /// The commit that the ref was recorded to contain.
+    saved: Option<CommitId>,
 }
 
 impl SimRepository {
@@ -53,6 +55,7 @@ impl SimRepository {
             durable_tip: None,
             tracked: None,
             durable_tracked: None,
+            saved: None,
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -90,6 +93,13 @@ impl SimRepository {
     pub fn force(&self, target: Option<CommitId>) {
         let mut objects = self.objects();
         (objects.durable_tip, objects.tip) = (target.clone(), target);
+    }
+
+    /// A commit that is not on its way to the disk, whichever.
+    pub fn any_commit(&self, dice: &mut Dice) -> Option<CommitId> {
+        let objects = self.objects();
+        let durable: Vec<_> = objects.commits.keys().filter(|id| !objects.volatile.contains(*id)).collect();
+        dice.pick(&durable).map(|id| (*id).clone())
     }
 
     /// The same from a repository as it is now; not from this one.
@@ -238,6 +248,20 @@ impl Repository for SimRepository {
     fn tracked(&self) -> Result<Vec<CommitId>> {
         self.strike(Needs::Access)?;
         Ok(self.objects().tracked.iter().cloned().collect())
+    }
+
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.strike(Needs::Access)?;
+        Ok(self.objects().saved.iter().cloned().collect())
+    }
+
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        if self.objects().saved.as_deref() == Some(commit) {
+            return Ok(());
+        }
+        self.strike(Needs::Space)?;
+        self.objects().saved = Some(commit.to_owned());
+        Ok(())
     }
 
     fn settle(&self) -> Result<()> {

@@ -43,6 +43,7 @@ pub fn run(scenario: &Scenario) -> Result<String, Failure> {
 struct Run {
     machines: Vec<Machine>,
     network: Network,
+    moved: bool,
     trace: Vec<String>,
 }
 
@@ -56,7 +57,7 @@ impl Run {
             machines[ahead].world.jump(TEN_YEARS_MS);
         }
         let remote = SimRepository::new(dice.roll(), Faults::default());
-        Self { machines, network: Network::new(remote), trace: Vec::new() }
+        Self { machines, network: Network::new(remote), moved: scenario.moved, trace: Vec::new() }
     }
 
     fn trace_hash(&self) -> String {
@@ -110,6 +111,7 @@ impl Run {
             Action::Deliver => self.network.deliver(&mut dice).map_err(|error| error.to_string())?,
             Action::Replace => self.network.replace(&mut dice)?,
             Action::Rewind => self.network.rewind(&mut dice),
+            Action::MoveRef => machine.move_ref(&self.network.repository, &mut dice)?,
             Action::Retry => machine.retry(&mut dice)?,
             Action::Kill => {
                 machine.kill();
@@ -146,7 +148,7 @@ impl Run {
     ) -> Result<String, Broken> {
         let Some(checkpoint) = self.machines[index].begin_sync()? else { return Ok("not open".into()) };
         let own = self.machines[index].repository.clone();
-        let partitioned = self.machines[index].partitioned;
+        let (partitioned, mirrored) = (self.machines[index].partitioned, self.moved);
         let mut told = String::new();
         let mut meanwhile = Ok(());
         let mut dice = trouble.clone().unwrap_or_else(|| Dice::new(0));
@@ -161,6 +163,7 @@ impl Run {
             network: network.clone(),
             partitioned,
             trouble,
+            mirrored,
             rival: RefCell::new(&mut rival),
         };
         let outcome = checkpoint.sync(&remote.own, &remote, |_| ());

@@ -8,6 +8,9 @@ use crate::faults::{Fault, FaultKind};
 /// were when the simulator did not know these, so that the seeds that once found something still mean the same.
 const ROUGH_EVERY: u64 = 5;
 
+/// One seed in so many has refs that another program moves under the replica.
+const MOVED_EVERY: u64 = 7;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// One run, from its seed or shrunk.
@@ -17,6 +20,8 @@ pub struct Scenario {
     pub machines: usize,
     /// A machine whose clock is ten years ahead.
     pub ahead: Option<usize>,
+    /// Refs are moved by other programs, and fetching moves them too.
+    pub moved: bool,
     pub steps: Vec<Step>,
 }
 
@@ -49,6 +54,8 @@ pub enum Action {
     Rewind,
     /// The remote is another one now, with a store of its own.
     Replace,
+    /// The ref of this machine's own repository is rewound, replaced or deleted by another program.
+    MoveRef,
     /// Asks again for something that was acknowledged.
     Retry,
     /// The process dies; the system's cache lives on.
@@ -72,7 +79,11 @@ impl Scenario {
         if seed % ROUGH_EVERY == ROUGH_EVERY - 1 {
             roughen(&mut steps, &mut dice);
         }
-        Self { seed, machines, ahead, steps }
+        let moved = seed % MOVED_EVERY == MOVED_EVERY - 1;
+        if moved {
+            move_refs(&mut steps, &mut dice);
+        }
+        Self { seed, machines, ahead, moved, steps }
     }
 }
 
@@ -115,6 +126,20 @@ fn roughen(steps: &mut Vec<Step>, dice: &mut Dice) {
         also(Action::Mutate(4), dice);
         also(Action::Commit, dice);
         also(Action::Kill, dice);
+    }
+}
+
+/// Moves the ref now and then after something was saved; often the process dies with it.
+fn move_refs(steps: &mut Vec<Step>, dice: &mut Dice) {
+    for step in std::mem::take(steps) {
+        steps.push(step);
+        let saves = matches!(step.action, Action::Checkpoint | Action::SlowCheckpoint | Action::Sync);
+        if saves && dice.chance(30) {
+            steps.push(Step { action: Action::MoveRef, dice: dice.roll(), ..step });
+            if dice.chance(50) {
+                steps.push(Step { action: Action::Kill, dice: dice.roll(), ..step });
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Taking in a state that was built elsewhere, such as an import: all of it in one commit of the journal.
 
-use beads_core::Delta;
+use beads_core::{Actor, Claim, Clock, Delta, Lineage, Mark, Timestamp};
 use serde_json::Value;
 
 use crate::disk::Disk;
@@ -15,8 +15,18 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Joins a delta in memory. Like [`apply`](Self::apply) it must not be acknowledged before
     /// [`commit`](Self::commit). What the caller is told stands in the last record: a journal that was cut before it
     /// lets the caller ask again, and joining twice changes nothing.
-    pub fn absorb(&mut self, delta: Delta, caller: &Caller, told: &Value) -> Result<()> {
+    ///
+    /// The holders of `leases` get fresh ones: trackers without leases cannot say how long a claim lasts.
+    pub fn absorb(
+        &mut self,
+        mut delta: Delta,
+        leases: &[(Lineage, Claim)],
+        caller: &Caller,
+        told: &Value,
+    ) -> Result<()> {
         let now_ms = self.now_ms();
+        let end = Timestamp::from_ms(now_ms.saturating_add(caller.lease_ms))?;
+        grant_leases(&mut delta, leases, &mut self.clock, (now_ms, &caller.actor, end))?;
         let mut parts = if delta.is_empty() { Vec::new() } else { delta.split(RECORD_BYTES) };
         if parts.is_empty() && caller.is_remembered() {
             parts.push(Delta::default());
@@ -29,4 +39,23 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         Ok(())
     }
+}
+
+/// Gives claims a lease that ends at `end`, with one stamp for all of them.
+pub(crate) fn grant_leases(
+    delta: &mut Delta,
+    leases: &[(Lineage, Claim)],
+    clock: &mut Clock,
+    (now_ms, actor, end): (u64, &Actor, Timestamp),
+) -> Result<()> {
+    if leases.is_empty() {
+        return Ok(());
+    }
+    let overwritten = leases.iter().flat_map(|(_, claim)| [claim.mark.at(), claim.expires_mark.at()]);
+    let mark = Mark::new(clock.mint(now_ms, overwritten)?, actor.clone());
+    for (lineage, claim) in leases {
+        let patch = delta.beads.entry(lineage.clone()).or_default();
+        patch.claim = Some(claim.renewed(mark.clone(), Some(end)));
+    }
+    Ok(())
 }

@@ -50,8 +50,31 @@ impl Checkpoint {
     /// Commits the state and moves the ref, joining with whatever else appeared there.
     pub fn save(mut self, repository: &impl Repository) -> Result<Saved> {
         let commit = self.save_local(repository)?;
-        self.read_back(repository)?;
+        let commit = self.confirm(repository, commit)?;
         Ok(self.into_saved(commit))
+    }
+
+    /// Reads back what was saved and makes sure that the ref contains it, which is what the journal may be trimmed for. A
+    /// ref that was moved away meanwhile gets it again. What the ref contained is recorded apart from it.
+    pub(crate) fn confirm(&mut self, repository: &impl Repository, mut commit: CommitId) -> Result<CommitId> {
+        #[cfg(feature = "planted")]
+        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
+            self.read_back(repository)?;
+            return Ok(commit);
+        }
+        for _ in 0..MAX_ROUNDS {
+            if let Err(error) = self.read_back(repository) {
+                commit = self.write_again(repository, &commit).ok_or(error)?;
+                continue;
+            }
+            let tip = repository.tip()?;
+            if contains(repository, tip.as_ref(), &commit)? {
+                repository.record_saved(&commit)?;
+                return Ok(commit);
+            }
+            commit = self.save_local(repository)?;
+        }
+        Err(Error::RefMoved(REF))
     }
 
     /// Only what can be read again may be trimmed from the journal.
@@ -63,6 +86,27 @@ impl Checkpoint {
         }
         self.written = None;
         Ok(())
+    }
+
+    /// Replaces a commit on the ref whose objects git collected as garbage before the ref led to them. What it built on is
+    /// what was recorded before. `None` when that is not what happened, or cannot be done.
+    fn write_again(&mut self, repository: &impl Repository, commit: &str) -> Option<CommitId> {
+        let (lost, snapshot) = self.written.take()?;
+        if lost != commit || repository.snapshot(commit).is_ok() {
+            self.written = Some((lost, snapshot));
+            return None;
+        }
+        let mut parents = repository.saved().ok()?;
+        parents.extend(repository.tracked().ok()?);
+        parents
+            .retain(|parent| state_of(repository, parent).is_ok_and(|state| is_within(&state, &self.state)));
+        let again = repository.write(&snapshot, &parents, "beads").ok()?;
+        if !repository.swing(Some(commit), &again).ok()? {
+            return None;
+        }
+        self.base = Some(again.clone());
+        self.written = Some((again.clone(), snapshot));
+        Some(again)
     }
 
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
@@ -99,9 +143,13 @@ impl Checkpoint {
                 && let Some(tip) = &tip
             {
                 let theirs = state_of(repository, tip)?;
-                let seen = self.ground.replace(tip.clone());
-                self.join(repository, &theirs, seen.as_deref());
+                let agreed = match self.ground.replace(tip.clone()) {
+                    Some(seen) => repository.merge_base(&seen, tip)?,
+                    None => None,
+                };
+                self.join(repository, &theirs, agreed.as_deref());
             }
+            let lost = self.join_lost(repository, tip.as_ref())?;
             let brought = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
             let snapshot = self.state.encode();
             if let Some(tip) = &tip
@@ -121,6 +169,7 @@ impl Checkpoint {
                 }
                 parents = brought;
             }
+            parents.extend(lost.into_iter().filter(|lost| !parents.contains(lost)).collect::<Vec<_>>());
             let commit = match ready_made {
                 Some(commit) => commit,
                 None => repository.write(&snapshot, &parents, "beads")?,
@@ -133,6 +182,27 @@ impl Checkpoint {
             self.base = tip;
         }
         Err(Error::RefMoved(REF))
+    }
+
+    /// Joins the commits that the ref should contain and does not, because it was rewound, replaced or deleted. Returns
+    /// them: the next commit builds on them, too.
+    fn join_lost(&mut self, repository: &impl Repository, tip: Option<&CommitId>) -> Result<Vec<CommitId>> {
+        let mut lost = Vec::new();
+        for saved in repository.saved()? {
+            if contains(repository, tip, &saved)? {
+                continue;
+            }
+            // One that cannot be read any more is reported when the store is opened.
+            let Ok(state) = state_of(repository, &saved) else { continue };
+            let mut both = self.state.clone();
+            both.join(&state);
+            if both != self.state {
+                self.remember();
+                self.state = both;
+            }
+            lost.push(saved);
+        }
+        Ok(lost)
     }
 
     /// The commits of others that a clone or a fetch brought along before there was a ref of our own. They may have come
@@ -161,4 +231,20 @@ impl Checkpoint {
 
 pub(crate) fn state_of(repository: &impl Repository, commit: &str) -> Result<State> {
     Ok(repository.snapshot(commit)?.decode()?.state)
+}
+
+/// Whether a tip is at a commit or descends from it.
+pub(crate) fn contains(repository: &impl Repository, tip: Option<&CommitId>, commit: &str) -> Result<bool> {
+    match tip {
+        Some(tip) if tip == commit => Ok(true),
+        Some(tip) => repository.is_ancestor(commit, tip),
+        None => Ok(false),
+    }
+}
+
+/// Whether a state adds nothing to another one.
+pub(crate) fn is_within(part: &State, whole: &State) -> bool {
+    let mut both = whole.clone();
+    both.join(part);
+    both == *whole
 }

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use git2::{Config, Cred};
 
+use crate::environment::withhold_git_variables;
+
 /// Asks the helpers that are configured for an address, in their order.
 pub fn ask(config: &Config, url: &str, user: Option<&str>) -> Result<Cred, git2::Error> {
     Cred::credential_helper(config, url, user).or_else(|error| {
@@ -27,7 +29,8 @@ fn bare_names(config: &Config, url: &str) -> Vec<String> {
 
 fn ask_program(helper: &str, url: &str, user: Option<&str>) -> Option<Cred> {
     let mut words = helper.split_whitespace();
-    let mut child = Command::new(format!("git-credential-{}", words.next()?))
+    let mut command = Command::new(format!("git-credential-{}", words.next()?));
+    let mut child = withhold_git_variables(&mut command)
         .args(words)
         .arg("get")
         .stdin(Stdio::piped())

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use git2::{Cred, CredentialType, RemoteCallbacks};
 
 use crate::credential_helper;
+use crate::url::is_own_host;
 
 /// The token for remotes over http, and the user name that goes with it unless the address has one.
 pub const TOKEN_VARIABLE: &str = "BD_GIT_TOKEN";
@@ -32,8 +33,10 @@ enum Password {
     Helpers,
 }
 
-/// Over ssh the agent, then key files; over http the token in the environment, then git's credential helpers.
-pub fn callbacks(git: &git2::Repository) -> RemoteCallbacks<'_> {
+/// Over ssh the agent, then key files; over http the token in the environment, then git's credential helpers. Only the host of
+/// `remote` gets them, wherever it redirects to.
+pub fn callbacks<'a>(git: &'a git2::Repository, remote: &str) -> RemoteCallbacks<'a> {
+    let remote = remote.to_owned();
     let mut callbacks = RemoteCallbacks::new();
     let mut keys = ssh_keys();
     let mut passwords: VecDeque<Password> =
@@ -51,6 +54,11 @@ pub fn callbacks(git: &git2::Repository) -> RemoteCallbacks<'_> {
             };
         }
         if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) {
+            if !is_own_host(&remote, url) {
+                return Err(git2::Error::from_str(
+                    "the server redirects to another host, which asks for credentials; it gets none",
+                ));
+            }
             return match passwords.pop_front() {
                 Some(Password::Token(token)) => Cred::userpass_plaintext(user.unwrap_or(TOKEN_USER), &token),
                 Some(Password::Helpers) => credential_helper::ask(&git.config()?, url, user),

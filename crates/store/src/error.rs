@@ -45,8 +45,20 @@ pub enum Error {
     #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
     RefDamaged { reference: &'static str, commit: String, reason: String },
 
+    #[error(
+        "{}commit {commit} was written by the earlier Rust bd, in another format; nothing was changed",
+        if *remote { "the remote's " } else { "" }
+    )]
+    EarlierFormat { commit: String, remote: bool },
+
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
+
+    #[error(
+        "{reason}. This is a partial clone: what is missing may still be at its remote, so nothing is repaired. Run this \
+         again when the remote can be reached and git is installed"
+    )]
+    Partial { reason: String },
 
     #[error("no commit of the store begins with {0:?}")]
     NoRevision(String),
@@ -65,6 +77,18 @@ pub enum Error {
     #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]
     PushRefused { remote: String, reason: String },
 
+    #[error(
+        "the remote {remote} has a branch named beads, so beads/store cannot exist there; nothing was lost, everything \
+         is safe here. Rename that branch there, then sync again"
+    )]
+    RemoteBranchInTheWay { remote: String },
+
+    #[error(
+        "this repository has a branch named beads, so beads/store cannot exist; nothing was lost, everything is in the \
+         journal. Rename that branch: git branch -m beads beads-old"
+    )]
+    BranchInTheWay,
+
     #[error("the remote's commit {commit} cannot be used: {reason}; nothing was changed here")]
     RemoteInvalid { commit: String, reason: String },
 
@@ -81,20 +105,23 @@ impl Error {
             Self::Core(error) => error.code(),
             Self::Batch { source, .. } => source.code(),
             Self::Io { .. } => Code::IoError,
-            Self::JournalDamaged { .. } | Self::RefDamaged { .. } => Code::CorruptStore,
+            Self::JournalDamaged { .. } | Self::RefDamaged { .. } | Self::Partial { .. } => {
+                Code::CorruptStore
+            }
+            Self::EarlierFormat { .. } => Code::EarlierFormat,
             Self::JournalFailed(_) => Code::JournalFailed,
             Self::BadCursor(_) => Code::InvalidValue,
             Self::CursorExpired { .. } => Code::CursorExpired,
             Self::CursorAhead { .. } => Code::CursorAhead,
             Self::RequestReused(_) => Code::RequestIdReused,
             Self::TooManyRequests(_) => Code::TooManyRequests,
-            Self::Git(_) => Code::GitError,
+            Self::Git(_) | Self::BranchInTheWay => Code::GitError,
             Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
             Self::NoRevision(_) => Code::NotFound,
             Self::AmbiguousRevision(_) => Code::AmbiguousRevision,
             Self::NoStore(_) => Code::NoStore,
             Self::Remote { .. } => Code::NetworkError,
-            Self::PushRefused { .. } => Code::PushRefused,
+            Self::PushRefused { .. } | Self::RemoteBranchInTheWay { .. } => Code::PushRefused,
             Self::RemoteInvalid { .. } => Code::RemoteInvalid,
             Self::Contention(_) => Code::SyncContention,
         }

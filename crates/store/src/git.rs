@@ -8,11 +8,14 @@ use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
-use crate::repository::{CommitId, REF, Repository};
+use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
 use crate::{Error, Result, library, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
+
+/// How often objects are written again that git collects as garbage meanwhile.
+const MAX_WRITES: usize = 3;
 
 /// Where the sync refs of remotes were last seen.
 const TRACKED: &str = "refs/remotes/*/beads/store";
@@ -68,6 +71,11 @@ impl GitRepository {
         Ok(index.get_path(inner, 0).is_some())
     }
 
+    /// Whether a branch of the user keeps the sync ref from existing.
+    pub fn has_branch_in_the_way(&self) -> bool {
+        self.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()
+    }
+
     fn damaged(commit: &str, reason: impl Into<String>) -> Error {
         Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
     }
@@ -82,13 +90,28 @@ impl GitRepository {
         let wrong = |error: git2::Error| Self::damaged(commit, error.message());
         let id = Oid::from_str(commit).map_err(wrong)?;
         self.loose(commit, id, ObjectType::Commit)?;
-        self.git.find_commit(id).map_err(wrong)
+        self.git
+            .find_commit(id)
+            .or_else(|error| self.again(id, error, |id| self.git.find_commit(id)))
+            .map_err(wrong)
     }
 
     pub(crate) fn tree(&self, commit: &str) -> Result<Tree<'_>> {
         let tree = self.commit(commit)?.tree_id();
         self.loose(commit, tree, ObjectType::Tree)?;
-        self.git.find_tree(tree).map_err(|error| Self::damaged(commit, error.message()))
+        let found = self.git.find_tree(tree);
+        let found = found.or_else(|error| self.again(tree, error, |id| self.git.find_tree(id)));
+        found.map_err(|error| Self::damaged(commit, error.message()))
+    }
+
+    /// Looks once more for an object that a partial clone left elsewhere.
+    fn again<T>(
+        &self,
+        id: Oid,
+        error: git2::Error,
+        find: impl Fn(Oid) -> Result<T, git2::Error>,
+    ) -> Result<T, git2::Error> {
+        if error.code() == ErrorCode::NotFound && self.bring(id) { find(id) } else { Err(error) }
     }
 
     /// The content of a blob, or what is wrong with it. It need not be hashed again when it is vouched for.
@@ -96,7 +119,11 @@ impl GitRepository {
         let objects = self.git.commondir().join("objects");
         match loose::read_vouched(&objects, id, ObjectType::Blob, vouched)? {
             Some(content) => Ok(content),
-            None => match self.git.find_blob(id) {
+            None => match self
+                .git
+                .find_blob(id)
+                .or_else(|error| self.again(id, error, |id| self.git.find_blob(id)))
+            {
                 Ok(blob) => Ok(blob.content().to_vec()),
                 Err(error) => Err(error.message().to_owned()),
             },
@@ -132,6 +159,20 @@ impl GitRepository {
             written.push(blob);
         }
         Ok((builder.write()?, written))
+    }
+
+    fn write_commit(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<Oid> {
+        let (tree, mut written) = self.write_tree(snapshot)?;
+        let found: Vec<_> = parents
+            .iter()
+            .map(|parent| self.git.find_commit(Oid::from_str(parent)?))
+            .collect::<Result<_, git2::Error>>()?;
+        let parents: Vec<_> = found.iter().collect();
+        let who = Signature::now("beads", "beads@localhost")?;
+        let commit = self.git.commit(None, &who, &who, message, &self.git.find_tree(tree)?, &parents)?;
+        written.extend([tree, commit]);
+        self.sync_directories_of(&written)?;
+        Ok(commit)
     }
 
     /// The library syncs the files it writes, but not every directory it makes on the way there.
@@ -175,6 +216,9 @@ impl Repository for GitRepository {
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         let tree = self.tree(commit)?;
+        if self.is_earlier(commit)? {
+            return Err(Error::EarlierFormat { commit: commit.to_owned(), remote: false });
+        }
         let known = [STATE, TOMBSTONES, DEPS, META, CONFLICTS];
         for entry in &tree {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
@@ -201,17 +245,13 @@ impl Repository for GitRepository {
     }
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {
-        let (tree, mut written) = self.write_tree(snapshot)?;
-        let found: Vec<_> = parents
-            .iter()
-            .map(|parent| self.git.find_commit(Oid::from_str(parent)?))
-            .collect::<Result<_, git2::Error>>()?;
-        let parents: Vec<_> = found.iter().collect();
-        let who = Signature::now("beads", "beads@localhost")?;
-        let commit = self.git.commit(None, &who, &who, message, &self.git.find_tree(tree)?, &parents)?;
-        written.extend([tree, commit]);
-        self.sync_directories_of(&written)?;
-        Ok(commit.to_string())
+        for _ in 0..MAX_WRITES {
+            let commit = self.write_commit(snapshot, parents, message)?;
+            if self.stage(commit)? {
+                return Ok(commit.to_string());
+            }
+        }
+        Err(Self::damaged("?", "git collected its objects as garbage while they were being written"))
     }
 
     /// The name of the smallest file is compared first: it holds the checksums of the others, so it tells all differences
@@ -277,6 +317,14 @@ impl Repository for GitRepository {
         Ok(tips)
     }
 
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.saved_commits()
+    }
+
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        self.write_saved(commit)
+    }
+
     fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
         let to = Oid::from_str(to)?;
         let moved = match from {
@@ -285,6 +333,7 @@ impl Repository for GitRepository {
         };
         match moved {
             Ok(_) => {}
+            Err(_) if self.has_branch_in_the_way() => return Err(Error::BranchInTheWay),
             Err(error) if is_lost_race(&error) => {
                 if error.code() == ErrorCode::Locked {
                     outwait_lock(self.git.commondir(), REF);

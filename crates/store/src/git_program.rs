@@ -9,15 +9,39 @@ use std::time::Duration;
 
 use git2::Oid;
 
+use crate::address::Address;
 use crate::child::{Output, finish};
+use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
 use crate::remote::{Pushed, Remote};
-use crate::repository::{CommitId, REF};
+use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::web_host;
 use crate::{Error, Result, credentials};
 
 /// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
 static WAS_THERE: AtomicBool = AtomicBool::new(false);
+
+/// The settings that decide what is fetched and pushed, or what else happens meanwhile. Those that decide how a server is
+/// reached stay the user's.
+const OVERRIDES: [&str; 15] = [
+    // Nothing of the user's may run because of us, and nothing may start collecting garbage meanwhile.
+    "core.hooksPath=/dev/null",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "fetch.prune=false",
+    "fetch.pruneTags=false",
+    "fetch.recurseSubmodules=no",
+    "fetch.writeCommitGraph=false",
+    "submodule.recurse=false",
+    "push.recurseSubmodules=no",
+    "push.followTags=false",
+    "push.gpgSign=false",
+    // An empty one clears the list.
+    "push.pushOption=",
+    "push.useForceIfIncludes=false",
+    "push.negotiate=false",
+    "color.ui=false",
+];
 
 /// A remote reached through the `git` program.
 #[derive(Debug, Clone)]
@@ -47,50 +71,35 @@ impl GitProgram {
         format!("refs/remotes/{}/beads/store", self.remote)
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<Output> {
-        self.run_while(arguments, &mut || ())
+    fn address(&self) -> Result<Address> {
+        Address::of(&GitRepository::open(&self.git_dir)?.git, &self.remote)
     }
 
-    fn run_while(&self, arguments: &[&str], work: &mut dyn FnMut()) -> Result<Output> {
-        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
-        let mut command = Command::new("git");
+    fn run(&self, address: &Address, arguments: &[&str]) -> Result<Output> {
+        self.run_while(address, arguments, &mut || ())
+    }
+
+    fn run_while(&self, address: &Address, arguments: &[&str], work: &mut dyn FnMut()) -> Result<Output> {
+        let mut command = git_command(&self.git_dir);
         command
-            .arg("--git-dir")
-            .arg(&self.git_dir)
-            // Nothing of the user's may run because of us, and nothing may start collecting garbage meanwhile.
-            .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
-            .args(self.token_arguments())
-            .args(arguments)
-            // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ASKPASS", "true")
-            .env("SSH_ASKPASS", "false")
-            .env("SSH_ASKPASS_REQUIRE", "force")
-            .env("LC_ALL", "C")
-            .env_remove("GIT_DIR")
-            .env_remove("GIT_WORK_TREE")
-            .env_remove("GIT_INDEX_FILE")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
-            .process_group(0);
-        let child = command.spawn().map_err(|error| {
-            WAS_THERE.store(false, Ordering::Relaxed);
-            failed(format!("cannot run git: {error}"))
-        })?;
-        finish(child, self.deadline, work).map_err(failed)
+            .current_dir(&address.base)
+            .args(address.proxy.iter().flat_map(|proxy| ["-c".to_owned(), format!("http.proxy={proxy}")]))
+            .args(self.token_arguments(address))
+            .args(arguments);
+        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
+        run(command, self.deadline, work).map_err(failed)
     }
 
     /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
     /// carry it elsewhere.
-    fn token_arguments(&self) -> Vec<String> {
-        let url = || {
+    fn token_arguments(&self, address: &Address) -> Vec<String> {
+        let host = || {
             let git = git2::Repository::open(&self.git_dir).ok()?;
-            let remote = git.find_remote(&self.remote).ok()?;
+            // The library applies `url.*.insteadOf`, as git will.
+            let remote = git.remote_anonymous(&address.fetch).ok()?;
             web_host(remote.url().ok()?)
         };
-        let Some(host) = credentials::token().and_then(|_| url()) else { return Vec::new() };
+        let Some(host) = credentials::token().and_then(|_| host()) else { return Vec::new() };
         let variable = credentials::TOKEN_VARIABLE;
         let helper = format!("!f() {{ if test \"$1\" = get; then echo \"password=${variable}\"; fi; }}; f");
         [
@@ -105,45 +114,81 @@ impl GitProgram {
     }
 
     /// The remote's tip, without bringing anything.
-    fn remote_tip(&self) -> Result<Option<CommitId>> {
-        let output = self.run(&["ls-remote", "--quiet", &self.remote, REF])?;
+    fn remote_tip(&self, address: &Address) -> Result<Option<CommitId>> {
+        let program = named("--upload-pack", address.upload_pack.as_deref());
+        let mut arguments = vec!["ls-remote", "--quiet"];
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.fetch, REF, BRANCH_IN_THE_WAY]);
+        let output = self.run(address, &arguments)?;
         if !output.success {
             return Err(self.failed(&output));
         }
         // Git matches the end of names: others may have a ref of ours among theirs.
-        let ours = |line: &str| {
-            line.split_once('\t').filter(|(_, name)| *name == REF).map(|(tip, _)| tip.to_owned())
+        let tip_of = |wanted: &str| {
+            let mut lines = output.stdout.lines().filter_map(|line| line.split_once('\t'));
+            lines.find(|(_, name)| *name == wanted).map(|(tip, _)| tip.to_owned())
         };
-        Ok(output.stdout.lines().find_map(ours))
+        if tip_of(BRANCH_IN_THE_WAY).is_some() {
+            return Err(Error::RemoteBranchInTheWay { remote: self.remote.clone() });
+        }
+        Ok(tip_of(REF))
     }
 
     fn failed(&self, output: &Output) -> Error {
         Error::Remote { remote: self.remote.clone(), reason: last_lines(&output.stderr) }
     }
+
+    /// Believes that a push arrived when the remote shows it.
+    fn confirm(&self, address: &Address, new: &str) -> Result<Pushed> {
+        let seen = self.remote_tip(address)?;
+        if seen.as_deref() == Some(new) {
+            let git = &GitRepository::open(&self.git_dir)?.git;
+            // Only a note of what we saw; the next fetch makes it again.
+            let _ = git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
+            return Ok(Pushed::Done);
+        }
+        let at = seen.as_deref().unwrap_or("nothing");
+        Ok(Pushed::Lost(format!("git reported success, but {REF} is at {at} there{}", address.hint())))
+    }
 }
 
 impl Remote for GitProgram {
+    fn name(&self) -> &str {
+        &self.remote
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
-        let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        let address = self.address()?;
+        let Some(tip) = self.remote_tip(&address)? else { return Ok(None) };
         let repository = GitRepository::open(&self.git_dir)?;
         let tracked = || repository.git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
         let before = tracked();
-        if before.as_ref() == Some(&tip) {
+        if before.as_ref() == Some(&tip) && repository.is_complete(&tip) {
             // It was here, or we brought it there: there is nothing to fetch.
             return Ok(Some(tip));
         }
         crate::git::outwait_lock(&self.git_dir, &self.tracking_ref());
+        if before.as_ref().is_some_and(|before| !repository.is_complete(before))
+            && let Ok(mut broken) = repository.git.find_reference(&self.tracking_ref())
+        {
+            // Only a note of what we saw; but git fetches nothing while it names objects that are not here.
+            broken.delete()?;
+        }
         let refspec = format!("+{REF}:{}", self.tracking_ref());
-        let output = self.run(&[
+        let program = named("--upload-pack", address.upload_pack.as_deref());
+        let mut arguments = vec![
             "fetch",
             "--quiet",
             "--no-tags",
+            "--no-prune",
+            "--refmap=",
             "--no-write-fetch-head",
             "--no-recurse-submodules",
             "--no-auto-maintenance",
-            &self.remote,
-            &refspec,
-        ])?;
+        ];
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.fetch, &refspec]);
+        let output = self.run(&address, &arguments)?;
         if !output.success {
             return Err(self.failed(&output));
         }
@@ -158,25 +203,26 @@ impl Remote for GitProgram {
     }
 
     fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
+        let address = self.address()?;
         // An empty expectation means: only if the ref is not there.
         let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
         let refspec = format!("{new}:{REF}");
-        let arguments = [
+        let program = named("--receive-pack", address.receive_pack.as_deref());
+        let mut arguments = vec![
             "push",
             "--quiet",
             "--porcelain",
             "--no-verify",
             "--no-follow-tags",
+            "--no-signed",
+            "--recurse-submodules=no",
             &lease,
-            &self.remote,
-            &refspec,
         ];
-        let output = self.run_while(&arguments, work)?;
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.push, &refspec]);
+        let output = self.run_while(&address, &arguments, work)?;
         if output.success {
-            let git = &GitRepository::open(&self.git_dir)?.git;
-            // Only a note of what we saw; the next fetch makes it again.
-            let _ = git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
-            return Ok(Pushed::Done);
+            return self.confirm(&address, new);
         }
         let said = format!("{}\n{}", output.stdout, output.stderr);
         let lost = [
@@ -188,7 +234,7 @@ impl Remote for GitProgram {
             "reference already exists",
         ];
         if lost.iter().any(|sign| said.contains(sign)) {
-            return Ok(Pushed::Lost);
+            return Ok(Pushed::Lost(format!("{}{}", last_lines(&said), address.hint())));
         }
         if said.contains("[remote rejected]") || said.contains("pre-receive hook declined") {
             return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&said) });
@@ -197,9 +243,51 @@ impl Remote for GitProgram {
     }
 }
 
-/// The end of what git said, on one line and without credentials.
+/// A git that works on this repository and nothing else of the user's.
+pub(crate) fn git_command(git_dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    withhold_git_variables(&mut command)
+        .arg("--git-dir")
+        .arg(git_dir)
+        .args(OVERRIDES.iter().flat_map(|setting| ["-c", setting]))
+        // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ASKPASS", "true")
+        .env("SSH_ASKPASS", "false")
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
+        .process_group(0);
+    command
+}
+
+pub(crate) fn run(
+    mut command: Command,
+    deadline: Duration,
+    work: &mut dyn FnMut(),
+) -> Result<Output, String> {
+    let child = command.spawn().map_err(|error| {
+        WAS_THERE.store(false, Ordering::Relaxed);
+        format!("cannot run git: {error}")
+    })?;
+    finish(child, deadline, work)
+}
+
+fn named(option: &str, program: Option<&str>) -> Option<String> {
+    program.map(|program| format!("{option}={program}"))
+}
+
+/// The reason that git gave, on one line and without credentials: its errors if there are any, else the end of what it said.
 fn last_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
+    let tells = |line: &&str| !line.is_empty() && !noise.iter().any(|start| line.starts_with(start));
+    let lines: Vec<_> = text.lines().map(str::trim).filter(tells).collect();
+    let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
+    let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();
+    let lines = if errors.is_empty() { lines } else { errors };
     let tail = &lines[lines.len().saturating_sub(3)..];
     crate::url::redact(&tail.join("; "))
 }

@@ -28,6 +28,10 @@ pub fn set_up() {
             let result = unsafe { libgit2_sys::git_libgit2_opts(option as std::ffi::c_int, value) };
             assert_eq!(result, 0, "libgit2 knows these options since 1.7");
         }
+        // SAFETY: the list is a global of the library, and changed before any repository is opened, as above.
+        #[allow(unsafe_code)]
+        // Without it partial clones are refused as a whole; what they lack is brought by the git program.
+        let _ = unsafe { git2::opts::set_extensions(&["partialclone"]) };
     });
 }
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 
+use crate::address::Address;
 use crate::credentials::callbacks;
 use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
-use crate::repository::{CommitId, REF};
+use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
 use crate::{Error, Result, library};
 
@@ -60,11 +61,14 @@ pub(crate) fn no_answer_within(deadline: Duration) -> String {
 struct Line {
     repository: GitRepository,
     remote: String,
+    address: Address,
 }
 
 impl Line {
     fn open(git_dir: &Path, remote: &str) -> Result<Self> {
-        Ok(Self { repository: GitRepository::open(git_dir)?, remote: remote.to_owned() })
+        let repository = GitRepository::open(git_dir)?;
+        let address = Address::of(&repository.git, remote)?;
+        Ok(Self { repository, remote: remote.to_owned(), address })
     }
 
     fn failed(&self, error: &git2::Error) -> Error {
@@ -75,21 +79,55 @@ impl Line {
         format!("refs/remotes/{}/beads/store", self.remote)
     }
 
-    fn find(&self) -> Result<git2::Remote<'_>> {
-        self.repository.git.find_remote(&self.remote).map_err(|error| self.failed(&error))
+    /// The remote without the refspecs that are configured for it: what we fetch goes to our tracking ref and nowhere else.
+    fn anonymous(&self, direction: Direction) -> Result<git2::Remote<'_>, git2::Error> {
+        let url = if direction == Direction::Push { &self.address.push } else { &self.address.fetch };
+        self.repository.git.remote_anonymous(url)
+    }
+
+    /// The address with `url.*.insteadOf` applied.
+    fn url(&self, direction: Direction) -> Result<String, git2::Error> {
+        let remote = self.anonymous(direction)?;
+        let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
+        Ok(push_url.or(remote.url().ok()).unwrap_or_default().to_owned())
     }
 
     /// The remote's repository itself, when it is on this machine.
     fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
-        let remote = self.find()?;
-        let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
-        let url = push_url.or(remote.url().ok()).unwrap_or_default().to_owned();
+        let url = self.url(direction).map_err(|error| self.failed(&error))?;
         let Some(path) = local_path(&url) else { return Ok(None) };
-        let path: PathBuf = self.repository.git.workdir().unwrap_or(self.repository.git.path()).join(path);
+        let path: PathBuf = self.address.base.join(path);
         GitRepository::open(&path).map(Some).map_err(|error| Error::Remote {
             remote: self.remote.clone(),
             reason: redact(&error.to_string()),
         })
+    }
+
+    /// The remote's tip, without bringing anything.
+    fn remote_tip(&self) -> Result<Option<Oid>> {
+        let find = || -> Result<(Option<Oid>, bool)> {
+            if let Some(neighbour) = self.neighbour(Direction::Fetch)? {
+                let tip = match neighbour.git.refname_to_id(REF) {
+                    Err(error) if error.code() == ErrorCode::NotFound => None,
+                    found => Some(found?),
+                };
+                return Ok((tip, neighbour.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()));
+            }
+            library::load_certificates();
+            let mut remote = self.anonymous(Direction::Fetch)?;
+            let callbacks = callbacks(&self.repository.git, &self.url(Direction::Fetch)?);
+            let connection = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;
+            let heads = connection.list()?;
+            let tip_of =
+                |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
+            Ok((tip_of(REF), tip_of(BRANCH_IN_THE_WAY).is_some()))
+        };
+        match find() {
+            Ok((_, true)) => Err(Error::RemoteBranchInTheWay { remote: self.remote.clone() }),
+            Ok((tip, false)) => Ok(tip),
+            Err(Error::Git(error)) => Err(self.failed(&error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// The library updates a ref on this machine without looking whether somebody else just did. So the objects go into
@@ -100,7 +138,7 @@ impl Line {
         expected: Option<&str>,
         new: &str,
     ) -> Result<Pushed> {
-        let write = || -> Result<bool, git2::Error> {
+        let write = || -> Result<Option<String>, git2::Error> {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
             copy(&self.repository.git, &neighbour.git, new, expected)?;
@@ -109,19 +147,19 @@ impl Line {
                 None => neighbour.git.reference(REF, new, false, "bd sync"),
             };
             match moved {
-                Ok(_) => Ok(true),
+                Ok(_) => Ok(None),
                 Err(error) if is_lost_race(&error) => {
                     if error.code() == ErrorCode::Locked {
                         outwait_lock(neighbour.git.commondir(), REF);
                     }
-                    Ok(false)
+                    Ok(Some(error.message().to_owned()))
                 }
                 Err(error) => Err(error),
             }
         };
         match write() {
-            Ok(true) => Ok(Pushed::Done),
-            Ok(false) => Ok(Pushed::Lost),
+            Ok(None) => Ok(Pushed::Done),
+            Ok(Some(reason)) => Ok(self.lost(&reason)),
             Err(error) => {
                 Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(error.message()) })
             }
@@ -134,7 +172,7 @@ impl Line {
         let refused: Rc<RefCell<Option<String>>> = Rc::default();
         let push = || -> Result<(), git2::Error> {
             self.repository.git.reference(staging, Oid::from_str(new)?, true, "bd sync")?;
-            let mut callbacks = callbacks(&self.repository.git);
+            let mut callbacks = callbacks(&self.repository.git, &self.url(Direction::Push)?);
             let sink = refused.clone();
             callbacks.push_update_reference(move |_, status| {
                 *sink.borrow_mut() = status.map(str::to_owned);
@@ -142,7 +180,7 @@ impl Line {
             });
             let mut options = PushOptions::new();
             options.remote_callbacks(callbacks);
-            let mut remote = self.repository.git.find_remote(&self.remote)?;
+            let mut remote = self.anonymous(Direction::Push)?;
             remote.push(&[format!("{staging}:{REF}")], Some(&mut options))
         };
         let pushed = push();
@@ -151,19 +189,27 @@ impl Line {
         }
         match (pushed, refused.borrow().clone()) {
             (Ok(()), None) => Ok(Pushed::Done),
-            (Ok(()), Some(reason)) if is_race(&reason) => Ok(Pushed::Lost),
+            (Ok(()), Some(reason)) if is_race(&reason) => Ok(self.lost(&reason)),
             (Ok(()), Some(reason)) => {
                 Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(&reason) })
             }
             (Err(error), _) if error.code() == ErrorCode::NotFastForward || is_race(error.message()) => {
-                Ok(Pushed::Lost)
+                Ok(self.lost(error.message()))
             }
             (Err(error), _) => Err(self.failed(&error)),
         }
     }
+
+    fn lost(&self, reason: &str) -> Pushed {
+        Pushed::Lost(format!("{}{}", redact(reason), self.address.hint()))
+    }
 }
 
 impl Remote for Native {
+    fn name(&self) -> &str {
+        &self.remote
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         self.within_deadline(Line::fetch)
     }
@@ -176,52 +222,43 @@ impl Remote for Native {
 
 impl Line {
     fn fetch(&self) -> Result<Option<CommitId>> {
-        let tip = match self.neighbour(Direction::Fetch)? {
-            Some(neighbour) => self.fetch_from_neighbour(&neighbour).map_err(|error| self.failed(&error))?,
-            None => {
-                library::load_certificates();
-                self.fetch_over_the_wire().map_err(|error| self.failed(&error))?
-            }
+        let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        let fetched = match self.neighbour(Direction::Fetch)? {
+            Some(neighbour) => self.fetch_from_neighbour(&neighbour, tip),
+            None => self.fetch_over_the_wire(tip),
         };
-        if tip.is_some() {
-            // What was fetched may become the local ref as it is.
-            self.repository.sync_packs()?;
-        }
-        Ok(tip.map(|tip| tip.to_string()))
+        let fetched = fetched.map_err(|error| self.failed(&error))?;
+        // What was fetched may become the local ref as it is.
+        self.repository.sync_packs()?;
+        Ok(Some(fetched.to_string()))
     }
 
     /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
     /// for good. So the objects come as one pack, as they go.
-    fn fetch_from_neighbour(&self, neighbour: &GitRepository) -> Result<Option<Oid>, git2::Error> {
+    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
         let git = &self.repository.git;
-        let tip = match neighbour.git.refname_to_id(REF) {
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-            found => found?,
-        };
         let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
-        if !known.contains(&Some(tip)) {
-            copy(&neighbour.git, git, tip, known.into_iter().flatten())?;
+        // A ref may have outlived its objects.
+        let known = known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok());
+        let known: Vec<Oid> = known.collect();
+        if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
+            copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
         outwait_lock(git.commondir(), &self.tracking_ref());
         git.reference(&self.tracking_ref(), tip, true, "bd sync")?;
-        Ok(Some(tip))
+        Ok(tip)
     }
 
-    fn fetch_over_the_wire(&self) -> Result<Option<Oid>, git2::Error> {
+    fn fetch_over_the_wire(&self, tip: Oid) -> Result<Oid, git2::Error> {
         let git = &self.repository.git;
-        let mut remote = git.find_remote(&self.remote)?;
-        let tip = {
-            let connection = remote.connect_auth(Direction::Fetch, Some(callbacks(git)), None)?;
-            let heads = connection.list()?;
-            heads.iter().find(|head| head.name() == REF).map(git2::RemoteHead::oid)
-        };
-        let Some(tip) = tip else { return Ok(None) };
         outwait_lock(git.commondir(), &self.tracking_ref());
         let mut options = FetchOptions::new();
-        options.remote_callbacks(callbacks(git)).download_tags(git2::AutotagOption::None);
+        let url = self.url(Direction::Fetch)?;
+        options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
+        options.update_fetchhead(false);
         let refspec = format!("+{REF}:{}", self.tracking_ref());
-        remote.fetch(&[refspec], Some(&mut options), None)?;
-        Ok(Some(git.refname_to_id(&self.tracking_ref()).unwrap_or(tip)))
+        self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;
+        Ok(git.refname_to_id(&self.tracking_ref()).unwrap_or(tip))
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
@@ -232,11 +269,18 @@ impl Line {
                 self.push_over_the_wire(new)?
             }
         };
-        if pushed == Pushed::Done {
-            // Only a note of what we saw; the next fetch makes it again.
-            let _ = self.repository.git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
+        if pushed != Pushed::Done {
+            return Ok(pushed);
         }
-        Ok(pushed)
+        // Believed when the remote shows it.
+        let (new, seen) = (Oid::from_str(new)?, self.remote_tip()?);
+        if seen != Some(new) {
+            let at = seen.map_or_else(|| "nothing".to_owned(), |seen| seen.to_string());
+            return Ok(self.lost(&format!("the push was accepted, but {REF} is at {at} there")));
+        }
+        // Only a note of what we saw; the next fetch makes it again.
+        let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");
+        Ok(Pushed::Done)
     }
 }
 

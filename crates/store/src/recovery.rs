@@ -2,14 +2,14 @@
 //! the events that were not told yet, and the writes that lost without anybody noticing.
 
 use beads_core::limits::COUNTER_STEP;
-use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes};
+use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes, is_sane};
 
-use crate::checkpoint::state_of;
+use crate::checkpoint::{contains, is_within, state_of};
 use crate::disk::DiskFile;
 use crate::event_log::EventLog;
 use crate::journal::Recovered;
 use crate::last_operations::LastOperations;
-use crate::repository::{CommitId, Repository};
+use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
 
 /// Records that lost against writes which their writer had not seen: the ref moved on while nobody watched, or a merge
@@ -74,6 +74,8 @@ pub(crate) fn replay(
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
         None => (state, None),
         Some(covered) => match state_at(repository, covered.commit.as_ref(), events) {
+            // A tracking ref may have moved since, by a fetch whose merge never came; what it shows must not come into memory
+            // behind the back of the ref.
             Ok(start) if is_within(&start, &state) && takes_all(start.clone(), recovered) => {
                 (start, Some(state))
             }
@@ -109,14 +111,6 @@ pub(crate) fn replay(
     Ok(catalog)
 }
 
-/// Whether the ref still holds all of it. A tracking ref may have moved since, by a fetch whose merge never came; what it
-/// shows must not come into memory behind the back of the ref.
-fn is_within(start: &State, state: &State) -> bool {
-    let mut both = state.clone();
-    both.join(start);
-    both == *state
-}
-
 /// Whether the records can be told from here: a tracking ref may have moved since they were made.
 fn takes_all(mut start: State, recovered: &Recovered) -> bool {
     recovered.records.iter().all(|record| start.take(&record.delta).is_ok())
@@ -142,13 +136,68 @@ pub(crate) fn join_lost_ground(
     needed
 }
 
-/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest.
-pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16) -> Clock {
+/// What became of the commits that the ref should contain.
+#[derive(Debug, Default)]
+pub(crate) struct Lost {
+    /// Some were joined back in; the ref does not have them.
+    pub(crate) joined: bool,
+    /// Those that cannot be read any more.
+    pub(crate) missing: Vec<CommitId>,
+    /// Writes that were concurrent with what is on the ref in their place.
+    pub(crate) conflicts: Vec<Conflict>,
+}
+
+/// Joins the saved commits that the ref does not contain: it was rewound, replaced or deleted, and the journal behind them
+/// was trimmed. Without a ref and without them, nothing may pass for the store.
+pub(crate) fn join_lost_commits(
+    repository: &impl Repository,
+    state: &mut State,
+    base: Option<&CommitId>,
+) -> Result<Lost> {
+    let mut lost = Lost::default();
+    #[cfg(feature = "planted")]
+    if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
+        return Ok(lost);
+    }
+    for saved in repository.saved()? {
+        if contains(repository, base, &saved)? {
+            continue;
+        }
+        let found = match (state_of(repository, &saved), base) {
+            (Ok(found), _) => found,
+            (Err(_), Some(_)) => {
+                lost.missing.push(saved);
+                continue;
+            }
+            (Err(error), None) => {
+                return Err(Error::RefDamaged {
+                    reference: REF,
+                    commit: saved,
+                    reason: format!("the branch is gone, and its last commit cannot be read: {error}"),
+                });
+            }
+        };
+        if let Some(base) = base {
+            let agreed = repository.merge_base(&saved, base)?;
+            let agreed = agreed.and_then(|agreed| state_of(repository, &agreed).ok());
+            lost.conflicts.extend(concurrent_writes(&found, state, agreed.as_ref()));
+        }
+        let mut both = state.clone();
+        both.join(&found);
+        lost.joined |= both != *state;
+        *state = both;
+    }
+    Ok(lost)
+}
+
+/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest. Stamps
+/// from the future are not followed: they were minted over a broken one, or by an earlier release that followed such.
+pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16, now_ms: u64) -> Clock {
     let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
-    let mut last = carried;
+    let mut last = if is_sane(carried, now_ms) { carried } else { Stamp::ZERO };
     // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
     let mut minted = |stamp: Stamp| {
-        if !stamp.counter().is_multiple_of(COUNTER_STEP) {
+        if !stamp.counter().is_multiple_of(COUNTER_STEP) && is_sane(stamp, now_ms) {
             last = last.max(stamp);
         }
     };

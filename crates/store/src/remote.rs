@@ -5,6 +5,9 @@ use crate::repository::CommitId;
 
 /// A repository elsewhere that holds the same sync ref.
 pub trait Remote {
+    /// The name it is known by here.
+    fn name(&self) -> &str;
+
     /// Brings what the remote's sync ref points at here, and tells what that is.
     fn fetch(&self) -> Result<Option<CommitId>>;
 
@@ -20,9 +23,11 @@ pub trait Remote {
 }
 
 /// How a push ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
+    /// The remote's ref was seen at the commit.
     Done,
-    /// Somebody else was faster; fetch and try again.
-    Lost,
+    /// The ref is not at the commit. Either another replica was faster, which the next fetch shows, or the remote keeps
+    /// the ref from moving; then this is the reason.
+    Lost(String),
 }

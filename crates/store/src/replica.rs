@@ -12,7 +12,9 @@ use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
-use crate::recovery::{join_lost_ground, recovered_clock, replay, state_at, unseen_writes};
+use crate::recovery::{
+    join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes,
+};
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
 use crate::{Asked, Header, Receipt, Record, Result};
@@ -57,6 +59,8 @@ pub struct Replica<D: Disk, W: World> {
     unsaved: Unsaved,
     /// The part of `unsaved` that a checkpoint under way is saving.
     saving: Unsaved,
+    /// Commits that were saved once and that neither the ref nor the repository has any more.
+    missing: Vec<CommitId>,
 }
 
 /// What the journal holds and the ref does not.
@@ -95,7 +99,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         if join_lost_ground(repository, &mut state, &recovered, grounds) && base.is_none() {
             ground.clone_from(&recovered.ground);
         }
-        let conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
+        let mut lost = join_lost_commits(repository, &mut state, base.as_ref())?;
+        let mut conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
+        conflicts.append(&mut lost.conflicts);
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
         let told = (&mut events, &mut last_operations);
         let catalog = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
@@ -107,7 +113,7 @@ impl<D: Disk, W: World> Replica<D, W> {
                 tag => break tag,
             }
         };
-        let clock = recovered_clock(&recovered, tag);
+        let clock = recovered_clock(&recovered, tag, world.now_ms());
         let mut replica = Self {
             catalog,
             clock,
@@ -123,9 +129,15 @@ impl<D: Disk, W: World> Replica<D, W> {
             ground,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),
+            missing: lost.missing,
         };
         replica.observe_stamps();
         replica.take_history(recovered);
+        if lost.joined {
+            // The ref gets it back with the next checkpoint.
+            replica.unsaved.records += 1;
+            replica.unsaved.oldest_ms.get_or_insert(replica.world.now_ms());
+        }
         replica.keep_conflicts(conflicts)?;
         Ok(replica)
     }
@@ -211,6 +223,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.base.as_deref()
     }
 
+    /// The commits that were saved once, that the ref does not contain and that cannot be read: something was lost.
+    pub fn missing_commits(&self) -> &[CommitId] {
+        &self.missing
+    }
+
     pub fn now_ms(&self) -> u64 {
         self.world.now_ms()
     }
@@ -288,7 +305,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         let before = self.unsynced[0].position - 1;
         self.events.prepare(self.journal.disk(), before, self.base.as_ref())?;
-        if !self.journal.is_started() {
+        if !self.journal.takes(self.journal_version()) {
             self.journal.rotate(&self.header(before))?;
             self.ground_noted = true;
         }
@@ -406,10 +423,15 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(self.base != before)
     }
 
+    /// Records may have everything that the format of the store has, and programs that do not know it must refuse them.
+    fn journal_version(&self) -> u32 {
+        u32::try_from(self.catalog.state().format_version()).unwrap_or(u32::MAX)
+    }
+
     fn header(&self, position: u64) -> Header {
         let now_ms = self.world.now_ms();
         Header {
-            version: 1,
+            version: self.journal_version(),
             position,
             last: self.clock.last(),
             receipts: self.receipts.passing(now_ms),

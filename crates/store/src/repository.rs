@@ -7,6 +7,9 @@ use crate::Result;
 /// The sync ref (§5.1).
 pub const REF: &str = "refs/heads/beads/store";
 
+/// A branch of this name keeps the sync ref from existing: git cannot have both a branch and a directory of that name.
+pub const BRANCH_IN_THE_WAY: &str = "refs/heads/beads";
+
 /// A commit, by its hexadecimal name.
 pub type CommitId = String;
 
@@ -34,6 +37,13 @@ pub trait Repository: Send {
 
     /// What a clone brought along or a fetch has seen: the tips of the sync ref on remotes.
     fn tracked(&self) -> Result<Vec<CommitId>>;
+
+    /// The commits that [`record_saved`](Self::record_saved) recorded last. The journal behind them may be gone, so the sync
+    /// ref must contain them; where it does not, it was rewound, replaced or deleted.
+    fn saved(&self) -> Result<Vec<CommitId>>;
+
+    /// Records, durably and apart from the sync ref, that the ref contains this commit.
+    fn record_saved(&self, commit: &str) -> Result<()>;
 
     /// Makes the ref durable as it stands: whoever moved it may have died before its sync.
     fn settle(&self) -> Result<()>;

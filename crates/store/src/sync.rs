@@ -11,6 +11,33 @@ use crate::{Error, Result};
 /// How often a lost race is run again before the caller is told.
 pub const MAX_ROUNDS: u32 = 10;
 
+/// So many pushes that fail while the remote's ref stays where it is are no lost races: the remote keeps the ref from
+/// moving. One such push may have met another one half-way.
+const MAX_UNMOVED: u32 = 3;
+
+/// The pushes of one exchange that did not arrive.
+#[derive(Debug, Default)]
+struct Losses {
+    /// Where the remote's ref was before the last of them.
+    expected: Option<Option<CommitId>>,
+    unmoved: u32,
+    /// The commit that was pushed last. It may be there although a later one was seen.
+    offered: Option<CommitId>,
+}
+
+impl Losses {
+    /// Whether the remote refuses, rather than others being faster.
+    fn is_refusal(&self) -> bool {
+        self.unmoved >= MAX_UNMOVED
+    }
+
+    fn pushing(&mut self, expected: Option<&str>, new: &str) {
+        let expected = Some(expected.map(str::to_owned));
+        self.unmoved = if self.expected == expected { self.unmoved + 1 } else { 1 };
+        (self.expected, self.offered) = (expected, Some(new.to_owned()));
+    }
+}
+
 /// What an exchange with a remote did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchange {
@@ -39,16 +66,24 @@ impl Checkpoint {
             self.adopt(repository, remote, &mut done);
         }
         let mut commit = self.save_local(repository)?;
+        let mut losses = Losses::default();
         let outcome = loop {
             done.rounds += 1;
-            match self.round(repository, remote, &mut commit, &mut done) {
+            match self.round(repository, remote, &mut commit, &mut done, &mut losses) {
                 Ok(Pushed::Done) => break Ok(done),
-                Ok(Pushed::Lost) if done.rounds >= MAX_ROUNDS => break Err(Error::Contention(MAX_ROUNDS)),
-                Ok(Pushed::Lost) => pause(done.rounds),
+                Ok(Pushed::Lost(reason)) if losses.is_refusal() => {
+                    break Err(Error::PushRefused { remote: remote.name().to_owned(), reason });
+                }
+                Ok(Pushed::Lost(_)) if done.rounds >= MAX_ROUNDS => break Err(Error::Contention(MAX_ROUNDS)),
+                Ok(Pushed::Lost(_)) => pause(done.rounds),
+                // Another program moved our own ref meanwhile.
+                Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
+                    commit = self.save_local(repository)?
+                }
                 Err(error) => break Err(error),
             }
         };
-        self.read_back(repository)?;
+        let commit = self.confirm(repository, commit)?;
         Ok((self.into_saved(commit), outcome))
     }
 
@@ -68,11 +103,17 @@ impl Checkpoint {
         remote: &impl Remote,
         commit: &mut CommitId,
         done: &mut Exchange,
+        losses: &mut Losses,
     ) -> Result<Pushed> {
         let theirs = remote.fetch()?;
         let Some(theirs) = theirs else {
+            losses.pushing(None, commit);
             return self.push(repository, remote, None, commit, done);
         };
+        if let Some(offered) = &losses.offered {
+            // What another replica builds on did arrive.
+            done.pushed |= repository.is_ancestor(offered, &theirs)?;
+        }
         if theirs == *commit {
             return Ok(Pushed::Done);
         }
@@ -96,6 +137,7 @@ impl Checkpoint {
                 return Ok(Pushed::Done);
             }
         }
+        losses.pushing(Some(&theirs), commit);
         self.push(repository, remote, Some(&theirs), commit, done)
     }
 
@@ -111,7 +153,7 @@ impl Checkpoint {
         let pushed = remote.push_while(expected, commit, &mut || {
             let _ = self.read_back(repository);
         })?;
-        done.pushed = pushed == Pushed::Done;
+        done.pushed |= pushed == Pushed::Done;
         Ok(pushed)
     }
 
@@ -124,8 +166,10 @@ impl Checkpoint {
         commit: &str,
         done: &mut Exchange,
     ) -> Result<CommitId> {
-        let invalid =
-            |error: Error| Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() };
+        let invalid = |error: Error| match error {
+            Error::EarlierFormat { commit, .. } => Error::EarlierFormat { commit, remote: true },
+            error => Error::RemoteInvalid { commit: theirs.to_owned(), reason: error.to_string() },
+        };
         let their_state = state_of(repository, theirs).map_err(invalid)?;
         let base = repository.merge_base(commit, theirs)?;
         done.conflicts += self.join(repository, &their_state, base.as_deref());

@@ -52,6 +52,13 @@ impl AnyRemote {
 }
 
 impl Remote for AnyRemote {
+    fn name(&self) -> &str {
+        match self {
+            Self::Git(remote) => remote.name(),
+            Self::Native(remote) => remote.name(),
+        }
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         match self {
             Self::Git(remote) => remote.fetch(),

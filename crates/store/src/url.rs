@@ -31,13 +31,43 @@ pub fn redact(text: &str) -> String {
     text.split(' ').map(redact_word).collect::<Vec<_>>().join(" ")
 }
 
+/// Hides the user and password before the host, and everything behind a `?`. A password may have any character, also a
+/// slash; rather too much is hidden than too little.
 fn redact_word(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
-    let end = rest.find(['/', '\'', '"']).unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://***@{}", &rest[at + 1..]),
-        None => word.to_owned(),
+    let quote = rest.rfind(['\'', '"']).unwrap_or(rest.len());
+    let (rest, tail) = rest.split_at(quote);
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?***"));
+    let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let has_user =
+        authority.contains('@') || authority.split_once(':').is_some_and(|(_, port)| !is_port(port));
+    match rest.rfind('@').filter(|_| has_user) {
+        Some(at) => format!("{scheme}://***@{}{query}{tail}", &rest[at + 1..]),
+        None => format!("{scheme}://{rest}{query}{tail}"),
     }
+}
+
+/// Whether a server may have the credentials of a remote: it is the remote's own host, at the same port, or the same host over
+/// https. A redirection must not carry them elsewhere.
+pub fn is_own_host(remote: &str, asking: &str) -> bool {
+    let parts = |url: &str| -> Option<(String, String, u16)> {
+        let host = web_host(url)?;
+        let (scheme, host) = host.split_once("://")?;
+        let usual = if scheme == "https" { 443 } else { 80 };
+        let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, port)) if is_port(port) => (host, port.parse().ok()?),
+            _ => (host, usual),
+        };
+        Some((scheme.to_owned(), host.to_ascii_lowercase(), port))
+    };
+    let (Some((scheme, host, port)), Some((new_scheme, new_host, new_port))) = (parts(remote), parts(asking))
+    else {
+        return false;
+    };
+    let upgraded = (scheme.as_str(), new_scheme.as_str(), port, new_port) == ("http", "https", 80, 443);
+    host == new_host && ((scheme == new_scheme && port == new_port) || upgraded)
 }
 
 #[cfg(test)]
@@ -71,5 +101,18 @@ mod tests {
             "fatal: 'https://***@host/x' not found"
         );
         assert_eq!(redact("https://host/a@b"), "https://host/a@b");
+        assert_eq!(redact("https://host:8443/a@b"), "https://host:8443/a@b");
+        assert_eq!(redact("at https://me:se/cr@et@host/x now"), "at https://***@host/x now");
+        assert_eq!(redact("'https://host/x?token=secret': 403"), "'https://host/x?***': 403");
+    }
+
+    #[test]
+    fn credentials_are_for_the_remotes_own_host() {
+        let own = |asking| is_own_host("https://me@Host/x.git", asking);
+        assert!(own("https://host/x.git/info/refs") && own("https://host:443/y"));
+        assert!(!own("https://other/x.git") && !own("https://host:8443/x.git") && !own("http://host/x.git"));
+        assert!(!own("https://host.other/x.git") && !own("https://host@other/x.git"));
+        assert!(is_own_host("http://host/x.git", "https://host/x.git"));
+        assert!(!is_own_host("ssh://host/x.git", "https://host/x.git"));
     }
 }

@@ -36,6 +36,12 @@ impl Repository for Forgetful {
     fn tracked(&self) -> Result<Vec<CommitId>> {
         self.0.tracked()
     }
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.0.saved()
+    }
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        self.0.record_saved(commit)
+    }
     fn settle(&self) -> Result<()> {
         self.0.settle()
     }
@@ -52,6 +58,10 @@ struct Willing {
 }
 
 impl Remote for Willing {
+    fn name(&self) -> &str {
+        "willing"
+    }
+
     fn fetch(&self) -> Result<Option<CommitId>> {
         Ok(self.tip.clone())
     }

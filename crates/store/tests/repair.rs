@@ -285,8 +285,88 @@ fn an_object_that_was_cut_short_is_passed_over() {
             "{:?}",
             plan.damage
         );
-        // Without its tip nothing leads back here: a bare repository keeps no log.
-        let left = if kind == "commit" { Vec::new() } else { vec!["bd-a".to_owned()] };
-        assert_eq!(store.ids(), left, "{kind}");
+        // A bare repository keeps no log, but we do.
+        assert_eq!(store.ids(), ["bd-a"], "{kind}");
+        assert_eq!(plan.after.beads, 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_repair_never_leaves_less_than_what_can_be_read_anywhere() {
+    for source in ["our record", "a backup", "a tracking ref"] {
+        let store = Store::new();
+        store.create(&["bd-1", "bd-2"]);
+        let good = store.checkpoint();
+        let git = store.git();
+        let keep = |name: &str| {
+            git.reference(name, git2::Oid::from_str(&good).unwrap(), true, "test").unwrap();
+        };
+        match source {
+            "a backup" => keep("refs/beads/backup/earlier"),
+            "a tracking ref" => keep("refs/remotes/origin/beads/store"),
+            _ => {}
+        }
+        // An unrelated commit without its tree takes the place of the ref.
+        let empty = beads_core::State::default().encode();
+        let broken = store.repository().write(&empty, &[], "broken").unwrap();
+        let oid = git2::Oid::from_str(&broken).unwrap();
+        let tree = git.find_commit(oid).unwrap().tree_id().to_string();
+        git.reference(REF, oid, true, "test").unwrap();
+        store.remove_object(&tree);
+        if source != "our record" {
+            fs::remove_file(store.store_dir().join("saved")).unwrap();
+            git.find_reference("refs/beads/saved").unwrap().delete().unwrap();
+        }
+        let plan = store.repair();
+        assert_eq!(store.ids(), ["bd-1", "bd-2"], "{source}");
+        assert_eq!((plan.before.beads, plan.after.beads), (0, 2), "{source}");
+    }
+}
+
+#[test]
+fn a_deleted_ref_whose_commit_is_gone_falls_back_to_what_was_saved_before() {
+    let store = Store::new();
+    store.create(&["bd-1"]);
+    store.checkpoint();
+    store.create(&["bd-2"]);
+    let last = store.checkpoint();
+    store.create(&["bd-3"]);
+    let git = store.git();
+    for name in [REF, "refs/beads/saved", "refs/beads/saving"] {
+        git.find_reference(name).unwrap().delete().unwrap();
+    }
+    store.remove_object(&last);
+    let plan = store.repair();
+    assert_eq!(store.ids(), ["bd-1", "bd-3"]);
+    assert_eq!((plan.before.beads, plan.after.beads), (1, 2));
+}
+
+/// Git collected the objects of a commit that was being saved when the process was killed.
+#[test]
+fn an_unfinished_save_whose_objects_are_gone_is_taken_back() {
+    for saved_before in [true, false] {
+        let store = Store::new();
+        store.create(&["bd-1"]);
+        if saved_before {
+            store.checkpoint();
+            store.create(&["bd-2"]);
+        }
+        let replica = store.open().unwrap();
+        let (snapshot, repository) = (replica.catalog().state().encode(), store.repository());
+        let tip = repository.tip().unwrap();
+        let parents: Vec<_> = tip.iter().cloned().collect();
+        let commit = repository.write(&snapshot, &parents, "beads").unwrap();
+        assert!(repository.swing(tip.as_deref(), &commit).unwrap());
+        drop(replica);
+        assert!(!store.repository().take_back_unfinished_save().unwrap(), "it can be read");
+        let tree =
+            store.git().find_commit(git2::Oid::from_str(&commit).unwrap()).unwrap().tree().unwrap().id();
+        store.remove_object(&tree.to_string());
+        assert_eq!(store.open().unwrap_err().code(), beads_core::Code::CorruptStore);
+        assert!(store.repository().take_back_unfinished_save().unwrap());
+        let expected: &[&str] = if saved_before { &["bd-1", "bd-2"] } else { &["bd-1"] };
+        assert_eq!(store.ids(), expected);
+        store.checkpoint();
+        assert_eq!(store.ids(), expected);
     }
 }

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Deserialize;
 
-use super::agent_id::AgentId;
+use super::addressed::message_to;
 use super::error::{Code, Error, Result};
-use super::message::{Message, MessageId, MessageState};
+use super::message::{Message, MessageState};
 use super::store::Store;
 
 /// Acknowledge a message; the first time counts
@@ -21,15 +21,9 @@ pub struct Ack {
 }
 
 pub fn ack(store: &Store, input: &Ack) -> Result<Message> {
-    let id = AgentId::parse(&input.agent)?;
-    let message_id = MessageId::parse(&input.message)?;
-    let session = store.write()?;
-    session.acting(&id)?;
-    let mut message = session.find_message(&message_id)?.ok_or_else(|| message_id.not_found())?;
-    if message.to_agent != id {
-        let message = format!("Only its recipient may acknowledge message '{message_id}'.");
-        return Err(Error::new(Code::AckForbidden, message));
-    }
+    let (session, mut message) = message_to(store, &input.agent, &input.message, |id| {
+        Error::new(Code::AckForbidden, format!("Only its recipient may acknowledge message '{id}'."))
+    })?;
     if message.state != MessageState::Acked {
         message.state = MessageState::Acked;
         message.read_at.get_or_insert(session.now);

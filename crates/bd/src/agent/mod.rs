@@ -5,6 +5,7 @@
 //! under one lock.
 
 pub mod ack;
+mod addressed;
 pub mod agent_id;
 pub mod agent_record;
 mod bead_id;

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Deserialize;
 
-use super::agent_id::AgentId;
+use super::addressed::message_to;
 use super::error::{Code, Error, Reason, Result};
-use super::message::{Message, MessageId, MessageState};
+use super::message::{Message, MessageState};
 use super::store::Store;
 
 /// Mark a message as read
@@ -21,16 +21,11 @@ pub struct Read {
 }
 
 pub fn read(store: &Store, input: &Read) -> Result<Message> {
-    let id = AgentId::parse(&input.agent)?;
-    let message_id = MessageId::parse(&input.message)?;
-    let session = store.write()?;
-    session.acting(&id)?;
-    let mut message = session.find_message(&message_id)?.ok_or_else(|| message_id.not_found())?;
-    if message.to_agent != id {
+    let (session, mut message) = message_to(store, &input.agent, &input.message, |id| {
         // The registry has no code of its own for this.
-        let message = format!("Only its recipient may read message '{message_id}'.");
-        return Err(Error::new(Code::AckForbidden, message).because(Reason::ReadForbidden));
-    }
+        let message = format!("Only its recipient may read message '{id}'.");
+        Error::new(Code::AckForbidden, message).because(Reason::ReadForbidden)
+    })?;
     if message.state == MessageState::Unread {
         message.state = MessageState::Read;
         message.read_at.get_or_insert(session.now);

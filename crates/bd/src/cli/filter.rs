@@ -1,18 +1,18 @@
 //! The filters that list, search, ready, blocked and count share.
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
-use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use beads_core::{Actor, Label, Priority, Timestamp, TypeName};
 use beads_engine::failure::Failure;
 use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
-    /// open, in_progress, closed, blocked, or all; several separated by commas
+    /// open, in_progress, closed, blocked, a word such as deferred, or all; several separated by commas
     #[arg(long, short = 's', value_delimiter = ',')]
     status: Vec<StatusArg>,
-    /// bug, feature, task, epic or chore; several separated by commas
+    /// bug, feature, task, epic, chore, or a word such as decision; several separated by commas
     #[arg(long = "type", short = 't', value_name = "TYPE", value_delimiter = ',')]
-    kind: Vec<BeadType>,
+    kind: Vec<TypeName>,
     /// Exactly this priority: 0 to 4, P0 to P4, high, medium or low
     #[arg(
         long,
@@ -94,7 +94,7 @@ impl FilterArgs {
     pub fn filter(self) -> Filter {
         let one = |status: &StatusArg| match status {
             StatusArg::All => None,
-            StatusArg::One(status) => Some(*status),
+            StatusArg::One(status) => Some(status.clone()),
         };
         let status =
             if self.wants_every_status() { Vec::new() } else { self.status.iter().filter_map(one).collect() };

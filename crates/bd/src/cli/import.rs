@@ -4,35 +4,48 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
-use beads_core::import::LEGACY_FILES;
+use beads_core::import::{LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::{Kind, Place};
-use beads_engine::request::{Call, ExportFormat, ImportSource, Reply};
+use beads_engine::request::{Call, ExportFormat, ImportSource, InputNotes, Reply};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
+use super::go_directory;
 use super::progress::Progress;
 
-/// Take in beads from another tracker's file, or from the earlier store
+/// Import beads from another tracker's file, or from the earlier store
 ///
 /// Reads .beads/issues.jsonl of Go's bd, with deletions.jsonl beside it, and what bd export writes. Ids are kept; stamps come
 /// from the file, so importing twice changes nothing and what was edited here later stays. Lines that cannot be read are
 /// reported and skipped. The input is never changed.
+///
+/// Without a file, bd import looks for a .beads directory here and above, shows what it found and what importing it would
+/// do, and does it with --yes.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd import .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
+    after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
 )]
 pub struct Args {
-    /// A file, - for standard input; with --from legacy-store a directory or a branch; with --from private-store its .beads directory
+    /// A file, a .beads directory, - for standard input; with --from legacy-store a directory or a ref; with --from private-store its .beads directory
     #[arg(value_name = "FILE|-")]
-    input: PathBuf,
+    input: Option<PathBuf>,
     /// What the input is
-    #[arg(long, value_enum, default_value_t = From::Jsonl)]
+    #[arg(long, value_enum, default_value_t = From::Jsonl, requires = "input")]
     from: From,
     /// Report what would happen and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Import what was found, when no file is named
+    #[arg(long)]
+    yes: bool,
+    /// Write one line of JSON per decision to this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Compare this file with the store, field by field, and change nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "dry_run", "yes", "report"])]
+    verify: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,49 +60,53 @@ impl Args {
         if self.from == From::PrivateStore {
             return self.private_store(globals);
         }
-        let (source, _spool) = match self.from {
-            From::Jsonl => self.jsonl(globals)?,
-            From::LegacyStore | From::PrivateStore => self.legacy(globals)?,
+        if let Some(file) = &self.verify {
+            return verify(globals, file);
+        }
+        let report = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
+        let Input { source, notes, label, dry_run, _spool } = match (&self.input, self.from) {
+            (None, _) => self.found(globals)?,
+            (Some(path), From::Jsonl) => self.jsonl(globals, path)?,
+            (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy(globals, path)?,
         };
-        let _progress = Progress::show(format!("importing {}", self.named()), globals.is_quiet());
-        super::ask(globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
+        let _progress = Progress::show(format!("importing {label}"), globals.is_quiet());
+        super::ask(globals, Call::Import { source, dry_run, report, input: notes }, |_| ())
     }
 
-    /// What is imported, and how large it is if that is known, for somebody who waits.
-    fn named(&self) -> String {
-        let name = self.input.display().to_string();
-        let name = beads_engine::escape::escape(&name);
-        match std::fs::metadata(&self.input).ok().filter(std::fs::Metadata::is_file) {
-            Some(file) => format!("{name} ({} kB)", file.len().div_ceil(1000)),
-            None => name.into_owned(),
-        }
+    /// The file of a `.beads` directory around the caller. It is only read unless the caller said yes.
+    fn found(&self, globals: &Globals) -> Result<Input, Failure> {
+        let found = go_directory::find(&globals.directory()?)?;
+        let dry_run = self.dry_run || !self.yes;
+        Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) })
     }
 
-    /// Whoever holds the store reads the file itself. What only this process can read is put aside first.
-    fn jsonl(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {
-        let name = self.input.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if self.input.as_os_str() == "-" {
-            let spool = Spool::new()?;
-            return Ok((spool.jsonl(name, std::io::stdin().lock())?, Some(spool)));
+    /// The lock holder reads the file itself. Input that only this process can read is copied first.
+    fn jsonl(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
+        let dry_run = self.dry_run;
+        if path.as_os_str() == "-" {
+            return Ok(Input { dry_run, ..Input::copied(std::io::stdin().lock(), "-")? });
         }
-        let path = globals.absolute(&self.input)?;
+        let path = globals.absolute(path)?;
         let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
         if metadata.is_dir() {
-            return Err(Failure::invalid(format!("{} is a directory; name the file in it", path.display())));
+            let nothing =
+                || Failure::invalid(format!("{} is a directory without a file to import", path.display()));
+            let found = go_directory::look_into(&path)?.ok_or_else(nothing)?;
+            return Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) });
         }
         if !metadata.is_file() {
-            let spool = Spool::new()?;
             let pipe = File::open(&path).map_err(|error| Failure::io("read", &path, &error))?;
-            return Ok((spool.jsonl(name, pipe)?, Some(spool)));
+            return Ok(Input { dry_run, ..Input::copied(pipe, &name_of(&path))? });
         }
-        let deletions = path.with_file_name("deletions.jsonl");
-        let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
-        Ok((ImportSource::Jsonl { path, name, deletions, copy_of: None }, None))
+        let notes = InputNotes { found: None, warnings: go_directory::warnings(&path) };
+        Ok(Input { notes, dry_run, ..Input::file(&path) })
     }
 
     /// Takes the beads of a private store into the store of the repository around it, which it hides.
     fn private_store(&self, globals: &Globals) -> Result<Reply, Failure> {
-        let directory = globals.absolute(&self.input)?;
+        let input =
+            self.input.as_ref().ok_or_else(|| Failure::usage("name the .beads directory of the store"))?;
+        let directory = globals.absolute(input)?;
         let private = Place::from_env(Some(directory.join("beads.db")), &globals.directory()?)?;
         if private.kind != Kind::Private || !private.exists() {
             let message = format!("{} has no private store", directory.display());
@@ -106,18 +123,81 @@ impl Args {
             globals.value(&private, Call::Export { format, path: Some(path.clone()) })?;
         let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
         let source = ImportSource::Jsonl { path, name: "issues.jsonl".to_owned(), deletions: None, copy_of };
-        super::ask_at(&repository, globals, Call::Import { source, dry_run: self.dry_run }, |_| ())
+        let report = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
+        let call = Call::Import { source, dry_run: self.dry_run, report, input: InputNotes::default() };
+        super::ask_at(&repository, globals, call, |_| ())
     }
 
-    fn legacy(&self, globals: &Globals) -> Result<(ImportSource, Option<Spool>), Failure> {
-        let directory = globals.absolute(&self.input)?;
+    fn legacy(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
+        let (dry_run, notes) = (self.dry_run, InputNotes::default());
+        let label = beads_engine::escape::escape(&path.display().to_string()).into_owned();
+        let directory = globals.absolute(path)?;
         if directory.is_dir() {
-            return Ok((ImportSource::LegacyStore { directory, copy_of: None }, None));
+            let source = ImportSource::LegacyStore { directory, copy_of: None };
+            return Ok(Input { source, notes, label, dry_run, _spool: None });
         }
         let spool = Spool::new()?;
-        let copy_of = Some(checkout(globals, &self.input, &spool)?);
-        Ok((ImportSource::LegacyStore { directory: spool.directory.clone(), copy_of }, Some(spool)))
+        let copy_of = Some(checkout(globals, path, &spool)?);
+        let source = ImportSource::LegacyStore { directory: spool.directory.clone(), copy_of };
+        Ok(Input { source, notes, label, dry_run, _spool: Some(spool) })
     }
+}
+
+/// What to import and how.
+struct Input {
+    source: ImportSource,
+    notes: InputNotes,
+    /// For the line on the terminal while it takes its time.
+    label: String,
+    dry_run: bool,
+    _spool: Option<Spool>,
+}
+
+impl Input {
+    fn file(path: &Path) -> Self {
+        let deletions = path.with_file_name("deletions.jsonl");
+        let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
+        let (path, name) = (path.to_owned(), name_of(path));
+        let label = match path.metadata() {
+            Ok(file) => format!("{} ({} kB)", path.display(), file.len().div_ceil(1000)),
+            Err(_) => path.display().to_string(),
+        };
+        Self {
+            source: ImportSource::Jsonl { path, name, deletions, copy_of: None },
+            notes: InputNotes::default(),
+            label: beads_engine::escape::escape(&label).into_owned(),
+            dry_run: false,
+            _spool: None,
+        }
+    }
+
+    /// Lines that only this process can read.
+    fn copied(source: impl Read, name: &str) -> Result<Self, Failure> {
+        let spool = Spool::new()?;
+        let path = spool.fill("issues.jsonl", source)?;
+        let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
+        let source = ImportSource::Jsonl { path, name: name.to_owned(), deletions: None, copy_of };
+        let label = beads_engine::escape::escape(name).into_owned();
+        Ok(Self { source, notes: InputNotes::default(), label, dry_run: false, _spool: Some(spool) })
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn verify(globals: &Globals, file: &Path) -> Result<Reply, Failure> {
+    let (path, _spool) = if file.as_os_str() == "-" {
+        let spool = Spool::new()?;
+        (spool.fill("issues.jsonl", std::io::stdin().lock())?, Some(spool))
+    } else {
+        let path = globals.absolute(file)?;
+        if !path.is_file() {
+            return Err(Failure::new(Code::NotFound, format!("there is no file {}", path.display())));
+        }
+        (path, None)
+    };
+    super::ask(globals, Call::CompareFile { path, name: name_of(file) }, |_| ())
 }
 
 /// Puts the files of a commit aside and tells which. The branch is looked up in the repository around the caller.
@@ -134,13 +214,27 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     let commit =
         repository.revparse_single(&name).and_then(|object| object.peel_to_commit()).map_err(missing)?;
     let tree = commit.tree().map_err(missing)?;
-    for file in LEGACY_FILES {
-        let Some(entry) = tree.get_name(file) else { continue };
-        let blob = repository.find_blob(entry.id()).map_err(missing)?;
-        spool.fill(file, blob.content())?;
+    let mut files = Vec::new();
+    tree.walk(git2::TreeWalkMode::PreOrder, |directory, entry| {
+        let path = format!("{directory}{}", String::from_utf8_lossy(entry.name_bytes()));
+        if entry.kind() == Some(git2::ObjectType::Blob) && LegacyFile::of_path(&path).is_some() {
+            files.push((path, entry.id()));
+        }
+        git2::TreeWalkResult::Ok
+    })
+    .map_err(missing)?;
+    for (path, id) in &files {
+        let blob = repository.find_blob(*id).map_err(missing)?;
+        spool.fill(path, blob.content())?;
     }
-    if tree.get_name(LEGACY_FILES[0]).is_none() {
-        return Err(Failure::new(Code::NotFound, format!("{name} has no {}", LEGACY_FILES[0])));
+    if files.is_empty() {
+        return Err(Failure::new(
+            Code::NotFound,
+            format!(
+                "{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                LEGACY_FILES[0]
+            ),
+        ));
     }
     Ok(commit.id().to_string())
 }
@@ -163,15 +257,11 @@ impl Spool {
         Ok(Self { directory })
     }
 
-    /// Lines that only this process can read.
-    fn jsonl(&self, name: String, source: impl Read) -> Result<ImportSource, Failure> {
-        let path = self.fill("issues.jsonl", source)?;
-        let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
-        Ok(ImportSource::Jsonl { path, name, deletions: None, copy_of })
-    }
-
     fn fill(&self, name: &str, mut source: impl Read) -> Result<PathBuf, Failure> {
         let path = self.directory.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
+        }
         let mut options = std::fs::OpenOptions::new();
         let opened = options.write(true).create_new(true).mode(0o600).open(&path);
         opened

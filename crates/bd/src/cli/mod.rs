@@ -24,6 +24,7 @@ mod epic;
 mod export;
 mod filter;
 mod globals;
+mod go_directory;
 mod graph;
 mod guard;
 mod import;
@@ -81,6 +82,7 @@ use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
@@ -359,7 +361,7 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
 
 /// Text on standard output and success.
 fn answered(stdout: String) -> Reply {
-    Reply { position: 0, exit: exit::OK, stdout, stderr: String::new(), result: None, error: None }
+    Reply { exit: exit::OK, stdout, ..Reply::default() }
 }
 
 /// The same for a text that is the whole answer; `--json` wraps it.
@@ -370,15 +372,31 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
     })
 }
 
-/// One write for each stream. A reader that has gone away is not an error: `bd list | head` is fine.
+/// Prints a reply, a long one as it arrives. A reader that has gone away is not an error: `bd list | head` is fine.
 fn print(reply: &Reply) -> u8 {
-    let _ = std::io::stdout().write_all(reply.stdout.as_bytes()).and_then(|()| std::io::stdout().flush());
+    let mut stdout = std::io::stdout().lock();
+    let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(NotCopied::Output);
+    let printed = printed.and_then(|()| reply.rest.as_ref().map_or(Ok(()), |rest| rest.copy_to(&mut stdout)));
+    let _ = stdout.flush();
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     if let Some(failure) = &reply.error {
         // A reply that was never rendered for us, such as `busy` from a full daemon.
         let _ = std::io::stderr().write_all(failure.line().as_bytes());
     }
-    reply.exit
+    match printed {
+        Err(NotCopied::Lost) => {
+            let failure = incomplete();
+            let _ = std::io::stderr().write_all(failure.line().as_bytes());
+            failure.exit()
+        }
+        _ => reply.exit,
+    }
+}
+
+/// The failure of a daemon that ended in the middle of a long answer.
+fn incomplete() -> Failure {
+    let what = "the daemon ended before all of its answer arrived: the output is incomplete, and every change it reports was made";
+    Failure::new(Code::DaemonUnreachable, what)
 }
 
 #[cfg(test)]

@@ -103,6 +103,6 @@ impl NoteArgs {
                 return Err(Failure::usage("a text is needed; --stdin reads it from standard input"));
             }
         };
-        Ok(Call::one(Op::NoteAdd(NoteAdd { id, guard, content })))
+        Ok(Call::one(Op::NoteAdd(NoteAdd { id, guard, content, ..NoteAdd::default() })))
     }
 }

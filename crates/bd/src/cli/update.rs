@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use beads_core::op::{Change, Dep, Update};
-use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
+use beads_core::{Actor, Label, Line, Op, Priority, StatusName, Title, TypeName};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
@@ -31,15 +31,15 @@ pub struct Args {
     /// Take the description from a file, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
     body_file: Option<PathBuf>,
-    /// open, in_progress or closed
+    /// open, in_progress or closed, or a word such as blocked, deferred, review or cancelled
     #[arg(long, short = 's')]
-    status: Option<Status>,
+    status: Option<StatusName>,
     /// 0 (urgent) to 4 (some day), P0 to P4, or high, medium, low
     #[arg(long, short = 'p', value_name = "0-4")]
     priority: Option<Priority>,
-    /// bug, feature, task, epic or chore
+    /// bug, feature, task, epic or chore, or a word such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE")]
-    kind: Option<BeadType>,
+    kind: Option<TypeName>,
     /// Who should do it; me for yourself, empty for nobody
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<String>,
@@ -113,8 +113,8 @@ impl Args {
             title: self.title.clone(),
             description: input.body(self.description.as_ref(), self.body_file.as_ref())?,
             priority: self.priority,
-            kind: self.kind,
-            status: self.status,
+            kind: self.kind.clone(),
+            status: self.status.clone(),
             assignee: self.assignee()?,
             claim: self.claim,
             set_labels: self.set_labels.as_deref().map(labels).transpose()?,

@@ -307,8 +307,15 @@ fn run_all(mode: Mode, dialect: &str) -> BTreeMap<String, Value> {
 }
 
 /// Outputs that need a second replica, that end the daemon the test runs on, or that have files and tests of their own.
-const OUT_OF_REACH: &[&str] =
-    &["conflicts dismiss", "conflicts restore", "conflicts show", "daemon stop", "export", "import"];
+const OUT_OF_REACH: &[&str] = &[
+    "conflicts dismiss",
+    "conflicts restore",
+    "conflicts show",
+    "daemon stop",
+    "export",
+    "import",
+    "import --verify",
+];
 
 #[test]
 fn every_call_in_the_spec_dialect() {

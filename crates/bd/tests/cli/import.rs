@@ -184,3 +184,29 @@ fn the_real_files_come_in_whole_and_go_out_as_they_came() {
         assert_eq!(fingerprint(&other), fingerprint(&bd), "{name}");
     }
 }
+
+#[test]
+fn a_checkpoint_of_the_earlier_store_comes_from_its_ref() {
+    let state = r#"{"id":"bd-a1","created_at":[1765400000000,0],"created_by":"ann","title":"A","description":"","priority":1,"type":"task","labels":[],"status":"open","_at":[1765400000000,0],"_by":"ann"}"#;
+    let bd = Sandbox::new(Mode::Embedded);
+    let repository = bd.repository();
+    let mut tree = None;
+    for (name, is_file) in [("0a.jsonl", true), ("state", false), ("core", false), ("namespaces", false)] {
+        let mut builder = repository.treebuilder(None).unwrap();
+        match tree {
+            Some(inner) => builder.insert(name, inner, 0o040_000).unwrap(),
+            None => builder.insert(name, repository.blob(state.as_bytes()).unwrap(), 0o100_644).unwrap(),
+        };
+        assert_eq!(is_file, tree.is_none());
+        tree = Some(builder.write().unwrap());
+    }
+    let tree = repository.find_tree(tree.unwrap()).unwrap();
+    let author = git2::Signature::new("ann", "ann@here", &git2::Time::new(1_700_000_000, 0)).unwrap();
+    let reference = "refs/beads/550e8400-e29b-41d4-a716-446655440000/core";
+    repository.commit(Some(reference), &author, &author, "checkpoint", &tree, &[]).unwrap();
+    let summary = bd.json(&["import", "--from", "legacy-store", reference]);
+    assert_eq!(summary["created"], 1, "{summary}");
+    assert_eq!(bd.show("bd-a1")["title"], "A");
+    let error = bd.error(&["import", "--from", "legacy-store", "main"], "not_found");
+    assert!(error["message"].as_str().unwrap().contains("not the earlier store"), "{error}");
+}

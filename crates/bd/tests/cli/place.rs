@@ -31,7 +31,7 @@ fn work_tree_index_and_branches_are_left_alone() {
                 .unwrap()
                 .map(|reference| reference.unwrap())
                 .map(|reference| (reference.name().unwrap().to_owned(), reference.target()))
-                .filter(|(name, _)| name != "refs/heads/beads/store")
+                .filter(|(name, _)| name != "refs/heads/beads/store" && !name.starts_with("refs/beads/"))
                 .collect();
             refs.sort_unstable();
             let index = std::fs::read(bd.dir().join(".git/index")).unwrap();
@@ -255,4 +255,35 @@ fn an_empty_directory_outside_git_is_an_empty_store() {
         bd.error(&["--db", &db, "close", "bd-1"], "no_store");
         assert_eq!(files(bd.dir()), [beads]);
     }
+}
+/// As jj lays them out: the main workspace has a directory `.jj/repo`, the others a file that names it.
+#[test]
+fn workspaces_of_a_jj_repository_share_the_store() {
+    both(|bd| {
+        let workspace = |name: &str, repo: &str| {
+            let dir = bd.root().join(name);
+            std::fs::create_dir_all(dir.join(".jj")).unwrap();
+            std::fs::write(dir.join(".jj/repo"), repo).unwrap();
+            dir.to_str().unwrap().to_owned()
+        };
+        let main = |dir: &Path, target: &str| {
+            std::fs::create_dir_all(dir.join(".jj/repo/store")).unwrap();
+            std::fs::write(dir.join(".jj/repo/store/git_target"), target).unwrap();
+        };
+        // Beside a `.git` directory.
+        main(bd.dir(), "../../../.git");
+        let second = workspace("second", "../../repo/.jj/repo");
+        bd.json(&["-C", &second, "create", "from the second", "--id", "bd-1"]);
+        assert_eq!(bd.show("bd-1")["title"], "from the second");
+        assert!(!Path::new(&second).join(".beads").exists());
+        // With the git repository inside `.jj`.
+        let alone = bd.root().join("alone");
+        main(&alone, "git");
+        git2::Repository::init_bare(alone.join(".jj/repo/store/git")).unwrap();
+        let third = workspace("third", alone.join(".jj/repo").to_str().unwrap());
+        let alone = alone.to_str().unwrap();
+        bd.json(&["-C", alone, "create", "from the main one", "--id", "bd-2"]);
+        assert_eq!(bd.json(&["-C", &third, "show", "bd-2"])[0]["title"], "from the main one");
+        assert_eq!(bd.json(&["-C", &third, "where"])["git_dir"], bd.json(&["-C", alone, "where"])["git_dir"]);
+    });
 }

@@ -1,5 +1,8 @@
 //! What a daemon does with frames that `bd` would never send.
 
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+
 use serde_json::json;
 
 use crate::sandbox::{Mode, Sandbox, is_alive, wait_until};
@@ -145,4 +148,63 @@ fn the_last_replies_are_delivered() {
     wait_until("the daemon leaves", || !is_alive(pid));
     let stored = bd.json(&["note", "list", "bd-1"]).as_array().unwrap().len();
     assert_eq!(stored, answered, "every write that was made was acknowledged");
+}
+
+/// A request for the rendered list, from a client of this version.
+fn list(version: &str, format: &str) -> Vec<u8> {
+    let output = json!({"format": format});
+    format!(
+        "{}\n",
+        json!({"client": version, "actor": "a", "call": {"query": {"list": {}}}, "output": output})
+    )
+    .into_bytes()
+}
+
+#[test]
+fn standard_output_stands_raw_behind_the_line_and_in_it_for_an_older_client() {
+    let (bd, _) = serving();
+    // Short, and too long for one chunk.
+    for description in ["\"é\"\n".to_owned(), "line\n".repeat(20_000)] {
+        bd.json(&["update", "bd-1", "--description", &description]);
+        let printed = bd.text(&["list", "--json"]);
+        assert!(printed.len() > description.len());
+        let mut client = Client::connect(&bd.socket()).unwrap();
+        for _ in 0..2 {
+            client.send(&list(env!("CARGO_PKG_VERSION"), "json")).unwrap();
+            let reply = client.receive().unwrap();
+            assert!(reply.get("stdout").is_none());
+            assert!(client.body(&reply) == printed.as_bytes());
+        }
+        client.send(&list("0.9.9", "json")).unwrap();
+        let reply = client.receive().unwrap();
+        assert!(reply["stdout"] == printed.as_str() && reply.get("body").is_none());
+        client.send(&list(env!("CARGO_PKG_VERSION"), "value")).unwrap();
+        let reply = client.receive().unwrap();
+        assert_eq!(reply["result"][0]["id"], "bd-1", "a value is one line");
+        assert!(reply.get("body").is_none());
+    }
+}
+
+/// A daemon that dies in the middle of a long answer.
+#[test]
+fn output_that_breaks_off_is_reported() {
+    let (bd, pid) = serving();
+    let socket = bd.socket();
+    bd.text(&["daemon", "stop"]);
+    wait_until("the daemon leaves", || !is_alive(pid));
+    let _ = std::fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).unwrap();
+    let daemon = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut stream = BufReader::new(stream);
+        stream.read_line(&mut String::new()).unwrap();
+        let head = json!({"position": 1, "exit": 0, "body": 300_000});
+        stream.get_mut().write_all(format!("{head}\n{}", "x".repeat(200_000)).as_bytes()).unwrap();
+    });
+    let output = bd.run(&["list"]);
+    daemon.join().unwrap();
+    std::fs::remove_file(&socket).unwrap();
+    assert_eq!(output.exit, Some(1), "{}", output.stderr);
+    assert_eq!(output.stdout, "x".repeat(200_000));
+    assert!(output.stderr.contains("incomplete"), "{}", output.stderr);
 }

@@ -1,6 +1,6 @@
 //! The socket protocol, spoken by hand: what a program other than `bd` would do.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -39,6 +39,14 @@ impl Client {
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
             Err(error) => panic!("no reply: {error}"),
         }
+    }
+
+    /// The bytes behind a line that announced them.
+    pub fn body(&mut self, reply: &Value) -> Vec<u8> {
+        let bytes = reply["body"].as_u64().expect("a reply with a body");
+        let mut body = vec![0; usize::try_from(bytes).unwrap()];
+        self.stream.read_exact(&mut body).unwrap();
+        body
     }
 
     pub fn ask(&mut self, call: &Value) -> Option<Value> {

@@ -10,9 +10,11 @@ use super::{time, unknown_actor};
 use crate::{Bead, Lineage, Mark, Note, Slot, Stamp, Text};
 
 /// A note before the bead's lineage is known, on which its id depends. The id it has in the file does not matter, be it
-/// a number or a text: the same comment must get the same id wherever it is imported.
-#[derive(Debug, Clone)]
+/// a number or a text: the same comment must get the same id wherever it is imported. It only tells whether two files
+/// have the same note.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comment {
+    pub id: Option<String>,
     pub mark: Mark,
     pub text: Text,
     pub slot: Option<Slot>,
@@ -29,7 +31,8 @@ impl Comment {
         }
         let at = fields.stamp("created_at").or_else(|| fields.stamp("at")).unwrap_or(fallback);
         let by = fields.actor("author").unwrap_or_else(unknown_actor);
-        Some(Self { mark: Mark::new(at, by), text, slot: None })
+        let id = fields.take("id").map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+        Some(Self { id, mark: Mark::new(at, by), text, slot: None })
     }
 }
 

@@ -6,12 +6,25 @@ use super::fields::Fields;
 use super::{Draft, ONLY_DELETED, Place, unknown_actor};
 use crate::{Bead, BeadId, Deletion, Lineage, Mark, Stamp};
 
-/// The latest deletion of each id, the moment of the first, and where the last was read.
+/// What is known of the deletion of an id.
+#[derive(Debug)]
+pub(super) struct Deleted {
+    /// The latest of several.
+    pub deletion: Deletion,
+    /// The moment of the first.
+    pub first: Stamp,
+    /// Where the last was read.
+    pub place: Place,
+}
+
+/// The deletions of a file.
 #[derive(Debug, Default)]
 pub(super) struct Deletions {
-    pub by_id: BTreeMap<BeadId, (Deletion, Stamp, Place)>,
-    /// Lines about an id that an earlier line was about.
-    pub repeated: usize,
+    pub by_id: BTreeMap<BeadId, Deleted>,
+    /// Deletions of one bead among several that were born under an id: the one that lost the id. Another bead holds it.
+    pub by_lineage: BTreeMap<Lineage, Deleted>,
+    /// Lines about something that a later line is about.
+    pub repeated: Vec<(Place, BeadId)>,
 }
 
 impl Deletions {
@@ -20,38 +33,47 @@ impl Deletions {
             Some(id) => id.parse().map_err(|error: crate::Error| error.to_string())?,
             None => return Err("it has no id".to_owned()),
         };
-        let at = fields.stamp("ts").or_else(|| fields.stamp("deleted_at")).unwrap_or(Stamp::ZERO);
+        let first = fields.stamp("ts").or_else(|| fields.stamp("deleted_at")).unwrap_or(Stamp::ZERO);
         let by = fields.actor("by").or_else(|| fields.actor("deleted_by")).unwrap_or_else(unknown_actor);
-        let deletion = Deletion { mark: Mark::new(at, by), reason: fields.text("reason") };
-        match self.by_id.get_mut(&id) {
-            None => {
-                self.by_id.insert(id, (deletion, at, place));
+        let deletion = Deletion { mark: Mark::new(first, by), reason: fields.text("reason") };
+        let born = fields.stamp("lineage_created_at");
+        let by = fields.actor("lineage_created_by").unwrap_or_else(unknown_actor);
+        let found = Deleted { deletion, first, place };
+        let earlier = match born {
+            None => add(&mut self.by_id, id.clone(), found),
+            Some(at) if id.fits_a_birth() => {
+                add(&mut self.by_lineage, Lineage::new(id.clone(), at, by), found)
             }
-            Some((known, first, last)) => {
-                *first = at.min(*first);
-                if deletion > *known {
-                    *known = deletion;
-                }
-                *last = place;
-                self.repeated += 1;
-            }
-        }
+            Some(_) => return Err("the id is longer than 128 characters".to_owned()),
+        };
+        self.repeated.extend(earlier.map(|place| (place, id)));
         Ok(())
     }
 }
 
+/// Keeps the latest deletion and returns the place of an earlier line about the same.
+fn add<K: Ord>(known: &mut BTreeMap<K, Deleted>, key: K, found: Deleted) -> Option<Place> {
+    let Some(known) = known.get_mut(&key) else {
+        known.insert(key, found);
+        return None;
+    };
+    known.first = known.first.min(found.first);
+    if found.deletion > known.deletion {
+        known.deletion = found.deletion;
+    }
+    Some(std::mem::replace(&mut known.place, found.place))
+}
+
 /// A bead that stands for an id of which only the deletion is known: ids are never used twice. It is as old as the
 /// deletion, so a real bead of that id, should it turn up, is older and keeps the id.
-pub(super) fn stand_in(id: &BeadId, deletion: &Deletion, first: Stamp) -> Result<(Lineage, Bead), String> {
-    let line = serde_json::json!({
-        "id": id, "title": ONLY_DELETED, "status": "tombstone",
-        "created_at": first, "updated_at": first,
-    });
-    let serde_json::Value::Object(map) = line else { return Err("not a line".to_owned()) };
-    let draft = Draft::read(Fields::new(map), None)?;
+pub(super) fn stand_in(id: &BeadId, deleted: &Deleted) -> Result<(Lineage, Bead), String> {
+    if !id.fits_a_birth() {
+        return Err("the id is longer than 128 characters".to_owned());
+    }
+    let draft = Draft::only_deleted(id.clone(), deleted.first, deleted.deletion.mark.by());
     let lineage = draft.lineage();
     let mut bead = draft.bead(&lineage, None, |_| true)?;
-    bead.deletion = Some(deletion.clone());
+    bead.deletion = Some(deleted.deletion.clone());
     Ok((lineage, bead))
 }
 

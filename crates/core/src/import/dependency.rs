@@ -25,8 +25,11 @@ pub(crate) struct Dependency {
 impl Dependency {
     /// `None` when it names no bead. An edge without a time is as old as its bead: were it as new as the last change, it
     /// would come back after somebody removed it here.
+    ///
+    /// `show` prints the bead at the far end with a `dependency_type`: its times and creator are not those of the edge.
     pub fn read(map: &Map<String, Value>, fallback: Stamp) -> Option<Self> {
-        let mut fields = Fields::new(map.clone());
+        let shown = ["depends_on_id", "to"].iter().all(|name| !map.contains_key(*name));
+        let mut fields = if shown { Fields::new(end_of_shown(map)) } else { Fields::new(map.clone()) };
         let to = fields.string("depends_on_id").or_else(|| fields.string("to"))?.parse().ok()?;
         let word =
             ["type", "kind", "dep_type"].iter().find_map(|name| fields.string(name)).unwrap_or_default();
@@ -47,6 +50,14 @@ impl Dependency {
         let exact = same_word && known && map.contains_key("created_at");
         Some(Self { to, kind, edge, exact, original: Value::Object(map.clone()) })
     }
+}
+
+/// The edge in an object that `show` prints for each dependency.
+fn end_of_shown(map: &Map<String, Value>) -> Map<String, Value> {
+    let taken = [("id", "depends_on_id"), ("dependency_type", "type")];
+    let found =
+        taken.iter().filter_map(|(theirs, ours)| Some(((*ours).to_owned(), map.get(*theirs)?.clone())));
+    found.collect()
 }
 
 /// Two edges of a file that are one here are both kept as they were.

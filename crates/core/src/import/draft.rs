@@ -3,17 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::comment::{self, Comment};
 use super::dependency::{self, Dependency};
 use super::exact::{self, Exact};
 use super::fields::Fields;
-use super::kind::{self, MappedStatus};
-use super::{KEPT, Kept, time, unknown_actor};
+use super::marks::{Marks, Times};
+use super::values::{Values, read_comments, read_dependencies, read_status, read_values};
+use super::{KEPT, Kept, ONLY_DELETED, is_imported, time, unknown_actor};
 use crate::body::FieldName;
+use crate::canonical::hex;
+use crate::words::MEMORY;
 use crate::{
-    Actor, Bead, BeadId, BeadType, Claim, Deletion, Edge, Estimate, Field, Labels, Line, Lineage, Mark,
-    Metadata, Patch, Priority, Register, Slot, Stamp, Status, StatusGroup, Text, Timestamp, Title,
+    Actor, Bead, BeadId, Claim, Deletion, Edge, Field, Lineage, Mark, Metadata, Patch, Priority, Register,
+    Stamp, Status, Word,
 };
 
 #[derive(Debug)]
@@ -31,63 +35,13 @@ pub(crate) struct Draft {
     kept: Kept,
     /// Values that a line of our own export gives exactly.
     exact_values: BTreeMap<FieldName, Value>,
+    /// The stamps are those of our own export.
+    believed: bool,
+    /// The priority was left out because it was 0.
+    omits_zero: bool,
+    /// It is a memory of Go's `bd`, which has no times.
+    memory: bool,
     notices: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Values {
-    title: Title,
-    description: Text,
-    priority: Priority,
-    kind: BeadType,
-    labels: Labels,
-    design: Text,
-    acceptance_criteria: Text,
-    external_ref: Line,
-    source_repo: Line,
-    estimated_minutes: Option<Estimate>,
-    due_at: Option<Timestamp>,
-    defer_until: Option<Timestamp>,
-    status: StatusGroup,
-    assignee: Option<Actor>,
-    assignee_expires: Option<Timestamp>,
-    created_on_branch: Line,
-    metadata: Map<String, Value>,
-}
-
-/// When which register was written, as far as the file tells.
-#[derive(Debug)]
-struct Marks {
-    top: Mark,
-    others: BTreeMap<FieldName, Mark>,
-}
-
-impl Marks {
-    fn of(&self, field: Field) -> Mark {
-        self.others.get(&FieldName(field)).unwrap_or(&self.top).clone()
-    }
-
-    /// `_at`, `_by` and `_v`, as the earlier store has them.
-    fn read(fields: &mut Fields) -> Option<Self> {
-        let by = fields.actor("_by");
-        let top = Mark::new(fields.stamp("_at")?, by.unwrap_or_else(unknown_actor));
-        let mut others = BTreeMap::new();
-        if let Some(Value::Object(versions)) = fields.take("_v") {
-            for (name, value) in &versions {
-                let Some(mark) = time::read_mark(value) else { continue };
-                let names: &[Field] = match name.as_str() {
-                    "claim" | "assignee" => &[Field::Assignee, Field::AssigneeExpires],
-                    "workflow" => &[Field::Status],
-                    name => match Field::ALL.iter().position(|field| field.name() == name) {
-                        Some(index) => &Field::ALL[index..=index],
-                        None => &[],
-                    },
-                };
-                others.extend(names.iter().map(|field| (FieldName(*field), mark.clone())));
-            }
-        }
-        Some(Self { top, others })
-    }
 }
 
 impl Draft {
@@ -97,6 +51,68 @@ impl Draft {
 
     pub(super) fn notices(&self) -> &[String] {
         &self.notices
+    }
+
+    /// Whether the line left its priority out because it was 0.
+    pub(super) fn omits_zero(&self) -> bool {
+        self.omits_zero
+    }
+
+    /// Words for its status and type that are kept beside ours.
+    pub(super) fn words(&self) -> impl Iterator<Item = &Word> {
+        [&self.values.status.word, &self.values.kind.word].into_iter().flatten()
+    }
+
+    /// Whether the line comes from a tracker without leases, so that its claim needs a fresh one.
+    pub(super) fn lacks_lease(&self) -> bool {
+        !self.believed && self.values.assignee.is_some() && self.values.assignee_expires.is_none()
+    }
+
+    /// Whether the bead was created at this moment by this actor.
+    pub(super) fn is_born(&self, created: &Mark) -> bool {
+        self.created == *created
+    }
+
+    /// Takes a note that stood in a file of its own, unless the line of the bead has it too.
+    pub(super) fn attach_note(&mut self, comment: Comment) {
+        if comment.id.is_none() || !self.comments.contains(&comment) {
+            self.comments.push(comment);
+        }
+    }
+
+    /// `{"_type": "memory", "key": K, "value": V}`, as Go's `bd remember` writes it. The id follows from the key.
+    pub(crate) fn memory(line: &Map<String, Value>) -> Result<Self, String> {
+        let text = |name: &str| line.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (Some(key), Some(value)) = (text("key"), text("value")) else {
+            return Err("it is a memory without a key or a value".to_owned());
+        };
+        let id = format!("memory-{}", &hex(&Sha256::digest(key))[..12]);
+        let id = id.parse().map_err(|error: crate::Error| error.to_string())?;
+        let mut fields: Map<String, Value> = line.clone();
+        fields.remove("value");
+        for (name, value) in [
+            ("title", key.to_owned()),
+            ("description", value.to_owned()),
+            ("issue_type", MEMORY.to_owned()),
+            ("external_ref", format!("{MEMORY}:{key}")),
+        ] {
+            fields.insert(name.to_owned(), Value::String(value));
+        }
+        let mut fields = Fields::new(fields);
+        let mut draft = Self::read_fields(id, &mut fields);
+        (draft.kept, draft.notices) = fields.finish();
+        draft.memory = true;
+        Ok(draft)
+    }
+
+    /// A bead of which only the deletion is known: born at that moment, written by `by`, so that the deletion comes last.
+    pub(super) fn only_deleted(id: BeadId, at: Stamp, by: &Actor) -> Self {
+        let title = Value::String(ONLY_DELETED.to_owned());
+        let mut fields = Fields::new([("title".to_owned(), title)].into_iter().collect());
+        let mut draft = Self::read_fields(id, &mut fields);
+        draft.created = Mark::new(at, unknown_actor());
+        draft.marks = Marks { top: Mark::new(at, by.clone()), others: BTreeMap::new() };
+        draft
     }
 
     /// Takes an edge that stood in a file of its own. One without a time is as old as the bead.
@@ -122,11 +138,16 @@ impl Draft {
     pub(crate) fn read(mut fields: Fields, exact: Option<Exact>) -> Result<Self, String> {
         let believed = exact.as_ref().is_some_and(|exact| exact::believed(exact, fields.rest()));
         let id = read_id(&mut fields)?;
+        let omits_zero = exact.is_none() && fields.omit_zero_priority();
         let mut draft = Self::read_fields(id, &mut fields);
+        if omits_zero {
+            (draft.values.priority, draft.omits_zero) = (Priority::HIGHEST, true);
+        }
         (draft.kept, draft.notices) = fields.finish();
         if let Some(exact) = exact {
             draft.born = exact.born.clone().unwrap_or_else(|| draft.id.clone());
             draft.created = Mark::new(exact.created, exact.created_by.clone());
+            draft.believed = believed;
             if believed {
                 draft.believe(exact);
             }
@@ -142,7 +163,7 @@ impl Draft {
         let times = Times::read(fields);
         let (status, mapped) = read_status(fields, &times);
         let marks = Marks::read(fields).unwrap_or_else(|| times.marks(&status));
-        let values = read_values(fields, status, mapped, &times);
+        let values = read_values(fields, status);
         let comments = read_comments(fields, &times, &marks);
         let dependencies = read_dependencies(fields, times.created.at());
         let mut draft = Self {
@@ -156,6 +177,9 @@ impl Draft {
             dependencies,
             kept: Kept::new(),
             exact_values: BTreeMap::new(),
+            believed: false,
+            omits_zero: false,
+            memory: false,
             notices: Vec::new(),
         };
         if mapped.tombstone {
@@ -206,6 +230,30 @@ impl Draft {
         self.exact_values = exact.values;
     }
 
+    /// Marks that win over what an earlier import made of the same line: one that kept no words, or, of a memory, one with
+    /// another value. A file tells no times that could decide this.
+    fn marks_here(&self, known: Option<&Bead>) -> Marks {
+        let mut marks = self.marks.clone();
+        let Some(known) = known else { return marks };
+        let mut outlast = |field: Field, differs: bool| {
+            let there = known.mark(field);
+            if differs && !self.believed && *there >= marks.of(field) && is_imported(there.at()) {
+                let later = Mark::new(time::after(there.at()), there.by().clone());
+                marks.others.insert(FieldName(field), later);
+            }
+        };
+        let lost = |here: Option<&Word>, ours: &Option<Word>| here.is_none() && ours.is_some();
+        let (status, kind) = (&known.status, &known.kind);
+        let same_status = status.mark == self.marks.of(Field::Status);
+        outlast(Field::Status, same_status && lost(status.value.word.as_ref(), &self.values.status.word));
+        let same_type = kind.mark == self.marks.of(Field::Type);
+        outlast(Field::Type, same_type && lost(kind.value.word.as_ref(), &self.values.kind.word));
+        if self.memory {
+            outlast(Field::Description, known.description.value != self.values.description);
+        }
+        marks
+    }
+
     /// The bead, under the lineage it has here. `in_file` tells which ids the file holds: an edge to another one is kept
     /// as it was, whether or not this replica happens to know its end, so that every replica keeps the same.
     pub(crate) fn bead(
@@ -215,7 +263,7 @@ impl Draft {
         in_file: impl Fn(&BeadId) -> bool,
     ) -> Result<Bead, String> {
         let metadata = self.metadata(in_file)?;
-        let (values, marks) = (&self.values, &self.marks);
+        let (values, marks) = (&self.values, &self.marks_here(known));
         fn at<T: Clone + PartialEq>(marks: &Marks, field: Field, value: &T) -> Option<Register<T>> {
             Some(Register::new(marks.of(field), value.clone()))
         }
@@ -275,165 +323,10 @@ impl Draft {
     }
 }
 
-struct Times {
-    created: Mark,
-    updated: Mark,
-    closed: Option<Mark>,
-}
-
-impl Times {
-    /// A missing time is the nearest one that is there.
-    fn read(fields: &mut Fields) -> Self {
-        let by = fields.actor("created_by").unwrap_or_else(unknown_actor);
-        let (created, updated) = (fields.stamp("created_at"), fields.stamp("updated_at"));
-        let closed_by = fields.actor("closed_by");
-        let closed = fields.rest().get("closed_at").map(time::read);
-        let closed = match closed {
-            Some(time::Time::At(stamp)) => Some(stamp),
-            _ => None,
-        };
-        let deleted = match fields.rest().get("deleted_at").map(time::read) {
-            Some(time::Time::At(stamp)) => Some(stamp),
-            _ => None,
-        };
-        let birth = created.or(updated).or(closed).or(deleted).unwrap_or(Stamp::ZERO);
-        let created = Mark::new(birth, by);
-        let updated = updated.unwrap_or(birth).max(birth);
-        let writer = fields
-            .actor("updated_by")
-            .unwrap_or_else(|| if updated == birth { created.by().clone() } else { unknown_actor() });
-        let updated = Mark::new(updated, writer);
-        let closed = closed.map(|at| Mark::new(at, closed_by.unwrap_or_else(|| updated.by().clone())));
-        Self { created, updated, closed }
-    }
-
-    fn marks(&self, status: &StatusGroup) -> Marks {
-        let mut others = BTreeMap::new();
-        if let Some(closed) = self.closed.as_ref().filter(|_| status.status == Status::Closed)
-            && *closed != self.updated
-        {
-            others.insert(FieldName(Field::Status), closed.clone());
-        }
-        Marks { top: self.updated.clone(), others }
-    }
-}
-
 fn read_id(fields: &mut Fields) -> Result<BeadId, String> {
     match fields.take("id") {
         Some(Value::String(id)) => id.parse().map_err(|error: crate::Error| error.to_string()),
         Some(_) => Err("the id is not text".to_owned()),
         None => Err("it has no id".to_owned()),
     }
-}
-
-fn read_status(fields: &mut Fields, times: &Times) -> (StatusGroup, MappedStatus) {
-    let word = fields.string("status").unwrap_or_default();
-    let mapped = kind::mapped_status(&word, times.closed.is_some());
-    if !mapped.exact {
-        fields.keep("status", Value::String(word));
-    }
-    let mut group = StatusGroup::from(mapped.status);
-    if mapped.status == Status::Closed {
-        // Kept only of beads that are open again.
-        fields.take("closed_at");
-        let name = if fields.rest().contains_key("close_reason") { "close_reason" } else { "closed_reason" };
-        group.closed_reason = fields.text(name);
-        group.closed_on_branch = fields.line("closed_on_branch");
-    }
-    (group, mapped)
-}
-
-fn read_values(fields: &mut Fields, status: StatusGroup, mapped: MappedStatus, times: &Times) -> Values {
-    let kind = match fields.take_first(&["issue_type", "type"]) {
-        None => BeadType::Task,
-        Some((_, value)) => match value.as_str().and_then(kind::mapped_type) {
-            Some(kind) => kind,
-            None => {
-                fields.keep("issue_type", value);
-                BeadType::Task
-            }
-        },
-    };
-    let mut defer_until = fields.timestamp("defer_until");
-    // A date that had passed when the line was last written does not wake what is shelved.
-    if mapped.shelved && defer_until.is_none_or(|until| until.ms() <= times.updated.at().ms()) {
-        if let Some(until) = defer_until {
-            fields.keep("defer_until", Value::String(until.to_string()));
-        }
-        defer_until = Some(time::for_ever());
-    }
-    let assignee = fields.actor("assignee");
-    let metadata = match fields.take("metadata") {
-        Some(Value::Object(map)) if !map.contains_key(KEPT) => map,
-        Some(other) => {
-            fields.keep("metadata", other);
-            Map::new()
-        }
-        None => Map::new(),
-    };
-    Values {
-        title: fields.title("(untitled)"),
-        description: fields.text("description"),
-        priority: fields.priority(),
-        kind,
-        labels: fields.labels(),
-        design: fields.text("design"),
-        acceptance_criteria: fields.text("acceptance_criteria"),
-        external_ref: fields.line("external_ref"),
-        source_repo: fields.line("source_repo"),
-        estimated_minutes: fields.estimate(),
-        due_at: fields.timestamp("due_at"),
-        defer_until,
-        status,
-        assignee_expires: if assignee.is_some() { fields.timestamp("assignee_expires") } else { None },
-        assignee,
-        created_on_branch: fields.line("created_on_branch"),
-        metadata,
-    }
-}
-
-/// `comments`, and `notes`: one text in Go's `bd`, a list in the earlier store.
-fn read_comments(fields: &mut Fields, times: &Times, marks: &Marks) -> Vec<Comment> {
-    let mut comments = Vec::new();
-    let mut unread = Vec::new();
-    let mut lists = fields.list("comments");
-    let notes = match fields.take("notes") {
-        Some(Value::Array(list)) => {
-            lists.extend(list);
-            None
-        }
-        Some(Value::String(text)) if !text.is_empty() => Some(text),
-        Some(Value::String(_)) | None => None,
-        Some(other) => {
-            fields.keep("notes", other);
-            None
-        }
-    };
-    for value in lists {
-        match value.as_object().and_then(|map| Comment::read(map, times.created.at())) {
-            Some(comment) => comments.push(comment),
-            None => unread.push(value),
-        }
-    }
-    if !unread.is_empty() {
-        fields.keep_with_notice("comments", Value::Array(unread), "are not all comments");
-    }
-    let notes = notes.and_then(|text| text.replace('\0', "").parse().ok());
-    comments.extend(notes.map(|text| Comment { mark: marks.top.clone(), text, slot: Some(Slot::Notes) }));
-    comments
-}
-
-fn read_dependencies(fields: &mut Fields, created: Stamp) -> Vec<Dependency> {
-    let mut unread = Vec::new();
-    let mut dependencies = Vec::new();
-    for value in fields.list("dependencies") {
-        match value.as_object().and_then(|map| Dependency::read(map, created)) {
-            Some(dependency) => dependencies.push(dependency),
-            None => unread.push(value),
-        }
-    }
-    if !unread.is_empty() {
-        fields.keep_with_notice("dependencies", Value::Array(unread), "do not all name a bead");
-    }
-    dependencies
 }

@@ -24,6 +24,15 @@ impl Fields {
         &self.rest
     }
 
+    /// Whether the line is in the shape of Go's `bd`, which always has both times, and has no priority. Of all versions only
+    /// 0.30.7 to 0.33.1 leave it out, and only when it is 0.
+    pub fn omit_zero_priority(&self) -> bool {
+        let has_text = |name: &str| self.rest.get(name).is_some_and(Value::is_string);
+        self.rest.get("priority").is_none_or(Value::is_null)
+            && has_text("created_at")
+            && has_text("updated_at")
+    }
+
     /// Null is the same as absent.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         self.rest.remove(name).filter(|value| !value.is_null())

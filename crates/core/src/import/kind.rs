@@ -1,37 +1,71 @@
 //! Words of other trackers, in ours.
 
-use crate::{BeadType, EdgeKind, Status};
+use crate::{BeadType, EdgeKind, Status, TypeGroup, Word, words};
 
 /// What a foreign status means here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MappedStatus {
     pub status: Status,
-    /// The word is one of ours and needs not be kept.
+    /// The foreign word, when it says more than the status.
+    pub word: Option<Word>,
+    /// Status and word say all that the text did, so that it need not be kept.
     pub exact: bool,
-    /// Open, but not to be handed out.
-    pub shelved: bool,
     pub tombstone: bool,
 }
 
-/// A word nobody knows is open, or closed if the line says when it was closed.
-pub(crate) fn mapped_status(word: &str, has_closed_at: bool) -> MappedStatus {
-    let plain = |status, exact| MappedStatus { status, exact, shelved: false, tombstone: false };
-    match word {
-        "" | "open" => plain(Status::Open, true),
-        "in_progress" => plain(Status::InProgress, true),
-        "closed" => plain(Status::Closed, true),
-        "in-progress" | "hooked" => plain(Status::InProgress, false),
-        "deferred" | "pinned" => MappedStatus { shelved: true, ..plain(Status::Open, false) },
-        "tombstone" => MappedStatus { tombstone: true, ..plain(Status::Open, true) },
-        "blocked" => plain(Status::Open, false),
-        _ if has_closed_at => plain(Status::Closed, false),
-        _ => plain(Status::Open, false),
+impl MappedStatus {
+    fn plain(status: Status) -> Self {
+        Self { status, word: None, exact: true, tombstone: false }
+    }
+
+    fn worded(status: Status, text: &str) -> Self {
+        let word = text.parse::<Word>().ok();
+        let exact = word.as_ref().is_some_and(|word| word.as_str() == text);
+        Self { word, exact, ..Self::plain(status) }
     }
 }
 
-/// `None` for a type of other trackers, which is a task here.
-pub(crate) fn mapped_type(word: &str) -> Option<BeadType> {
-    if word.is_empty() { Some(BeadType::Task) } else { word.parse().ok() }
+/// An unknown word is open, or closed if the line says when it was closed.
+pub(crate) fn mapped_status(text: &str, has_closed_at: bool) -> MappedStatus {
+    match text {
+        "" => MappedStatus::plain(Status::Open),
+        "tombstone" => MappedStatus { tombstone: true, ..MappedStatus::plain(Status::Open) },
+        _ => match (text.parse::<Status>(), words::known_status(&text.to_ascii_lowercase())) {
+            // Other spellings of our own words come back as they were.
+            (Ok(status), _) => MappedStatus { exact: text == status.as_str(), ..MappedStatus::plain(status) },
+            (Err(_), Some(status)) => MappedStatus::worded(status, text),
+            (Err(_), None) if has_closed_at => MappedStatus::worded(Status::Closed, text),
+            (Err(_), None) => MappedStatus::worded(Status::Open, text),
+        },
+    }
+}
+
+/// A status of the last versions of the earlier store, such as `Todo` or `Human Review`.
+pub(super) fn legacy_status(text: &str) -> Option<MappedStatus> {
+    let word = text.to_ascii_lowercase().replace(' ', "_");
+    Some(match word.as_str() {
+        "todo" => MappedStatus::plain(Status::Open),
+        "in_progress" => MappedStatus::plain(Status::InProgress),
+        "human_review" | "rework" | "merging" => MappedStatus::worded(Status::InProgress, &word),
+        "done" => MappedStatus::plain(Status::Closed),
+        "cancelled" | "canceled" => MappedStatus::worded(Status::Closed, "cancelled"),
+        "duplicate" => MappedStatus::worded(Status::Closed, "duplicate"),
+        _ => return None,
+    })
+}
+
+/// The type and the word beside it, and whether they say all that the text did. An unknown word is a task.
+pub(super) fn mapped_type(text: &str) -> (TypeGroup, bool) {
+    match text.parse::<BeadType>() {
+        Ok(kind) => (kind.into(), true),
+        Err(_) if text.is_empty() => (TypeGroup::default(), true),
+        Err(_) => {
+            let kind = words::known_type(&text.to_ascii_lowercase()).unwrap_or_default();
+            let word = text.parse::<Word>().ok();
+            let exact = word.as_ref().is_some_and(|word| word.as_str() == text);
+            (TypeGroup { kind, word }, exact)
+        }
+    }
 }
 
 /// The kind, and whether it says all that the word did.
@@ -53,11 +87,24 @@ mod tests {
     #[test]
     fn words_are_mapped_as_documented() {
         let status = |word| mapped_status(word, false).status;
-        assert_eq!(["blocked", "deferred", "pinned", "review"].map(status), [Status::Open; 4]);
-        assert_eq!(status("hooked"), Status::InProgress);
+        assert_eq!(["blocked", "deferred", "pinned", "whatever"].map(status), [Status::Open; 4]);
+        assert_eq!(["hooked", "review"].map(status), [Status::InProgress; 2]);
         assert_eq!(mapped_status("done", true).status, Status::Closed);
-        assert!(mapped_status("pinned", false).shelved && mapped_status("tombstone", false).tombstone);
-        assert_eq!(mapped_type("merge-request"), None);
+        assert!(mapped_status("tombstone", false).tombstone);
+        for (text, word, exact) in [
+            ("pinned", Some("pinned"), true),
+            ("In Review!", None, false),
+            ("Blocked", Some("blocked"), false),
+            ("in-progress", None, false),
+            ("closed", None, true),
+        ] {
+            let mapped = mapped_status(text, false);
+            assert_eq!((mapped.word.as_ref().map(Word::as_str), mapped.exact), (word, exact), "{text}");
+        }
+        assert_eq!(legacy_status("Human Review").unwrap().status, Status::InProgress);
+        assert_eq!(legacy_status("Cancelled").unwrap().status, Status::Closed);
+        let (kind, exact) = mapped_type("merge-request");
+        assert_eq!((kind.shown(), kind.kind, exact), ("merge-request", BeadType::Task, true));
         assert_eq!(mapped_edge("parent_child"), (EdgeKind::Parent, false));
         assert_eq!(mapped_edge("parent-child"), (EdgeKind::Parent, true));
         assert_eq!(mapped_edge("supersedes"), (EdgeKind::Related, false));

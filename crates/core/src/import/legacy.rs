@@ -6,25 +6,66 @@ use serde_json::{Map, Value};
 
 use super::comment::Comment;
 use super::dependency::Dependency;
-use super::{Import, Place};
+use super::fields::Fields;
+use super::ledger::Place;
+use super::{Import, Verdict, unknown_actor};
 use crate::{BeadId, Mark, Stamp};
 
 /// The files of such a store, in the order in which they should be read.
 pub const LEGACY_FILES: [&str; 4] = ["state.jsonl", "tombstones.jsonl", "deps.jsonl", "notes.jsonl"];
 
-impl Import {
-    /// Takes a line of one of [`LEGACY_FILES`].
-    pub fn legacy_line(&mut self, file: &str, number: usize, bytes: &[u8]) {
-        match file {
-            "tombstones.jsonl" => self.deletion_line(file, number, bytes),
-            "deps.jsonl" => {
-                self.each(file, number, bytes, |import, place, map| import.legacy_edges(place, &map));
-            }
-            "notes.jsonl" => {
-                self.each(file, number, bytes, |import, place, map| import.legacy_note(place, &map));
-            }
-            _ => self.line(file, number, bytes),
+/// The directory in which later versions keep a checkpoint: `namespaces/NAME/KIND/00.jsonl` to `ff.jsonl`.
+pub const LEGACY_NAMESPACES: &str = "namespaces";
+
+/// What the lines of a file of such a store are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LegacyFile {
+    State,
+    Tombstones,
+    Deps,
+    Notes,
+}
+
+impl LegacyFile {
+    /// `None` for a file that is not part of such a store. The path is relative to the store and has slashes.
+    pub fn of_path(path: &str) -> Option<Self> {
+        let kinds = [Self::State, Self::Tombstones, Self::Deps, Self::Notes];
+        if let Some(index) = LEGACY_FILES.iter().position(|name| *name == path) {
+            return Some(kinds[index]);
         }
+        let [LEGACY_NAMESPACES, _, kind, shard] = path.split('/').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        shard.strip_suffix(".jsonl")?;
+        let index = LEGACY_FILES.iter().position(|name| name.strip_suffix(".jsonl") == Some(kind))?;
+        Some(kinds[index])
+    }
+}
+
+impl Import {
+    /// Takes a line of a file for which [`LegacyFile::of_path`] knows the kind.
+    pub fn legacy_line(&mut self, file: &str, number: usize, bytes: &[u8]) {
+        match LegacyFile::of_path(file) {
+            Some(LegacyFile::Tombstones) => self.deletion_line(file, number, bytes),
+            Some(LegacyFile::Deps) => self.attached_line(file, number, bytes, Self::legacy_edges),
+            Some(LegacyFile::Notes) => self.attached_line(file, number, bytes, Self::legacy_note),
+            Some(LegacyFile::State) | None => self.line(file, number, bytes),
+        }
+    }
+
+    /// A line that belongs to beads of other lines.
+    fn attached_line(
+        &mut self,
+        file: &str,
+        number: usize,
+        bytes: &[u8],
+        take: impl FnOnce(&mut Self, Place, &Map<String, Value>) -> Result<(), String>,
+    ) {
+        self.each(file, number, bytes, |import, place, map| {
+            take(import, place.clone(), &map)?;
+            import.ledger.decide(&place, None, Verdict::Attached);
+            Ok(())
+        });
     }
 
     /// One edge, or an object with all of them: `{"entries": [{"key": {from, to, kind}, "dots": […]}], "stamp": …}`.
@@ -32,17 +73,18 @@ impl Import {
         let Some(Value::Array(entries)) = map.get("entries") else { return self.legacy_edge(place, map) };
         let stamp = map.get("stamp").and_then(super::time::read_mark);
         for entry in entries {
-            let key = entry.get("key").and_then(Value::as_object).or_else(|| entry.as_object());
-            let Some(key) = key else { return Err("an entry is not an edge".to_owned()) };
             let no_dots = entry.get("dots").and_then(Value::as_array).is_some_and(Vec::is_empty);
             if no_dots {
                 continue; // observed and removed
             }
-            let mut key = key.clone();
+            let key = entry.get("key").and_then(Value::as_object).or_else(|| entry.as_object());
+            let mut key = key.cloned().unwrap_or_default();
             if let Some(mark) = &stamp {
                 stamped(&mut key, mark);
             }
-            self.legacy_edge(place.clone(), &key)?;
+            if let Err(reason) = self.legacy_edge(place.clone(), &key) {
+                self.ledger.explain(&place, None, Verdict::EdgeSkipped, &reason);
+            }
         }
         Ok(())
     }
@@ -73,14 +115,26 @@ impl Import {
         let bead = map.get("bead_id").or_else(|| map.get("bead")).or_else(|| map.get("issue_id"));
         let id = bead.and_then(Value::as_str).and_then(|id| id.parse::<BeadId>().ok());
         let note = map.get("note").and_then(Value::as_object).unwrap_or(map);
+        let mut fields = Fields::new(map.clone());
+        let by = fields.actor("lineage_created_by").unwrap_or_else(unknown_actor);
+        let created = fields.stamp("lineage_created_at").map(|at| Mark::new(at, by));
         match (id, Comment::read(note, Stamp::ZERO)) {
             (Some(id), Some(comment)) => {
-                self.notes.push((place, id, comment));
+                self.notes.push((place, NoteOf { id, created, comment }));
                 Ok(())
             }
             _ => Err("it has no bead or no text".to_owned()),
         }
     }
+}
+
+/// A note and the bead it belongs to.
+#[derive(Debug)]
+pub(super) struct NoteOf {
+    pub id: BeadId,
+    /// The birth of the bead, when several were born under the id.
+    pub created: Option<Mark>,
+    pub comment: Comment,
 }
 
 /// All edges of one object share its stamp, unless they have their own.

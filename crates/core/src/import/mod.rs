@@ -4,36 +4,45 @@
 //! [`Import`] collects lines; [`Import::plan`] compares them with a catalog and says what they add.
 
 mod comment;
+mod compare;
 mod deletion;
 mod dependency;
 mod draft;
 mod exact;
 mod fields;
 mod kind;
+mod ledger;
 mod legacy;
+mod marks;
 mod object;
 mod plan;
 mod summary;
 mod time;
+mod values;
 
+pub use compare::{Compare, Comparison, Difference};
 pub(crate) use dependency::Dependency;
 pub(crate) use draft::Draft;
 pub(crate) use exact::Exact;
 pub(crate) use exact::{NAME as EXACT, sum};
 pub(crate) use fields::Fields;
 pub(crate) use kind::mapped_status;
-pub use legacy::LEGACY_FILES;
+pub use ledger::{Decision, Verdict};
+pub use legacy::{LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile};
 pub use plan::Plan;
 pub use summary::{Notice, Summary};
 pub(crate) use time::for_ever;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::limits::COUNTER_STEP;
 use crate::parts::in_parts;
-use crate::{Actor, BeadId};
+use crate::{Actor, BeadId, Stamp};
 use deletion::Deletions;
+use ledger::{Ledger, Place};
 use object::Object;
 
 /// A line longer than this is not read into memory. Go's `bd` has lines of tens of megabytes when logs were pasted.
@@ -51,6 +60,11 @@ pub(crate) fn unknown_actor() -> Actor {
     "import".parse().expect("a valid name")
 }
 
+/// Whether a stamp comes from a file: no replica mints stamps with tag 0.
+pub(crate) fn is_imported(stamp: Stamp) -> bool {
+    stamp.counter().is_multiple_of(COUNTER_STEP)
+}
+
 /// The lines of a foreign store, understood one by one. A bad line is reported and skipped.
 #[derive(Debug, Default)]
 pub struct Import {
@@ -58,22 +72,15 @@ pub struct Import {
     deletions: Deletions,
     /// Edges and notes that stand in files of their own.
     edges: Vec<(Place, BeadId, Dependency)>,
-    notes: Vec<(Place, BeadId, comment::Comment)>,
-    summary: Summary,
-}
-
-/// Where a line stands.
-#[derive(Debug, Clone)]
-struct Place {
-    file: String,
-    line: usize,
+    notes: Vec<(Place, legacy::NoteOf)>,
+    ledger: Ledger,
 }
 
 impl Import {
     /// Takes a line of `issues.jsonl`. Lines are counted from 1.
     pub fn line(&mut self, file: &str, number: usize, bytes: &[u8]) {
         if let Some(understood) = understand(number, bytes) {
-            self.take(file, number, understood);
+            self.take(Place { file: file.into(), line: number }, understood);
         }
     }
 
@@ -84,22 +91,31 @@ impl Import {
                 lines.iter().map(|(number, bytes)| (*number, understand(*number, bytes.as_ref())));
             understood.collect::<Vec<_>>()
         });
-        for (number, understood) in parts.into_iter().flatten() {
+        let file: Arc<str> = file.into();
+        for (line, understood) in parts.into_iter().flatten() {
             if let Some(understood) = understood {
-                self.take(file, number, understood);
+                self.take(Place { file: file.clone(), line }, understood);
             }
         }
     }
 
-    fn take(&mut self, file: &str, number: usize, understood: Result<Draft, Refusal>) {
-        self.summary.lines += 1;
+    fn take(&mut self, place: Place, understood: Result<Understood, Refusal>) {
+        self.ledger.summary.lines += 1;
         match understood {
-            Ok(draft) => {
-                let place = Place { file: file.to_owned(), line: number };
-                self.summary.notice(&place, draft.id(), draft.notices());
-                self.drafts.push((place, draft));
+            Ok(Understood::Bead(draft)) => {
+                for notice in draft.notices() {
+                    self.ledger.explain(&place, Some(draft.id()), Verdict::Adapted, notice);
+                }
+                for _ in draft.words() {
+                    self.ledger.decide(&place, Some(draft.id()), Verdict::WordKept);
+                }
+                if draft.omits_zero() {
+                    self.ledger.decide(&place, Some(draft.id()), Verdict::ZeroPriority);
+                }
+                self.drafts.push((place, *draft));
             }
-            Err((id, reason)) => self.summary.skip(file, number, id, &reason),
+            Ok(Understood::Header) => self.ledger.decide(&place, None, Verdict::Header),
+            Err((id, reason)) => self.ledger.explain(&place, id.as_ref(), Verdict::Refused, &reason),
         }
     }
 
@@ -110,8 +126,9 @@ impl Import {
 
     /// Reports a line that could not even be read.
     pub fn refuse(&mut self, file: &str, number: usize, reason: &str) {
-        self.summary.lines += 1;
-        self.summary.skip(file, number, None, reason);
+        self.ledger.summary.lines += 1;
+        let place = Place { file: file.into(), line: number };
+        self.ledger.explain(&place, None, Verdict::Refused, reason);
     }
 
     fn each(
@@ -122,31 +139,48 @@ impl Import {
         take: impl FnOnce(&mut Self, Place, Map<String, Value>) -> Result<(), String>,
     ) {
         let Some(bytes) = content(number, bytes) else { return };
-        self.summary.lines += 1;
+        self.ledger.summary.lines += 1;
+        let place = Place { file: file.into(), line: number };
         let taken = object::read(bytes).map_err(|reason| (None, reason)).and_then(|map| {
             let id = id_in(&map);
-            let place = Place { file: file.to_owned(), line: number };
-            take(self, place, map).map_err(|reason| (id, reason))
+            take(self, place.clone(), map).map_err(|reason| (id, reason))
         });
         if let Err((id, reason)) = taken {
-            self.summary.skip(file, number, id, &reason);
+            self.ledger.explain(&place, id.as_ref(), Verdict::Refused, &reason);
         }
     }
 }
 
 type Refusal = (Option<BeadId>, String);
 
+/// What a line of `issues.jsonl` is.
+enum Understood {
+    Bead(Box<Draft>),
+    /// It tells where an export comes from: `{"_schema": …}`.
+    Header,
+}
+
 /// What a line of `issues.jsonl` says by itself; `None` for a blank one.
-fn understand(number: usize, bytes: &[u8]) -> Option<Result<Draft, Refusal>> {
+fn understand(number: usize, bytes: &[u8]) -> Option<Result<Understood, Refusal>> {
     let object = object::read::<Object>(content(number, bytes)?).map_err(|reason| (None, reason));
     Some(object.and_then(|object| {
         let id = id_in(&object.others);
-        let other = object.others.get("_type").and_then(Value::as_str).filter(|kind| *kind != "issue");
-        match other.map(|kind| format!("it is a {kind}, not a bead")) {
-            Some(reason) => Err((id, reason)),
-            None => {
+        if id.is_none() && object.others.contains_key("_schema") {
+            return Ok(Understood::Header);
+        }
+        let kind = object.others.get("_type").and_then(Value::as_str);
+        match (kind, &id) {
+            (Some("memory"), None) => {
+                let draft = Draft::memory(&object.others).map_err(|reason| (None, reason))?;
+                Ok(Understood::Bead(Box::new(draft)))
+            }
+            (Some(kind), _) if !["issue", "memory"].contains(&kind) => {
+                Err((id, format!("it is a {kind}, not a bead")))
+            }
+            _ => {
                 let exact = object.exact();
-                Draft::read(Fields::new(object.others), exact).map_err(|reason| (id, reason))
+                let draft = Draft::read(Fields::new(object.others), exact).map_err(|reason| (id, reason))?;
+                Ok(Understood::Bead(Box::new(draft)))
             }
         }
     }))

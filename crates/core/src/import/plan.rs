@@ -1,94 +1,117 @@
 //! From lines to what they add to a store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::deletion::{is_stand_in, stand_in};
+use super::deletion::{Deleted, is_stand_in, stand_in};
 use super::dependency::Dependency;
-use super::{Draft, Import, Place, Summary, unknown_actor};
+use super::ledger::{Decision, Ledger, Place};
+use super::{Draft, Import, Summary, Verdict, is_imported, unknown_actor};
 use crate::parts::in_parts;
-use crate::{Bead, BeadId, Catalog, Delta, Edge, EdgeKey, Lineage, Patch, size};
+use crate::{Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Patch, Status, size};
 
 /// What an import adds, and what to tell about it.
 #[derive(Debug)]
 pub struct Plan {
     pub delta: Delta,
+    /// Claims that need a lease, which only a store with a clock can grant.
+    pub leases: Vec<(Lineage, Claim)>,
     pub summary: Summary,
+    /// Every decision, in no particular order.
+    pub decisions: Vec<Decision>,
 }
 
 /// A bead as the file has it, and the line it was first read from.
 struct Incoming {
     bead: Bead,
     place: Place,
+    /// The tracker it comes from has no leases.
+    lacks_lease: bool,
 }
 
 struct Planner<'a> {
     catalog: &'a Catalog,
-    summary: Summary,
+    ledger: Ledger,
     /// Who holds an id in the file: of several, the oldest.
     holders: BTreeMap<BeadId, Lineage>,
     beads: BTreeMap<Lineage, Incoming>,
-    edges: Vec<(Lineage, Dependency)>,
+    edges: Vec<(Place, Lineage, Dependency)>,
     delta: Delta,
+    leases: Vec<(Lineage, Claim)>,
 }
 
 impl Import {
     /// Compares everything read with what is here. Nothing is changed.
     pub fn plan(mut self, catalog: &Catalog) -> Plan {
-        let drafts = self.drafts_with_what_belongs_to_them();
+        if !self.edges.is_empty() || !self.notes.is_empty() {
+            let by_id = self.lines_by_id();
+            self.attach_edges(&by_id);
+            self.attach_notes(&by_id);
+            self.drafts.iter_mut().for_each(|(_, draft)| draft.mark_merged_edges());
+        }
         let mut planner = Planner {
             catalog,
-            summary: self.summary,
+            ledger: self.ledger,
             holders: BTreeMap::new(),
             beads: BTreeMap::new(),
             edges: Vec::new(),
             delta: Delta::default(),
+            leases: Vec::new(),
         };
-        planner.summary.repeated += self.deletions.repeated;
-        planner.take_beads(drafts);
-        for (id, (deletion, first, place)) in self.deletions.by_id {
-            planner.take_deletion(&id, &deletion, first, place);
+        for (place, id) in &self.deletions.repeated {
+            planner.ledger.decide(place, Some(id), Verdict::Repeated);
+        }
+        planner.take_beads(self.drafts);
+        for (lineage, deleted) in self.deletions.by_lineage {
+            planner.take_lost_birth(lineage, deleted);
+        }
+        for (id, deleted) in self.deletions.by_id {
+            planner.take_deletion(&id, deleted);
         }
         planner.compare_beads();
         planner.compare_edges();
-        Plan { delta: planner.delta, summary: planner.summary }
+        let Ledger { summary, decisions } = planner.ledger;
+        Plan { delta: planner.delta, leases: planner.leases, summary, decisions }
     }
 
-    /// Edges and notes of files of their own join their beads.
-    fn drafts_with_what_belongs_to_them(&mut self) -> Vec<(Place, Draft)> {
-        let mut drafts = std::mem::take(&mut self.drafts);
-        if self.edges.is_empty() && self.notes.is_empty() {
-            return drafts;
-        }
-        let mut by_id: BTreeMap<BeadId, usize> = BTreeMap::new();
-        for (index, (_, draft)) in drafts.iter().enumerate() {
-            by_id.entry(draft.id().clone()).or_insert(index);
-        }
-        let mut attached = BTreeSet::new();
-        let mut lost = Vec::new();
+    /// Edges of a file of their own join their beads.
+    fn attach_edges(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
         for (place, from, edge) in std::mem::take(&mut self.edges) {
-            match by_id.get(&from) {
-                Some(index) => {
-                    attached.insert((place.file, place.line));
-                    drafts[*index].1.attach_edge(edge);
+            match by_id.get(&from).and_then(|lines| lines.first()) {
+                Some(index) => self.drafts[*index].1.attach_edge(edge),
+                None if edge.edge.deleted => {}
+                None => {
+                    let reason = format!("{from} -> {} ({}): no line has {from}", edge.to, edge.kind);
+                    self.ledger.explain(&place, Some(&from), Verdict::EdgeSkipped, &reason);
                 }
-                None => lost.push((place, from)),
             }
         }
-        for (place, id, comment) in std::mem::take(&mut self.notes) {
-            match by_id.get(&id) {
-                Some(index) => {
-                    attached.insert((place.file, place.line));
-                    drafts[*index].1.comments.push(comment);
+    }
+
+    /// Notes of a file of their own join their beads.
+    fn attach_notes(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
+        for (place, note) in std::mem::take(&mut self.notes) {
+            let lines = by_id.get(&note.id);
+            let is_meant = |index: &usize| {
+                note.created.as_ref().is_none_or(|created| self.drafts[*index].1.is_born(created))
+            };
+            match lines.and_then(|lines| lines.iter().copied().find(is_meant)) {
+                Some(index) => self.drafts[index].1.attach_note(note.comment),
+                None => {
+                    let lost = "its bead lost the id to another one and is not in the file";
+                    let reason = if lines.is_some() { lost } else { "no line has its bead" };
+                    self.ledger.explain(&place, Some(&note.id), Verdict::NoteSkipped, reason);
                 }
-                None => lost.push((place, id)),
             }
         }
-        drafts.iter_mut().for_each(|(_, draft)| draft.mark_merged_edges());
-        self.summary.attached = attached.len();
-        for (place, id) in lost {
-            self.summary.skip(&place.file, place.line, Some(id), "no line has its bead");
+    }
+
+    /// The lines of each bead.
+    fn lines_by_id(&self) -> BTreeMap<BeadId, Vec<usize>> {
+        let mut by_id: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (index, (_, draft)) in self.drafts.iter().enumerate() {
+            by_id.entry(draft.id().clone()).or_default().push(index);
         }
-        drafts
+        by_id
     }
 }
 
@@ -113,22 +136,25 @@ impl Planner<'_> {
             match built {
                 Ok(mut bead) => {
                     self.inherit_deletion(draft.id(), &lineage, &mut bead);
-                    self.edges.extend(draft.dependencies.iter().map(|edge| (lineage.clone(), edge.clone())));
-                    self.add(lineage, bead, place);
+                    let edges = draft.dependencies.iter();
+                    self.edges.extend(edges.map(|edge| (place.clone(), lineage.clone(), edge.clone())));
+                    let incoming = Incoming { bead, place, lacks_lease: draft.lacks_lease() };
+                    self.add(draft.id(), lineage, incoming);
                 }
-                Err(reason) => self.summary.skip(&place.file, place.line, Some(draft.id().clone()), &reason),
+                Err(reason) => self.ledger.explain(&place, Some(draft.id()), Verdict::Refused, &reason),
             }
         }
     }
 
-    fn add(&mut self, lineage: Lineage, bead: Bead, place: Place) {
+    fn add(&mut self, id: &BeadId, lineage: Lineage, incoming: Incoming) {
         match self.beads.get_mut(&lineage) {
             Some(first) => {
-                first.bead.join(&Patch::from(&bead));
-                self.summary.repeated += 1;
+                first.bead.join(&Patch::from(&incoming.bead));
+                first.lacks_lease &= incoming.lacks_lease;
+                self.ledger.decide(&incoming.place, Some(id), Verdict::Repeated);
             }
             None => {
-                self.beads.insert(lineage, Incoming { bead, place });
+                self.beads.insert(lineage, incoming);
             }
         }
     }
@@ -161,38 +187,50 @@ impl Planner<'_> {
         }
     }
 
-    fn take_deletion(&mut self, id: &BeadId, deletion: &crate::Deletion, first: crate::Stamp, place: Place) {
-        let here = || self.catalog.state().names().holder(id.as_str()).cloned();
-        let patch = Patch { deletion: Some(deletion.clone()), ..Patch::default() };
-        let told =
-            self.holders.get(id).cloned().filter(|lineage| self.beads.contains_key(lineage)).or_else(here);
-        let (lineage, bead) = match told {
-            Some(lineage) => match (self.beads.get_mut(&lineage), self.catalog.bead(&lineage)) {
-                (Some(incoming), _) => {
-                    incoming.bead.join(&patch);
-                    self.summary.repeated += 1;
-                    return;
-                }
-                (None, Some(known)) => {
-                    let mut bead = known.as_ref().clone();
-                    bead.join(&patch);
-                    (lineage, bead)
-                }
-                (None, None) => return,
-            },
-            None => match stand_in(id, deletion, first) {
-                Ok(made) => made,
-                Err(reason) => {
-                    return self.summary.skip(&place.file, place.line, Some(id.clone()), &reason);
-                }
-            },
-        };
-        self.add(lineage, bead, place);
+    /// Deletes the one bead that lost its id, if it is known, and never the bead that holds the id.
+    fn take_lost_birth(&mut self, lineage: Lineage, deleted: Deleted) {
+        if !self.bury(&lineage, &deleted) {
+            self.ledger.decide(&deleted.place, Some(lineage.birth_id()), Verdict::Collision);
+        }
+    }
+
+    fn take_deletion(&mut self, id: &BeadId, deleted: Deleted) {
+        let here = || self.catalog.state().names().holder(id.as_str());
+        let told = self.holders.get(id).filter(|lineage| self.beads.contains_key(*lineage)).or_else(here);
+        if let Some(lineage) = told.cloned()
+            && self.bury(&lineage, &deleted)
+        {
+            return;
+        }
+        match stand_in(id, &deleted) {
+            Ok((lineage, bead)) => {
+                let incoming = Incoming { bead, place: deleted.place, lacks_lease: false };
+                self.add(id, lineage, incoming);
+            }
+            Err(reason) => self.ledger.explain(&deleted.place, Some(id), Verdict::Refused, &reason),
+        }
+    }
+
+    /// Deletes a bead of the file or of the store; false when there is none.
+    fn bury(&mut self, lineage: &Lineage, deleted: &Deleted) -> bool {
+        let patch = Patch { deletion: Some(deleted.deletion.clone()), ..Patch::default() };
+        let id = lineage.birth_id().clone();
+        if let Some(incoming) = self.beads.get_mut(lineage) {
+            incoming.bead.join(&patch);
+            self.ledger.decide(&deleted.place, Some(&id), Verdict::Repeated);
+            return true;
+        }
+        let Some(known) = self.catalog.bead(lineage) else { return false };
+        let mut bead = known.as_ref().clone();
+        bead.join(&patch);
+        let incoming = Incoming { bead, place: deleted.place.clone(), lacks_lease: false };
+        self.add(&id, lineage.clone(), incoming);
+        true
     }
 
     /// What is not here, or not so, goes into the delta.
     fn compare_beads(&mut self) {
-        for (lineage, Incoming { bead, place }) in std::mem::take(&mut self.beads) {
+        for (lineage, Incoming { bead, place, lacks_lease }) in std::mem::take(&mut self.beads) {
             let known = self.catalog.bead(&lineage);
             let joined = known.map(|known| {
                 let mut joined = known.as_ref().clone();
@@ -200,33 +238,62 @@ impl Planner<'_> {
                 joined
             });
             let joined = joined.as_ref().unwrap_or(&bead);
-            if known.is_some_and(|known| known.as_ref() == joined) {
-                self.summary.unchanged += 1;
+            let id = self.catalog.id_of(&lineage).clone();
+            let is_new = known.is_none_or(|known| known.as_ref() != joined);
+            if is_new && let Err(error) = size::check_bead(&id, &lineage, joined) {
+                self.ledger.explain(&place, Some(&id), Verdict::Refused, &error.to_string());
                 continue;
             }
-            let id = self.catalog.id_of(&lineage);
-            if let Err(error) = size::check_bead(id, &lineage, joined) {
-                self.summary.skip(&place.file, place.line, Some(id.clone()), &error.to_string());
-                continue;
-            }
-            let notes_before = known.map_or(0, |known| known.notes.len());
-            self.summary.notes += joined.notes.len() - notes_before;
+            let leased = self.look_after_claim(&lineage, joined, &place, lacks_lease);
             let was_live = known.is_none_or(|known| known.deletion.is_none());
-            match known {
-                _ if joined.deletion.is_some() && was_live => self.summary.tombstones += 1,
-                None => self.summary.created += 1,
-                Some(_) => self.summary.updated += 1,
+            let verdict = match known {
+                _ if !is_new && !leased => Verdict::Unchanged,
+                _ if joined.deletion.is_some() && was_live => Verdict::Deleted,
+                None => Verdict::Created,
+                Some(_) => Verdict::Updated,
+            };
+            self.ledger.decide(&place, Some(&id), verdict);
+            if is_new {
+                let notes_before = known.map_or(0, |known| known.notes.len());
+                self.ledger.summary.notes += joined.notes.len() - notes_before;
+                self.delta.beads.insert(lineage, Patch::from(bead));
             }
-            self.delta.beads.insert(lineage, Patch::from(bead));
         }
     }
 
+    /// A bead in progress is neither ready nor reclaimed without a lease. Its holder gets one; without a holder it is reported.
+    fn look_after_claim(&mut self, lineage: &Lineage, bead: &Bead, place: &Place, lacks_lease: bool) -> bool {
+        if bead.deletion.is_some() || bead.status.value.status != Status::InProgress {
+            return false;
+        }
+        let id = self.catalog.id_of(lineage).clone();
+        if bead.claim.assignee.is_none() {
+            self.ledger.decide(place, Some(&id), Verdict::Stuck);
+            return false;
+        }
+        let needed = lacks_lease && bead.claim.expires.is_none() && is_imported(bead.claim.mark.at());
+        if needed {
+            self.leases.push((lineage.clone(), bead.claim.clone()));
+            self.ledger.decide(place, Some(&id), Verdict::Leased);
+        }
+        needed
+    }
+
     fn compare_edges(&mut self) {
-        for (from, edge) in std::mem::take(&mut self.edges) {
+        for (place, from, edge) in std::mem::take(&mut self.edges) {
+            if !self.is_known(&from) {
+                continue; // its line was refused
+            }
+            let id = self.catalog.id_of(&from).clone();
             let end = self.holders.get(&edge.to).filter(|lineage| self.is_known(lineage));
             let end = end.or_else(|| self.catalog.state().names().holder(edge.to.as_str()));
-            let Some(to) = end.filter(|to| **to != from).filter(|_| self.is_known(&from)).cloned() else {
-                self.summary.dangling += usize::from(!edge.edge.deleted);
+            let Some(to) = end.filter(|to| **to != from).cloned() else {
+                if !edge.edge.deleted {
+                    let why = if edge.to == id { "it leads to itself" } else { "no bead has that id" };
+                    let reason = format!("{id} -> {} ({}): {why}", edge.to, edge.kind);
+                    self.ledger.summary.dangling += 1;
+                    self.ledger.explain(&place, Some(&id), Verdict::EdgeSkipped, &reason);
+                }
                 continue;
             };
             let key = EdgeKey::new(&from, &to, edge.kind);
@@ -237,12 +304,14 @@ impl Planner<'_> {
                 Some(known) => known.join(&edge.edge),
                 None => joined = Some(edge.edge.clone()),
             }
-            if joined != before
-                && let Some(joined) = joined
-            {
-                let new = self.delta.edges.insert(key, joined).is_none();
-                self.summary.edges += usize::from(new);
-            }
+            let is_new = match joined {
+                Some(joined) if Some(&joined) != before.as_ref() => {
+                    self.delta.edges.insert(key, joined).is_none()
+                }
+                _ => false,
+            };
+            let verdict = if is_new { Verdict::EdgeMade } else { Verdict::EdgeUnchanged };
+            self.ledger.decide(&place, Some(&id), verdict);
         }
     }
 

@@ -1,13 +1,12 @@
-//! What an import did, or would do.
+//! What an import did, or would do: a balance in which every line has its place.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
 use crate::BeadId;
 
-/// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`
-/// and `skipped`.
+/// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`,
+/// `headers`, `collisions` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Lines that are not blank.
@@ -24,16 +23,49 @@ pub struct Summary {
     pub repeated: usize,
     /// Lines that belong to a bead of another line: edges and notes in files of their own.
     pub attached: usize,
+    /// Lines that describe the file and name no bead.
+    #[serde(default)]
+    pub headers: usize,
+    /// Deletions of a bead that lost its id to another one and is not here; the bead that holds the id stays.
+    #[serde(default)]
+    pub collisions: usize,
     /// Edges that were not here, or not so.
     pub edges: usize,
+    /// Edges that were here.
+    #[serde(default)]
+    pub edges_unchanged: usize,
+    /// Edges that were not made, and why. Those that a bead of the file has stay in its `metadata`.
+    #[serde(default)]
+    pub edges_skipped: Vec<Notice>,
     /// Notes that were not here.
     pub notes: usize,
+    /// Notes that belong to no bead of the file.
+    #[serde(default)]
+    pub notes_skipped: Vec<Notice>,
     /// Edges that lead to no bead; they stay in `metadata`.
     pub dangling: usize,
+    /// Words for statuses and types that are kept beside ours.
+    #[serde(default)]
+    pub words: usize,
+    /// Lines that left out a priority of 0.
+    #[serde(default)]
+    pub zero_priorities: usize,
+    /// Beads in progress whose holder got a fresh lease.
+    #[serde(default)]
+    pub leases: usize,
+    /// Beads in progress that nobody holds: they are neither ready nor reclaimed. `bd update ID --status open` frees one.
+    #[serde(default)]
+    pub stuck: Vec<BeadId>,
     /// Lines that were refused, and why.
     pub skipped: Vec<Notice>,
     /// Values that did not fit; the originals are in `metadata`.
     pub notices: Vec<Notice>,
+    /// Where the input was found, when no path was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// What to know about the input as a whole.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     pub dry_run: bool,
 }
 
@@ -47,17 +79,16 @@ pub struct Notice {
 }
 
 impl Summary {
-    pub(super) fn skip(&mut self, file: &str, line: usize, id: Option<BeadId>, reason: &str) {
-        self.skipped.push(Notice { file: file.to_owned(), line, id, reason: reason.to_owned() });
-    }
-
-    pub(super) fn notice(&mut self, place: &Place, id: &BeadId, reasons: &[String]) {
-        let notice = |reason: &String| Notice {
-            file: place.file.clone(),
-            line: place.line,
-            id: Some(id.clone()),
-            reason: reason.clone(),
-        };
-        self.notices.extend(reasons.iter().map(notice));
+    /// Lines that the balance accounts for; [`lines`](Self::lines) if it adds up.
+    pub fn accounted(&self) -> usize {
+        self.created
+            + self.updated
+            + self.unchanged
+            + self.tombstones
+            + self.repeated
+            + self.attached
+            + self.headers
+            + self.collisions
+            + self.skipped.len()
     }
 }

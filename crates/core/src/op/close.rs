@@ -29,6 +29,7 @@ impl Close {
         let mark = context.mark(bead.stamps())?;
         let group = StatusGroup {
             status: Status::Closed,
+            word: None,
             closed_reason: self.reason.clone(),
             closed_on_branch: context.branch.clone(),
         };

@@ -14,12 +14,15 @@ mod dep;
 mod dep_add;
 mod dep_remove;
 mod guard;
+mod mint_store_id;
 mod note_add;
+mod raise_format;
 mod references;
 mod renew;
 mod reopen;
 mod restore;
 mod set_prefix;
+mod set_setting;
 mod unclaim;
 mod undo;
 mod update;
@@ -36,12 +39,16 @@ pub use delete::Delete;
 pub use dep::{Dep, DepRole};
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
+pub(crate) use guard::words_of;
 pub use guard::{Fence, Guard};
+pub use mint_store_id::MintStoreId;
 pub use note_add::NoteAdd;
+pub use raise_format::RaiseFormat;
 pub use renew::Renew;
 pub use reopen::Reopen;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
+pub use set_setting::SetSetting;
 pub use unclaim::Unclaim;
 pub use undo::{OldClaim, OldValue, Overwritten, Undo, Was};
 pub use update::Update;
@@ -68,6 +75,9 @@ pub enum Op {
     DepAdd(DepAdd),
     DepRemove(DepRemove),
     SetPrefix(SetPrefix),
+    SetSetting(SetSetting),
+    MintStoreId(MintStoreId),
+    RaiseFormat(RaiseFormat),
     ConflictDismiss(ConflictDismiss),
     ConflictRestore(ConflictRestore),
     CollectGarbage(CollectGarbage),
@@ -124,6 +134,9 @@ impl Op {
             Self::DepAdd(op) => op.apply(catalog, context),
             Self::DepRemove(op) => op.apply(catalog, context),
             Self::SetPrefix(op) => op.apply(catalog, context),
+            Self::SetSetting(op) => op.apply(catalog, context),
+            Self::MintStoreId(op) => op.apply(catalog, context),
+            Self::RaiseFormat(op) => op.apply(catalog, context),
             Self::ConflictDismiss(op) => op.apply(catalog, context),
             Self::ConflictRestore(op) => op.apply(catalog, context),
             Self::CollectGarbage(op) => op.apply(catalog, context),

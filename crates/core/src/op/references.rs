@@ -27,6 +27,9 @@ impl Op {
             Self::DepRemove(op) => vec![&mut op.from, &mut op.to],
             Self::ClaimNext(op) => op.filter.under.iter_mut().collect(),
             Self::SetPrefix(_)
+            | Self::SetSetting(_)
+            | Self::MintStoreId(_)
+            | Self::RaiseFormat(_)
             | Self::ConflictDismiss(_)
             | Self::ConflictRestore(_)
             | Self::CollectGarbage(_)

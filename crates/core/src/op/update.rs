@@ -6,9 +6,9 @@ use super::change::present;
 use super::claim::{claimed, renewal};
 use super::{Applied, Change, Dep, DepRole, Guard};
 use crate::{
-    Actor, Bead, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
-    Labels, Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status,
-    StatusGroup, Text, Timestamp, Title,
+    Actor, Bead, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
+    Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status, StatusGroup,
+    StatusName, Text, Timestamp, Title, TypeName,
 };
 
 /// Changes fields of one bead. What is absent stays as it is.
@@ -24,9 +24,9 @@ pub struct Update {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<BeadType>,
+    pub kind: Option<TypeName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<StatusName>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub assignee: Option<Change<Actor>>,
     /// Takes the bead for the caller: assignee, lease and status in one step.
@@ -90,7 +90,7 @@ impl Update {
             .chain(edges.iter().filter_map(|(key, _)| Some(catalog.state().edge(key)?.changed.at())))
             .collect();
         let mark = context.mark(overwritten)?;
-        let mut patch = self.patch(lineage, bead, &mark, context)?;
+        let mut patch = self.patch(catalog, lineage, bead, &mark, context)?;
         if patch == Patch::default() && edges.is_empty() {
             return Ok(Applied::bead(lineage, Delta::default()));
         }
@@ -113,14 +113,22 @@ impl Update {
     }
 
     /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.
-    fn patch(&self, lineage: &Lineage, bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Patch> {
+    fn patch(
+        &self,
+        catalog: &Catalog,
+        lineage: &Lineage,
+        bead: &Bead,
+        mark: &Mark,
+        context: &Context<'_>,
+    ) -> Result<Patch> {
         fn set<T: Clone + PartialEq>(mark: &Mark, old: &Register<T>, new: Option<T>) -> Option<Register<T>> {
             new.filter(|new| *new != old.value).map(|new| Register::new(mark.clone(), new))
         }
         fn unless_cleared<T: Copy>(change: Option<&Change<T>>) -> Option<Option<T>> {
             change.map(|change| change.value().copied())
         }
-        let (status, claim) = self.status_and_claim(bead, mark, context)?;
+        let (status, claim) = self.status_and_claim(catalog, bead, mark, context)?;
+        let kind = self.kind.as_ref().map(|kind| kind.resolve(catalog.state())).transpose()?;
         let notes = [self.notes.clone(), self.appended(bead)?];
         let mut notes: Vec<_> = notes
             .into_iter()
@@ -136,7 +144,7 @@ impl Update {
             title: set(mark, &bead.title, self.title.clone()),
             description: set(mark, &bead.description, self.description.clone()),
             priority: set(mark, &bead.priority, self.priority),
-            kind: set(mark, &bead.kind, self.kind),
+            kind: set(mark, &bead.kind, kind),
             labels: set(mark, &bead.labels, self.labels(bead)?),
             design: set(mark, &bead.design, self.design.clone()),
             acceptance_criteria: set(mark, &bead.acceptance_criteria, self.acceptance_criteria.clone()),
@@ -171,6 +179,7 @@ impl Update {
 
     fn status_and_claim(
         &self,
+        catalog: &Catalog,
         bead: &Bead,
         mark: &Mark,
         context: &Context<'_>,
@@ -179,14 +188,19 @@ impl Update {
             let (status, claim, _) = claimed(bead, mark, None, context)?;
             return Ok((status, Some(claim)));
         }
-        let old = bead.status.value.status;
-        let status = self.status.filter(|new| *new != old).map(|new| match new {
-            Status::Closed => StatusGroup {
-                closed_reason: self.reason.clone(),
-                closed_on_branch: context.branch.clone(),
-                ..new.into()
-            },
-            Status::Open | Status::InProgress => new.into(),
+        let old = &bead.status.value;
+        let status = self.status.as_ref().map(|name| name.resolve(catalog.state())).transpose()?;
+        let status = status.filter(|new| (new.status, &new.word) != (old.status, &old.word)).map(|new| {
+            match (old.status, new.status) {
+                // Another word for the same closing.
+                (Status::Closed, Status::Closed) => StatusGroup { word: new.word, ..old.clone() },
+                (_, Status::Closed) => StatusGroup {
+                    closed_reason: self.reason.clone(),
+                    closed_on_branch: context.branch.clone(),
+                    ..new
+                },
+                _ => new,
+            }
         });
         let claim = match &self.assignee {
             Some(change) if change.value() != bead.claim.assignee.as_ref() => {

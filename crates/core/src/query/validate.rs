@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
-use crate::{Actor, BeadId, Catalog, Code, EdgeKey, Endpoint, Timestamp};
+use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Status, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -61,6 +61,17 @@ impl Catalog {
                 message: format!("a cycle of {kind} dependencies: {}", ids.join(", ")),
             });
         }
+        findings.extend(self.stuck().map(|id| Finding {
+            severity: Severity::Warning,
+            code: Code::Stuck,
+            file: Some(STATE),
+            line: None,
+            id: Some(id.clone()),
+            message: format!(
+                "{id} is in progress without an assignee, so it is never ready; bd update {id} --status open frees it"
+            ),
+        }));
+        findings.extend(self.unwritable(now_ms));
         findings.extend(self.future_actors(now_ms).into_iter().map(|(actor, at)| Finding {
             severity: Severity::Warning,
             code: Code::FutureStamp,
@@ -70,6 +81,14 @@ impl Catalog {
             message: format!("{actor} wrote with a clock that is ahead: {at}"),
         }));
         findings
+    }
+
+    /// Beads in progress that nobody holds, such as imported ones: they are neither ready nor reclaimed.
+    pub fn stuck(&self) -> impl Iterator<Item = &BeadId> {
+        let stuck = self.live().filter(|(_, bead)| {
+            bead.status.value.status == Status::InProgress && bead.claim.assignee.is_none()
+        });
+        stuck.map(|(lineage, _)| self.id_of(lineage))
     }
 
     /// Where each edge stands in `deps.jsonl`: lines are sorted by ids and kind.
@@ -104,6 +123,26 @@ impl Catalog {
             line: None,
             message: format!("{from} -> {to} ({}): {id} {what}", key.kind),
             id: Some(id),
+        })
+    }
+
+    /// Beads with a stamp that nothing can be written above.
+    fn unwritable(&self, now_ms: u64) -> impl Iterator<Item = Finding> + '_ {
+        let stuck = move |bead: &Bead| Clock::new(Stamp::ZERO, u16::MAX).mint(now_ms, bead.stamps()).is_err();
+        let beads = self.state().beads().iter().filter(move |(_, bead)| stuck(bead));
+        beads.map(|(lineage, _)| {
+            let id = self.id_of(lineage).clone();
+            Finding {
+                severity: Severity::Error,
+                code: Code::ClockExhausted,
+                file: Some(STATE),
+                line: None,
+                message: format!(
+                    "{id} was stamped by a broken clock at the end of time and can never be written again; \
+                     create a new bead in its place"
+                ),
+                id: Some(id),
+            }
         })
     }
 

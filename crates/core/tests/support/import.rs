@@ -1,7 +1,9 @@
 //! Importing into a catalog, and what is said of it.
 
-use beads_core::import::{Import, Summary};
-use beads_core::{Bead, Catalog, Clock, Context, Line, Op, Stamp, export_jsonl};
+use beads_core::import::{Import, LegacyFile, Plan, Summary};
+use beads_core::{
+    Bead, Catalog, Clock, Context, Delta, Line, Mark, Op, Patch, Stamp, Timestamp, export_jsonl,
+};
 use serde_json::{Value, json};
 
 pub const LATE: u64 = 1_900_000_000_000;
@@ -19,10 +21,52 @@ pub fn import_with_deletions(catalog: &mut Catalog, lines: &str, deletions: &str
         import.deletion_line("deletions.jsonl", index + 1, line.as_bytes());
     }
     let plan = import.plan(catalog);
+    take(catalog, &plan);
+    assert_balanced(&plan);
+    plan.summary
+}
+
+/// Takes what the plan adds, and grants the leases that it asks for, as a store does.
+fn take(catalog: &mut Catalog, plan: &Plan) {
     catalog.take(&plan.delta).unwrap();
-    let summary = &plan.summary;
-    let told = summary.created + summary.updated + summary.unchanged + summary.tombstones + summary.repeated;
-    assert_eq!(summary.lines, told + summary.attached + summary.skipped.len(), "every line counts once");
+    let mark = Mark::new(Stamp::decode(LATE, 7).unwrap(), "ann".parse().unwrap());
+    let end = Timestamp::from_ms(LATE + 60_000).unwrap();
+    for (lineage, claim) in &plan.leases {
+        let claim = Some(claim.renewed(mark.clone(), Some(end)));
+        let patch = Patch { claim, ..Patch::default() };
+        catalog.take(&Delta { beads: [(lineage.clone(), patch)].into(), ..Delta::default() }).unwrap();
+    }
+}
+
+/// Every line has exactly one decision about it, and the counts are the counts of the decisions.
+pub fn assert_balanced(plan: &Plan) {
+    assert_eq!(plan.summary.lines, plan.summary.accounted(), "{:?}", plan.summary);
+    let lines = plan.decisions.iter().filter(|decision| decision.decision.is_about_a_line());
+    let mut places: Vec<_> = lines.map(|decision| (decision.file.clone(), decision.line)).collect();
+    places.sort();
+    let count = places.len();
+    places.dedup();
+    assert_eq!((places.len(), count), (plan.summary.lines, plan.summary.lines), "{:?}", plan.decisions);
+}
+
+/// Reads the files of the earlier store into an empty catalog.
+pub fn legacy(files: &[(&str, &str)]) -> (Catalog, Summary) {
+    let mut catalog = Catalog::default();
+    let summary = legacy_into(&mut catalog, files);
+    (catalog, summary)
+}
+
+pub fn legacy_into(catalog: &mut Catalog, files: &[(&str, &str)]) -> Summary {
+    let mut import = Import::default();
+    for (name, content) in files {
+        assert!(LegacyFile::of_path(name).is_some(), "{name}");
+        for (index, line) in content.lines().enumerate() {
+            import.legacy_line(name, index + 1, line.as_bytes());
+        }
+    }
+    let plan = import.plan(catalog);
+    take(catalog, &plan);
+    assert_balanced(&plan);
     plan.summary
 }
 

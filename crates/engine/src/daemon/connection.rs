@@ -13,6 +13,7 @@ use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, ReadCommand};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
+use crate::wire::{encode, takes_body};
 
 /// A request on its way to the engine.
 #[derive(Debug)]
@@ -106,17 +107,17 @@ async fn converse(
             Frame::TooLong => {
                 let failure =
                     Failure::new(Code::TooLarge, format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
-                send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
+                send(&mut write, Outgoing::line(failure)).await?;
                 return Ok(());
             }
             Frame::TooSlow => {
                 let failure = Failure::new(Code::Timeout, "the rest of the frame did not come in time");
-                send(&mut write, &render::failure_reply(failure, Format::Value)).await?;
+                send(&mut write, Outgoing::line(failure)).await?;
                 return Ok(());
             }
         };
         let Some(reply) = reply else { return Ok(()) };
-        send(&mut write, &reply).await?;
+        send(&mut write, reply).await?;
     }
 }
 
@@ -126,22 +127,22 @@ async fn ask(
     jobs: &mpsc::Sender<Job>,
     reader: &mut BufReader<OwnedReadHalf>,
     read_command: ReadCommand,
-) -> Option<Reply> {
+) -> Option<Outgoing> {
     let request: Request = match serde_json::from_slice(line) {
         Ok(request) => request,
         Err(error) => {
             let failure = Failure::new(Code::InvalidRequest, format!("not a request: {error}"));
-            return Some(render::failure_reply(failure, Format::Value));
+            return Some(Outgoing::line(failure));
         }
     };
-    let format = request.output.format;
+    let (format, with_body) = (request.output.format, takes_body(&request.client));
     let request = match read_command(request) {
         Ok(request) => request,
-        Err(failure) => return Some(render::failure_reply(failure, Format::Value)),
+        Err(failure) => return Some(Outgoing::line(failure)),
     };
     let waits = matches!(request.call, Call::Wait { .. });
     let (reply, answer) = oneshot::channel();
-    match jobs.try_send(Job { request, reply }) {
+    let reply = match jobs.try_send(Job { request, reply }) {
         Ok(()) if waits => tokio::select! {
             answer = answer => answer.ok(),
             () = hung_up(reader) => None,
@@ -151,7 +152,8 @@ async fn ask(
             Some(render::failure_reply(Failure::new(Code::Busy, "too many requests are waiting"), format))
         }
         Err(mpsc::error::TrySendError::Closed(_)) => None,
-    }
+    }?;
+    Some(Outgoing { reply, with_body })
 }
 
 /// Returns when the client has closed its side. Somebody who waits for work and left must not be given any.
@@ -163,14 +165,27 @@ async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
     }
 }
 
-fn busy(reason: &str) -> Option<Reply> {
-    Some(render::failure_reply(Failure::new(Code::Busy, reason), Format::Value))
+fn busy(reason: &str) -> Option<Outgoing> {
+    Some(Outgoing::line(Failure::new(Code::Busy, reason)))
 }
 
-async fn send(write: &mut tokio::net::unix::OwnedWriteHalf, reply: &Reply) -> std::io::Result<()> {
-    let mut bytes = serde_json::to_vec(reply)?;
-    bytes.push(b'\n');
-    write.write_all(&bytes).await
+/// A reply, and the form in which its client takes it.
+struct Outgoing {
+    reply: Reply,
+    with_body: bool,
+}
+
+impl Outgoing {
+    /// A failure that every client can read.
+    fn line(failure: Failure) -> Self {
+        Self { reply: render::failure_reply(failure, Format::Value), with_body: false }
+    }
+}
+
+async fn send(write: &mut tokio::net::unix::OwnedWriteHalf, outgoing: Outgoing) -> std::io::Result<()> {
+    let (line, body) = encode(outgoing.reply, outgoing.with_body)?;
+    write.write_all(&line).await?;
+    write.write_all(&body).await
 }
 
 enum Frame {

@@ -16,6 +16,7 @@ pub use start::start;
 
 use crate::failure::Failure;
 use crate::request::Request;
+use crate::wire::version_numbers;
 
 /// Requests and replies may be this long; past it the connection is refused.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
@@ -39,10 +40,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Whether `theirs` is a later version than ours. Versions that cannot be read count as equal.
 fn is_newer(theirs: &str) -> bool {
-    let numbers = |version: &str| -> Vec<u64> {
-        version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
-    };
-    numbers(theirs) > numbers(VERSION)
+    version_numbers(theirs) > version_numbers(VERSION)
 }
 
 #[cfg(test)]

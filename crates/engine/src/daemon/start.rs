@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use beads_store::withhold_git_variables;
+
 use super::SocketPath;
 use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
@@ -29,7 +31,9 @@ pub fn start(place: &Place) -> Result<(), Failure> {
         .truncate(true)
         .open(&log_path)
         .map_err(|error| Failure::io("open", &log_path, &error))?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // Started inside a hook, it would serve every later command with that hook's idea of the repository.
+    let mut child = withhold_git_variables(&mut command)
         .args(["daemon", "run", "--detach", "--store"])
         .arg(&place.git_dir)
         .args((place.kind == Kind::Private).then_some("--private"))

@@ -58,6 +58,7 @@ pub enum Answer {
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
+    Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
     Initialised(InitAnswer),
     Synced(SyncAnswer),
@@ -251,6 +252,8 @@ pub struct EpicAnswer {
 pub struct StatusAnswer {
     pub summary: Summary,
     pub prefix: String,
+    /// The version of the store's files.
+    pub format_version: u64,
     #[serde(rename = "ref")]
     pub reference: &'static str,
     pub commit: Option<String>,
@@ -261,6 +264,8 @@ pub struct StatusAnswer {
     /// Where `bd watch --since` goes on from here.
     pub cursor: String,
     pub git_dir: PathBuf,
+    /// Beads in progress without an assignee: neither ready nor reclaimed. `bd update ID --status open` frees one.
+    pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,
 }
 
@@ -353,6 +358,18 @@ pub struct RepairAnswer {
     pub unreadable: Vec<UnreadableAnswer>,
     /// The reference that keeps the damaged commit.
     pub backup: Option<String>,
+    /// What the branch and the journal still say by themselves.
+    pub before: Option<BalanceAnswer>,
+    /// What the store holds after the repair.
+    pub after: Option<BalanceAnswer>,
+}
+
+/// How much a store holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BalanceAnswer {
+    pub beads: usize,
+    pub deleted: usize,
+    pub dependencies: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

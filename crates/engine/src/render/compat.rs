@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::answer::{Answer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress};
 use super::done::{Done, DoneOf};
 use super::planning::ExplainAnswer;
+use super::worded::Worded;
 
 /// An answer in this dialect. What holds no bead looks the same in both.
 #[derive(Debug, Serialize)]
@@ -79,7 +80,7 @@ pub struct CompatDetail<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct CompatFacts<'a> {
     #[serde(flatten)]
-    facts: &'a BeadFacts,
+    facts: Worded<'a, BeadFacts>,
     /// The newest text that was set as a whole, by `create --notes` or `update --notes`.
     notes: Option<&'a str>,
     /// The rest of the log, oldest first: everything but what is or was in `notes`.
@@ -96,7 +97,7 @@ impl<'a> CompatFacts<'a> {
         let (slot, comments): (Vec<_>, Vec<_>) =
             bead.notes.iter().partition(|note| note.slot == Some(Slot::Notes));
         Self {
-            facts: &bead.facts,
+            facts: Worded(&bead.facts),
             notes: slot.last().and_then(|note| note.content.non_empty()),
             comment_count: comments.len(),
             comments: comments.into_iter().map(|note| NoteAnswer::new(&bead.id, note)).collect(),
@@ -129,7 +130,7 @@ impl<'a> CompatDetail<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct CompatLink<'a> {
     #[serde(flatten)]
-    link: &'a LinkView,
+    link: Worded<'a, LinkView>,
     issue_id: &'a BeadId,
     depends_on_id: &'a BeadId,
     #[serde(rename = "type")]
@@ -138,7 +139,7 @@ struct CompatLink<'a> {
 
 impl<'a> CompatLink<'a> {
     fn new(link: &'a LinkView, issue_id: &'a BeadId, depends_on_id: &'a BeadId) -> Self {
-        Self { link, issue_id, depends_on_id, dependency_type: link.dependency_type }
+        Self { link: Worded(link), issue_id, depends_on_id, dependency_type: link.dependency_type }
     }
 }
 

@@ -22,10 +22,11 @@ mod style;
 mod svg;
 mod text;
 mod upkeep;
+mod worded;
 
 pub use answer::{
-    Answer, BatchAnswer, CompatSetup, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
-    DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead,
+    Answer, BalanceAnswer, BatchAnswer, CompatSetup, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer,
+    Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead,
     LostClaim, NoteAnswer, PlaceAnswer, Progress, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
     SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
@@ -34,13 +35,15 @@ pub use daemon_status::DaemonStatus;
 pub use done::{ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked};
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
+pub use import::summary as import_summary;
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
 pub use style::Style;
 pub use upkeep::{
-    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, status_word,
+    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
+    status_word,
 };
 
 use beads_core::query::Severity;
@@ -53,14 +56,7 @@ use crate::request::{Format, Output, Reply};
 
 /// Renders a result once, in the form its caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
-    let mut reply = Reply {
-        position,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply { position, ..Reply::default() };
     match result {
         Ok(answer) => {
             reply.exit = exit_of(&answer);
@@ -76,16 +72,16 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     reply
 }
 
+/// One line about a store that programs of earlier releases refuse from now on.
+pub fn format_raised(version: u64) -> String {
+    format!(
+        "the store now has format {version}: earlier releases of bd refuse it (bd export is the way back)\n"
+    )
+}
+
 /// A reply to a request that could not even be put to a service.
 pub fn failure_reply(failure: Failure, format: Format) -> Reply {
-    let mut reply = Reply {
-        position: 0,
-        exit: exit::OK,
-        stdout: String::new(),
-        stderr: String::new(),
-        result: None,
-        error: None,
-    };
+    let mut reply = Reply::default();
     fail(&mut reply, failure, format);
     reply
 }
@@ -116,6 +112,7 @@ fn exit_of(answer: &Answer) -> u8 {
             exit::DOMAIN
         }
         Answer::Imported(summary) if !summary.skipped.is_empty() => exit::DOMAIN,
+        Answer::Compared(comparison) if !comparison.is_equal() => exit::DOMAIN,
         _ => exit::OK,
     }
 }
@@ -127,6 +124,10 @@ fn complaint(answer: &Answer, output: &Output) -> String {
         Answer::Imported(summary) if !summary.skipped.is_empty() && output.format != Format::Value => {
             let (refused, lines) = (summary.skipped.len(), summary.lines);
             format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
+        }
+        Answer::Compared(comparison) if !comparison.is_equal() && output.format != Format::Value => {
+            let count = comparison.differences.len() + comparison.skipped.len();
+            format!("Error: the file and the store differ in {count} places; nothing was changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
         Answer::One(one) => remarks([one.as_ref()]),

@@ -115,6 +115,7 @@ fn reason(reason: &Reason) -> String {
         Reason::Held { by: Some(by), until } => format!("held by {}{}", escape(by.as_str()), time(until)),
         Reason::Held { by: None, .. } => "in progress, in nobody's hands".to_owned(),
         Reason::Deferred { until } => format!("deferred{}", time(until)),
+        Reason::SetAside { word } => format!("set aside: {word}"),
         Reason::OpenChildren { children } => format!("open children: {}", list(children)),
     }
 }

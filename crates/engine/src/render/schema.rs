@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use beads_core::import::Summary;
+use beads_core::import::{Comparison, Summary};
 use beads_core::query::{Finding, LabelCount};
 use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
@@ -152,6 +152,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
     ("import", one::<Summary>("import")),
+    ("import --verify", one::<Comparison>("import-verify")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
     ("label add", BEADS),

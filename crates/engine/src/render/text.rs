@@ -6,8 +6,8 @@ use beads_core::query::{Finding, Severity};
 use beads_core::{BeadView, EdgeKind};
 
 use super::answer::{
-    Answer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer,
+    Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer,
 };
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::style::Style;
@@ -112,6 +112,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Compared(comparison) => import::comparison(&mut out, comparison, output),
         Answer::Exported(exported) => match (&exported.content, &exported.path) {
             (Some(content), _) => out.push_str(content),
             (None, Some(path)) if !output.quiet => {
@@ -232,6 +233,12 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
     }
+    if !status.stuck.is_empty() {
+        let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());
+        out.push_str(
+            "in progress without an assignee: bd update ID --status open frees one, bd doctor lists them\n",
+        );
+    }
     let sync = &status.sync;
     if let Some(remote) = &sync.remote {
         let last = sync.last_success.as_deref().unwrap_or("never");
@@ -325,6 +332,12 @@ fn repair(out: &mut String, repair: &RepairAnswer) {
     for lost in &repair.unreadable {
         let line = lost.line.map(|line| format!(" line {line}")).unwrap_or_default();
         let _ = writeln!(out, "unreadable: {}{line}: {}", escape(&lost.file), escape(&lost.reason));
+    }
+    for (when, balance) in [("before", &repair.before), ("after", &repair.after)] {
+        if let Some(BalanceAnswer { beads, deleted, dependencies }) = balance {
+            let _ =
+                writeln!(out, "{when}: {beads} beads, {deleted} deleted beads, {dependencies} dependencies");
+        }
     }
     for action in &repair.actions {
         let _ = writeln!(out, "{} {}", if repair.applied { "did:" } else { "would:" }, escape(action));

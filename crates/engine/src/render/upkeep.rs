@@ -47,7 +47,7 @@ pub struct CheckAnswer {
     pub findings: Vec<serde_json::Value>,
 }
 
-/// What `migrate --inspect` prints. Stores have had one format so far.
+/// What `migrate` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MigrationAnswer {
     pub current_version: u64,
@@ -56,6 +56,22 @@ pub struct MigrationAnswer {
     pub registered_migrations: Vec<String>,
     pub warnings: Vec<String>,
     pub issue_count: u64,
+    /// The store of the earlier implementation that was replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_over: Option<TakenOverAnswer>,
+}
+
+/// A store of the earlier implementation that was replaced, and what came of its beads.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TakenOverAnswer {
+    /// The commits that were replaced.
+    pub replaced: Vec<String>,
+    /// The references under which they are kept.
+    pub backups: Vec<String>,
+    pub commit: String,
+    /// The remote has it too.
+    pub pushed: bool,
+    pub import: beads_core::import::Summary,
 }
 
 /// What `info --schema` adds: what a bead consists of.

@@ -2,12 +2,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use beads_core::import::{Import, LEGACY_FILES, MAX_FOREIGN_LINE_BYTES};
+use beads_core::import::{
+    Compare, Decision, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
+};
 
 use super::Service;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::Answer;
-use crate::request::{ImportSource, Request};
+use crate::replace_file::replace_file;
+use crate::request::{ImportSource, InputNotes, Request};
 
 impl Service {
     /// Reads a foreign store and joins it, in one commit of the journal. The input is only read.
@@ -15,7 +18,8 @@ impl Service {
         &mut self,
         request: &Request,
         source: &ImportSource,
-        dry_run: bool,
+        (dry_run, report): (bool, Option<&Path>),
+        input: &InputNotes,
     ) -> Result<Answer, Failure> {
         let caller = self.caller(request, 0);
         if !dry_run && let Some(summary) = self.told(&caller)? {
@@ -23,42 +27,117 @@ impl Service {
         }
         let mut plan = read(source)?.plan(self.replica.catalog());
         plan.summary.dry_run = dry_run;
+        plan.summary.found.clone_from(&input.found);
+        plan.summary.warnings.clone_from(&input.warnings);
+        if let Some(path) = report {
+            // Before anything is changed: an import whose report was asked for and is missing would have to be repeated.
+            write_report(path, plan.decisions)?;
+        }
         if !dry_run {
             let told = serde_json::to_value(&plan.summary).map_err(Failure::internal)?;
-            self.replica.absorb(plan.delta, &caller, &told)?;
+            self.replica.absorb(plan.delta, &plan.leases, &caller, &told)?;
             if let ImportSource::Jsonl { path, copy_of: None, .. } = source {
                 self.expect_clients(path)?;
             }
         }
         Ok(Answer::Imported(Box::new(plan.summary)))
     }
+
+    /// Compares a file with the store, field by field. Nothing is changed.
+    pub(super) fn compare_file(&self, path: &Path, name: &str) -> Result<Answer, Failure> {
+        let mut compare = Compare::default();
+        each_batch(path, |batch| match batch {
+            Batch::Lines(lines) => {
+                lines.iter().for_each(|(number, line)| compare.line(name, *number, line));
+            }
+            Batch::TooLong(number, reason) => compare.refuse(name, number, reason),
+        })?;
+        let comparison = compare.finish(self.replica.catalog().state());
+        Ok(Answer::Compared(Box::new(comparison)))
+    }
+}
+
+/// One line of JSON per decision, in the order of the input.
+fn write_report(path: &Path, mut decisions: Vec<Decision>) -> Result<(), Failure> {
+    decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    let mut content = Vec::new();
+    for decision in &decisions {
+        serde_json::to_writer(&mut content, decision).map_err(Failure::internal)?;
+        content.push(b'\n');
+    }
+    replace_file(path, &content).map_err(|error| Failure::io("write", path, &error))
 }
 
 fn read(source: &ImportSource) -> Result<Import, Failure> {
     let mut import = Import::default();
     match source {
         ImportSource::Jsonl { path, name, deletions, .. } => {
-            each_batch(&mut import, path, name, |import, lines| import.lines(name, lines))?;
+            each_batch(path, |batch| match batch {
+                Batch::Lines(lines) => import.lines(name, lines),
+                Batch::TooLong(number, reason) => import.refuse(name, number, reason),
+            })?;
             if let Some(path) = deletions {
-                let name = name_of(path);
-                each_batch(&mut import, path, &name, |import, lines| {
-                    lines.iter().for_each(|(number, line)| import.deletion_line(&name, *number, line));
-                })?;
+                read_lines(&mut import, path, &name_of(path), Import::deletion_line)?;
             }
         }
         ImportSource::LegacyStore { directory, .. } => {
-            for name in LEGACY_FILES {
-                let path = directory.join(name);
-                if name != "state.jsonl" && !path.exists() {
-                    continue;
-                }
-                each_batch(&mut import, &path, name, |import, lines| {
-                    lines.iter().for_each(|(number, line)| import.legacy_line(name, *number, line));
-                })?;
+            for name in legacy_files(directory)? {
+                read_lines(&mut import, &directory.join(&name), &name, Import::legacy_line)?;
             }
         }
     }
     Ok(import)
+}
+
+fn read_lines(
+    import: &mut Import,
+    path: &Path,
+    name: &str,
+    take: impl Fn(&mut Import, &str, usize, &[u8]),
+) -> Result<(), Failure> {
+    each_batch(path, |batch| match batch {
+        Batch::Lines(lines) => lines.iter().for_each(|(number, line)| take(import, name, *number, line)),
+        Batch::TooLong(number, reason) => import.refuse(name, number, reason),
+    })
+}
+
+/// The files of the earlier store in a directory, relative to it: beads before what belongs to them.
+fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |path: &Path, error: &std::io::Error| Failure::io("read", path, error);
+    let mut found: Vec<String> = LEGACY_FILES
+        .iter()
+        .filter(|name| directory.join(name).exists())
+        .map(|name| (*name).to_owned())
+        .collect();
+    let mut open = vec![LEGACY_NAMESPACES.to_owned()];
+    while let Some(name) = open.pop() {
+        let path = directory.join(&name);
+        if !path.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&path).map_err(|error| failed(&path, &error))? {
+            let entry = entry.map_err(|error| failed(&path, &error))?;
+            let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
+            if LegacyFile::of_path(&inner).is_some() {
+                found.push(inner);
+            } else if inner.split('/').count() < 4 {
+                open.push(inner);
+            }
+        }
+    }
+    let kind = |name: &String| LegacyFile::of_path(name);
+    if !found.iter().any(|name| kind(name) == Some(LegacyFile::State)) {
+        return Err(Failure::new(
+            Code::NotFound,
+            format!(
+                "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                directory.display(),
+                LEGACY_FILES[0]
+            ),
+        ));
+    }
+    found.sort_by_key(|name| (kind(name), name.clone()));
+    Ok(found)
 }
 
 fn name_of(path: &Path) -> String {
@@ -69,13 +148,15 @@ fn name_of(path: &Path) -> String {
 const BATCH_LINES: usize = 4_096;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// Lines with their numbers, some at a time. A line past the bound is reported and passed over.
-fn each_batch(
-    import: &mut Import,
-    path: &Path,
-    name: &str,
-    take: impl Fn(&mut Import, &[(usize, Vec<u8>)]),
-) -> Result<(), Failure> {
+/// Some lines of a file, with their numbers.
+enum Batch<'a> {
+    Lines(&'a [(usize, Vec<u8>)]),
+    /// A line past the bound was passed over.
+    TooLong(usize, &'a str),
+}
+
+/// Reads a file, some lines at a time.
+fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| Failure::io("read", path, error);
     let mut reader = BufReader::with_capacity(1 << 18, File::open(path).map_err(|error| failed(&error))?);
     let (mut batch, mut bytes) = (Vec::new(), 0);
@@ -90,13 +171,13 @@ fn each_batch(
             batch.push((number, line));
         }
         if read == 0 || too_long || batch.len() >= BATCH_LINES || bytes >= BATCH_BYTES {
-            take(import, &batch);
+            take(Batch::Lines(&batch));
             batch.clear();
             bytes = 0;
         }
         if too_long {
             let reason = format!("it is longer than {MAX_FOREIGN_LINE_BYTES} bytes");
-            import.refuse(name, number, &reason);
+            take(Batch::TooLong(number, &reason));
             reader.skip_until(b'\n').map_err(|error| failed(&error))?;
         }
         if read == 0 {

@@ -5,8 +5,10 @@ mod clients;
 mod conflicts;
 mod events;
 mod export;
+mod first_look;
 mod import;
 mod leases;
+mod migrate;
 mod mutate;
 mod past;
 mod planning;
@@ -19,6 +21,7 @@ mod undo;
 mod validate;
 
 pub use export::ExportJob;
+pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
@@ -34,7 +37,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::config::{Config, PREFIX_KEY};
+use crate::config::{Config, PREFIX_KEY, REPLICATED, is_replicated};
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
@@ -60,6 +63,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
+    /// The remote was asked for a store, or need not be.
+    looked: bool,
     /// Of the request that is being answered.
     digest: String,
     /// What to say on standard error beside the next answer.
@@ -77,7 +82,11 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let replica = Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld)?;
+        let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
+        let replica = match open() {
+            Err(_) if repository.take_back_unfinished_save()? => open()?,
+            opened => opened?,
+        };
         let config = Config::load(&place.store_dir())?;
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
@@ -87,6 +96,7 @@ impl Service {
             config,
             sync_state,
             auto_export: Default::default(),
+            looked: false,
             digest: String::new(),
             remarks: Vec::new(),
             looked_for_clients: false,
@@ -120,23 +130,10 @@ impl Service {
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
         let output = self.settle(&request.output);
-        let before = self.replica.position();
+        let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
-        self.reply(result, &output)
-    }
-
-    /// Renders an answer, with what was noticed beside it.
-    fn reply(&mut self, result: Result<Answer, Failure>, output: &Output) -> Reply {
-        let mut reply = render::reply(result, output, self.replica.position());
-        if output.format != Format::Value && !output.quiet {
-            self.look_for_clients();
-            for remark in self.remarks.drain(..) {
-                reply.stderr.push_str(&format!("note: {remark}\n"));
-            }
-        }
-        self.remarks.clear();
-        reply
+        self.reply(result, &output, format)
     }
 
     /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
@@ -153,13 +150,33 @@ impl Service {
     /// The same, but nothing for a request that waits for something that is not there yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
         let output = self.settle(&request.output);
-        let before = self.replica.position();
+        let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
-        Some(self.reply(result, &output))
+        Some(self.reply(result, &output, format))
+    }
+
+    fn format_version(&self) -> u64 {
+        self.replica.catalog().state().format_version()
+    }
+
+    /// Renders an answer, with what was noticed beside it, and says so when the request raised the format of the store.
+    fn reply(&mut self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
+        let mut reply = render::reply(result, output, self.replica.position());
+        if self.format_version() > format_before {
+            reply.stderr.push_str(&render::format_raised(self.format_version()));
+        }
+        if output.format != Format::Value && !output.quiet {
+            self.look_for_clients();
+            for remark in self.remarks.drain(..) {
+                reply.stderr.push_str(&format!("note: {remark}\n"));
+            }
+        }
+        self.remarks.clear();
+        reply
     }
 
     /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
@@ -182,6 +199,7 @@ impl Service {
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         self.identify(request, call)?;
+        self.first_look(call);
         match call {
             // Whoever took the request has read them.
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
@@ -204,11 +222,14 @@ impl Service {
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
-            Call::Import { source, dry_run } => self.import(request, source, *dry_run),
+            Call::Import { source, dry_run, report, input } => {
+                self.import(request, source, (*dry_run, report.as_deref()), input)
+            }
+            Call::CompareFile { path, name } => self.compare_file(path, name),
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
-            Call::ConfigUnset { key } => self.config_unset(key),
+            Call::ConfigUnset { key } => self.config_unset(request, key),
             Call::ConfigList => Ok(self.config_list()),
             Call::Undo { dry_run } => self.undo(request, *dry_run),
             Call::CloseEligibleEpics { dry_run } => {
@@ -282,6 +303,8 @@ impl Service {
     fn config_get(&self, key: &str) -> Result<Answer, Failure> {
         let value = if key == PREFIX_KEY {
             self.replica.catalog().state().prefix().prefix.to_string()
+        } else if is_replicated(key) {
+            self.replica.catalog().state().setting(key).unwrap_or_default().to_owned()
         } else {
             self.config.get(key)?.to_owned()
         };
@@ -291,6 +314,8 @@ impl Service {
     fn config_set(&mut self, request: &Request, key: &str, value: &str) -> Result<Answer, Failure> {
         if key == PREFIX_KEY {
             self.set_prefix(request, value)?;
+        } else if is_replicated(key) {
+            self.set_setting(request, key, value)?;
         } else {
             if key == "export.path" {
                 self.check_export_path(value)?;
@@ -312,9 +337,20 @@ impl Service {
         Ok(())
     }
 
-    fn config_unset(&mut self, key: &str) -> Result<Answer, Failure> {
+    fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {
+        let set = beads_core::op::SetSetting { key: key.parse()?, value: value.parse()? };
+        let caller = self.caller(request, 0);
+        self.replica.apply(&beads_core::Op::SetSetting(set), &caller)?;
+        Ok(())
+    }
+
+    fn config_unset(&mut self, request: &Request, key: &str) -> Result<Answer, Failure> {
         if key == PREFIX_KEY {
             return Err(Failure::invalid("issue_prefix always has a value; set another one"));
+        }
+        if is_replicated(key) {
+            self.set_setting(request, key, "")?;
+            return self.config_get(key);
         }
         let mut config = self.config.clone();
         config.unset(key)?;
@@ -325,7 +361,11 @@ impl Service {
 
     fn config_list(&self) -> Answer {
         let mut all = self.config.all();
-        all.insert(PREFIX_KEY.into(), self.replica.catalog().state().prefix().prefix.to_string());
+        let state = self.replica.catalog().state();
+        all.insert(PREFIX_KEY.into(), state.prefix().prefix.to_string());
+        for (key, _) in REPLICATED {
+            all.insert((*key).to_owned(), state.setting(key).unwrap_or_default().to_owned());
+        }
         Answer::Settings(all)
     }
 }
@@ -344,7 +384,9 @@ fn digest(request: &Request, call: &Call) -> String {
         return String::new();
     }
     let said = match call {
-        Call::Import { source, dry_run } => serde_json::to_value((&request.actor, source.what(), dry_run)),
+        Call::Import { source, dry_run, .. } => {
+            serde_json::to_value((&request.actor, source.what(), dry_run))
+        }
         call => serde_json::to_value((&request.actor, call)),
     };
     let mut said = said.unwrap_or_default();

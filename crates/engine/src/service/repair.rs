@@ -1,9 +1,9 @@
-use beads_store::{GitRepository, Plan, RealWorld, examine};
+use beads_store::{Balance, GitRepository, Plan, RealWorld, examine};
 
 use super::Service;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::render::{Answer, RepairAnswer, UnreadableAnswer};
+use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
 
 impl Service {
     /// Shows what is wrong on disk while the store is open. Only a command that holds the lock itself repairs.
@@ -36,5 +36,12 @@ fn answer(plan: Option<Plan>, apply: bool) -> Answer {
         actions: plan.actions,
         unreadable: unreadable.collect(),
         backup: plan.backup_ref,
+        before: Some(balance(plan.before)),
+        after: Some(balance(plan.after)),
     })
+}
+
+fn balance(balance: Balance) -> BalanceAnswer {
+    let Balance { beads, deleted, dependencies } = balance;
+    BalanceAnswer { beads, deleted, dependencies }
 }

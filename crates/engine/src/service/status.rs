@@ -12,6 +12,7 @@ impl Service {
         Ok(Answer::Status(Box::new(StatusAnswer {
             summary: self.replica.catalog().summary(now_ms)?,
             prefix: self.replica.catalog().state().prefix().prefix.to_string(),
+            format_version: self.replica.catalog().state().format_version(),
             reference: REF,
             commit: self.repository.tip()?,
             unsaved: unsaved.records,
@@ -19,6 +20,7 @@ impl Service {
             position: self.replica.position(),
             cursor: self.replica.cursor().to_string(),
             git_dir: self.place.git_dir.clone(),
+            stuck: self.replica.catalog().stuck().cloned().collect(),
             sync: self.sync_status(now_ms),
         })))
     }

@@ -26,8 +26,8 @@ pub struct SyncPlan {
     git_dir: PathBuf,
     /// As configured; looked up when the plan runs, because remotes come and go.
     remote: String,
-    transport: Transport,
-    deadline: Duration,
+    pub(super) transport: Transport,
+    pub(super) deadline: Duration,
     /// Save only; the remote has its turn later.
     pub local_only: bool,
 }
@@ -83,7 +83,14 @@ impl SyncPlan {
         Ok(SyncResult { saved, remote: None, exchange, local_only: self.local_only })
     }
 
-    fn remote_name(&self) -> Result<Option<String>, Failure> {
+    /// The remote, which must be there.
+    pub fn open_remote(&self) -> Result<AnyRemote, Failure> {
+        let missing = || Failure::invalid("there is no remote; nothing was changed");
+        let name = self.remote_name()?.ok_or_else(missing)?;
+        Ok(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline))
+    }
+
+    pub(super) fn remote_name(&self) -> Result<Option<String>, Failure> {
         match self.remote.as_str() {
             NO_REMOTE => Ok(None),
             "" => Ok(default_remote(&self.git_dir)?),
@@ -108,6 +115,12 @@ pub struct SyncState {
     pub pushed_position: u64,
     pub first_unpushed_ms: Option<u64>,
     pub last_error: Option<SyncError>,
+    /// When the remote was asked for a store and had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_ms: Option<u64>,
+    /// When it was asked and did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_in_vain_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -129,7 +142,7 @@ impl SyncState {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    fn save(&self, store_dir: &Path) {
+    pub(super) fn save(&self, store_dir: &Path) {
         let path = Self::path(store_dir);
         let temporary = path.with_extension("tmp");
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();

@@ -1,6 +1,6 @@
 use beads_core::query::{Finding, Severity};
 use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
-use beads_store::Repository;
+use beads_store::{REF, Repository};
 
 use super::Service;
 use crate::failure::{Code, Failure};
@@ -35,9 +35,24 @@ impl Service {
                 message: error.to_string(),
             }),
         }
+        if self.repository.has_branch_in_the_way() {
+            findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
+        }
+        for commit in self.replica.missing_commits() {
+            let message = format!(
+                "commit {commit} was saved here, but {REF} does not contain it and it cannot be read; changes may be \
+                 missing: see whether another clone has it, and sync with that"
+            );
+            findings.push(trouble(Code::UnreadableRef, message));
+        }
         findings.extend(self.replica.catalog().findings(self.replica.now_ms()));
         Answer::Findings(findings)
     }
+}
+
+/// Something wrong with the repository around the store.
+fn trouble(code: Code, message: String) -> Finding {
+    Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 
 /// A store that does not decode, as a finding.
@@ -61,5 +76,7 @@ pub fn findings_of(failure: &Failure) -> Answer {
     let file = failure.details["file"].as_str().and_then(|name| FILES.into_iter().find(|file| *file == name));
     let line = failure.details["line"].as_u64().and_then(|line| usize::try_from(line).ok());
     let (severity, message) = (Severity::Error, failure.message.clone());
-    Answer::Findings(vec![Finding { severity, code: Code::CorruptStore, file, line, id: None, message }])
+    let earlier = failure.code == Code::EarlierFormat;
+    let code = if earlier { Code::EarlierFormat } else { Code::CorruptStore };
+    Answer::Findings(vec![Finding { severity, code, file, line, id: None, message }])
 }

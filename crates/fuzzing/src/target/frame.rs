@@ -23,7 +23,7 @@ pub fn corpus() -> Vec<Vec<u8>> {
     ];
     let line = |call| {
         format!(
-            r#"{{"client":"0.9.0","actor":"ann","request_id":"r1","call":{call},"output":{{"format":"json"}}}}"#
+            r#"{{"client":"0.10.0","actor":"ann","request_id":"r1","call":{call},"output":{{"format":"json"}}}}"#
         )
     };
     calls.into_iter().map(|call| line(call).into_bytes()).collect()

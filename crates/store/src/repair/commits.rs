@@ -80,11 +80,10 @@ pub fn tip(repository: &GitRepository) -> Result<Tip> {
 pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<Found> {
     let mut found = Found::default();
     match tip {
-        Tip::Absent => return Ok(found),
+        Tip::Absent => {}
         Tip::Sound { commit, state } => {
             salvage.take_state(state);
             (found.tip_commit, found.parents) = (Some(commit.clone()), vec![commit.clone()]);
-            return Ok(found);
         }
         Tip::Damaged { commit, .. } => {
             if repository.commit(commit).is_ok() {
@@ -99,9 +98,40 @@ pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> R
         Tip::Unnamed { reason } => salvage.report(REF, None, reason.as_str()),
     }
     if found.parents.is_empty() {
-        found.parents = take_earlier_tips(repository, salvage, &mut found);
+        found.parents = take_earlier_tips(repository, salvage, &mut found)?;
     }
+    take_last_saved(repository, salvage, &mut found)?;
     Ok(found)
+}
+
+/// Takes the newest commit of our own record that can be read, unless what was found contains it.
+fn take_last_saved(repository: &GitRepository, salvage: &mut Salvage, found: &mut Found) -> Result<()> {
+    for saved in repository.past_tips()? {
+        let Ok(state) = decode(repository, &saved) else { continue };
+        let mut contained = false;
+        for parent in &found.parents {
+            contained |= repository.is_ancestor(&saved, parent)?;
+        }
+        if !contained {
+            salvage.take_state(&state);
+            found.actions.push(format!("take everything that commit {saved} says, which was saved before"));
+            found.parents.push(saved);
+        }
+        break;
+    }
+    Ok(())
+}
+
+/// What the tip says by itself, as far as it can be read.
+pub fn tip_alone(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<()> {
+    match tip {
+        Tip::Sound { state, .. } => salvage.take_state(state),
+        Tip::Damaged { commit, .. } if repository.commit(commit).is_ok() => {
+            read_files(repository, commit, salvage)?;
+        }
+        Tip::Damaged { .. } | Tip::Absent | Tip::Unnamed { .. } => {}
+    }
+    Ok(())
 }
 
 /// Takes the nearest commits that decode, going back from each start, and returns them.
@@ -132,9 +162,16 @@ fn take_readable(
     readable
 }
 
-/// When nothing leads back from the tip: where the ref was before, and what was fetched from elsewhere.
-fn take_earlier_tips(repository: &GitRepository, salvage: &mut Salvage, found: &mut Found) -> Vec<CommitId> {
-    let mut starts = Vec::new();
+/// When nothing leads back from the tip: where the ref was before, what was fetched from elsewhere, and what earlier repairs
+/// have kept.
+fn take_earlier_tips(
+    repository: &GitRepository,
+    salvage: &mut Salvage,
+    found: &mut Found,
+) -> Result<Vec<CommitId>> {
+    let mut starts = repository.past_tips()?;
+    // The newest that can be read contains those before it.
+    starts = starts.into_iter().find(|commit| decode(repository, commit).is_ok()).into_iter().collect();
     // The library makes a log that is not there as soon as it is asked for it.
     let log = repository.git.commondir().join("logs").join(REF);
     if log.is_file()
@@ -143,12 +180,16 @@ fn take_earlier_tips(repository: &GitRepository, salvage: &mut Salvage, found: &
         let mut earlier = log.iter().map(|entry| entry.id_new().to_string());
         starts.extend(earlier.find(|commit| decode(repository, commit).is_ok()));
     }
-    if let Ok(tracked) = repository.git.references_glob("refs/remotes/*/beads/store") {
-        starts
-            .extend(tracked.flatten().filter_map(|reference| reference.target()).map(|oid| oid.to_string()));
+    for names in ["refs/remotes/*/beads/store", "refs/beads/*"] {
+        if let Ok(named) = repository.git.references_glob(names) {
+            starts.extend(
+                named.flatten().filter_map(|reference| reference.target()).map(|oid| oid.to_string()),
+            );
+        }
     }
+    starts.sort_unstable();
     starts.dedup();
-    take_readable(repository, starts, salvage, found)
+    Ok(take_readable(repository, starts, salvage, found))
 }
 
 /// Takes the lines of a commit that does not decode. Returns whether all its objects are there.

@@ -11,15 +11,13 @@ use std::path::{Path, PathBuf};
 use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable};
 
 use crate::disk::{RealDisk, sync_directory};
+use crate::earlier::BACKUP_REFS;
 use crate::git::GitRepository;
 use crate::journal::Journal;
 use crate::repository::{CommitId, REF, Repository};
 use crate::wall::World;
 use crate::{Error, Header, Replica, Result};
 use commits::Tip;
-
-/// Where damaged commits are kept.
-const BACKUP_REFS: &str = "refs/beads/backup/";
 
 /// What is wrong with a store and what will be done about it. Making one changes nothing.
 #[derive(Debug)]
@@ -32,6 +30,10 @@ pub struct Plan {
     pub unreadable: Vec<Unreadable>,
     /// The reference that will keep the damaged commit, if the commit itself is there.
     pub backup_ref: Option<String>,
+    /// What the ref and the journal still say by themselves.
+    pub before: Balance,
+    /// What the store holds after the repair.
+    pub after: Balance,
     snapshot: Snapshot,
     tip: Tip,
     parents: Vec<CommitId>,
@@ -41,12 +43,37 @@ pub struct Plan {
     backup_dir: PathBuf,
 }
 
+/// How much there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Balance {
+    pub beads: usize,
+    pub deleted: usize,
+    pub dependencies: usize,
+}
+
+impl Balance {
+    fn of(state: &State) -> Self {
+        let deleted = state.beads().values().filter(|bead| bead.deletion.is_some()).count();
+        Self { beads: state.beads().len() - deleted, deleted, dependencies: state.edges().len() }
+    }
+}
+
+impl std::fmt::Display for Balance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { beads, deleted, dependencies } = self;
+        write!(f, "{beads} beads, {deleted} deleted beads and {dependencies} dependencies")
+    }
+}
+
 /// `None` when the store can be opened. The caller holds the lock. Damage that a later version may understand is not
 /// repaired but returned as the error it is.
 pub fn examine(store_dir: &Path, repository: &GitRepository, world: impl World) -> Result<Option<Plan>> {
     let now_ms = world.now_ms();
     match Replica::open(RealDisk::new(store_dir), repository, world) {
         Ok(_) => Ok(None),
+        Err(error) if error.code() == Code::CorruptStore && repository.is_partial() => {
+            Err(Error::Partial { reason: error.to_string() })
+        }
         Err(error) if error.code() == Code::CorruptStore => {
             plan(store_dir, repository, now_ms, &error).map(Some)
         }
@@ -58,10 +85,17 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
     let mut salvage = Salvage::default();
     let mut actions = Vec::new();
     let tip = commits::tip(repository)?;
+    let before = {
+        let mut alone = Salvage::default();
+        commits::tip_alone(repository, &tip, &mut alone)?;
+        frames::gather(&RealDisk::new(store_dir), &mut alone, &mut Vec::new())?;
+        Balance::of(&alone.finish().0)
+    };
     let found = commits::gather(repository, &tip, &mut salvage)?;
     actions.extend(found.actions);
     let journal = frames::gather(&RealDisk::new(store_dir), &mut salvage, &mut actions)?;
     let (state, unreadable) = salvage.finish();
+    let after = Balance::of(&state);
     let snapshot = state.encode();
     snapshot.decode().map_err(|error| not_sound(&error))?;
 
@@ -78,7 +112,7 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
     if matches!(tip, Tip::Unnamed { .. }) {
         actions.push(format!("move the file of {REF} to {}", backup_dir.display()));
     }
-    actions.push(format!("commit {} to {REF}", counted(&state)));
+    actions.push(format!("commit {after} to {REF}"));
     // A journal that only adds to what is now on the ref can stay.
     let journal = if journal.damage.is_some() || !journal.fits(state) {
         Some((journal.segments, journal.header))
@@ -94,6 +128,8 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
         actions,
         unreadable,
         backup_ref,
+        before,
+        after,
         snapshot,
         tip,
         parents,
@@ -118,6 +154,7 @@ impl Plan {
             return Err(Error::RefMoved(REF));
         }
         repository.snapshot(&commit)?.decode()?;
+        repository.record_saved(&commit)?;
         if let Some((segments, header)) = &self.journal {
             for name in segments {
                 self.put_aside(&self.store_dir.join(name))?;
@@ -146,12 +183,6 @@ impl Plan {
 fn not_sound(error: &beads_core::Error) -> Error {
     let reason = format!("what could be read does not make a sound store: {error}");
     Error::RefDamaged { reference: REF, commit: "?".into(), reason }
-}
-
-fn counted(state: &State) -> String {
-    let deleted = state.beads().values().filter(|bead| bead.deletion.is_some()).count();
-    let live = state.beads().len() - deleted;
-    format!("{live} beads, {deleted} deleted beads and {} dependencies", state.edges().len())
 }
 
 /// The time in UTC, in characters that a reference may have.

@@ -1,29 +1,17 @@
-use beads_core::op;
-use beads_core::{EdgeKind, Op};
+use beads_core::{Op, op};
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::dependency::Dependency;
 use super::output;
-use crate::tool::{Definition, Mutation, field};
+use crate::tool::{Definition, Mutation};
 
 /// Make one bead wait for another
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DepAdd {
-    /// The bead that waits
-    #[schemars(with = "field::BeadRef")]
-    from: String,
-    /// The bead it waits for
-    #[schemars(with = "field::BeadRef")]
-    to: String,
-    /// What the edge means
-    #[serde(default = "blocks")]
-    #[schemars(with = "field::EdgeKind")]
-    kind: EdgeKind,
-}
-
-fn blocks() -> EdgeKind {
-    EdgeKind::Blocks
+    #[serde(flatten)]
+    dependency: Dependency,
 }
 
 impl Definition for DepAdd {
@@ -34,6 +22,7 @@ impl Definition for DepAdd {
 
 impl Mutation for DepAdd {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::DepAdd(op::DepAdd { from: self.from, to: self.to, kind: self.kind }))
+        let Dependency { from, to, kind } = self.dependency;
+        Ok(Op::DepAdd(op::DepAdd { from, to, kind }))
     }
 }

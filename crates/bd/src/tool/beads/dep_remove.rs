@@ -1,29 +1,17 @@
-use beads_core::op;
-use beads_core::{EdgeKind, Op};
+use beads_core::{Op, op};
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::dependency::Dependency;
 use super::output;
-use crate::tool::{Definition, Mutation, field};
+use crate::tool::{Definition, Mutation};
 
 /// Take a dependency away
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DepRemove {
-    /// The bead that waits
-    #[schemars(with = "field::BeadRef")]
-    from: String,
-    /// The bead it waits for
-    #[schemars(with = "field::BeadRef")]
-    to: String,
-    /// What the edge means
-    #[serde(default = "blocks")]
-    #[schemars(with = "field::EdgeKind")]
-    kind: EdgeKind,
-}
-
-fn blocks() -> EdgeKind {
-    EdgeKind::Blocks
+    #[serde(flatten)]
+    dependency: Dependency,
 }
 
 impl Definition for DepRemove {
@@ -34,6 +22,7 @@ impl Definition for DepRemove {
 
 impl Mutation for DepRemove {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::DepRemove(op::DepRemove { from: self.from, to: self.to, kind: self.kind }))
+        let Dependency { from, to, kind } = self.dependency;
+        Ok(Op::DepRemove(op::DepRemove { from, to, kind }))
     }
 }

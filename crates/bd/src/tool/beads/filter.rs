@@ -73,7 +73,7 @@ impl Filter {
         query::Filter {
             ids: self.ids,
             status: self.status,
-            types: self.types,
+            types: self.types.into_iter().map(Into::into).collect(),
             priority_min: self.priority_min,
             priority_max: self.priority_max,
             assignee: self.assignee,
@@ -90,6 +90,29 @@ impl Filter {
             limit: (limit > 0).then_some(limit),
             ..query::Filter::default()
         }
+    }
+}
+
+/// Which beads a list shows, and in which order.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Selection {
+    #[serde(flatten)]
+    filter: Filter,
+    #[serde(flatten)]
+    order: Order,
+    /// Direct children of this bead
+    #[serde(default)]
+    #[schemars(with = "field::BeadRef")]
+    parent: Option<String>,
+    /// At most so many; 0 for all
+    #[serde(default)]
+    #[schemars(with = "field::Limit")]
+    limit: usize,
+}
+
+impl Selection {
+    pub fn filter(self) -> query::Filter {
+        query::Filter { parent: self.parent, sort: self.order.sort(), ..self.filter.filter(self.limit) }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use beads_engine::failure::{Code, Failure};
-use beads_engine::request::{Call, ImportSource};
+use beads_engine::request::{Call, ImportSource, InputNotes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,7 +34,9 @@ impl Action for Import {
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
         let source = ImportSource::Jsonl { path, name, deletions, copy_of: None };
         (context.progress)(0);
-        let outcome = context.ask(Call::Import { source, dry_run: !context.apply })?;
+        let call =
+            Call::Import { source, dry_run: !context.apply, report: None, input: InputNotes::default() };
+        let outcome = context.ask(call)?;
         (context.progress)(100);
         Ok(outcome.with("applied", context.apply))
     }

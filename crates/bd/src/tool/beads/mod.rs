@@ -8,6 +8,7 @@ pub mod delete;
 pub mod dep_add;
 pub mod dep_remove;
 pub mod dep_tree;
+mod dependency;
 pub mod export;
 mod filter;
 mod guard;

@@ -4,7 +4,7 @@ use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::filter::{Filter, Order};
+use super::filter::Selection;
 use super::output;
 use crate::tool::{Definition, Items, Question, field, outcome};
 
@@ -15,17 +15,7 @@ pub struct Search {
     #[schemars(with = "field::Said")]
     query: String,
     #[serde(flatten)]
-    filter: Filter,
-    #[serde(flatten)]
-    order: Order,
-    /// Direct children of this bead
-    #[serde(default)]
-    #[schemars(with = "field::BeadRef")]
-    parent: Option<String>,
-    /// At most so many; 0 for all
-    #[serde(default)]
-    #[schemars(with = "field::Limit")]
-    limit: usize,
+    selection: Selection,
 }
 
 impl Definition for Search {
@@ -38,12 +28,7 @@ impl Question for Search {
     const STREAM: Option<Items> = Some(outcome::items);
 
     fn call(self) -> Result<Call, Failure> {
-        let filter = query::Filter {
-            parent: self.parent,
-            text: Some(self.query),
-            sort: self.order.sort(),
-            ..self.filter.filter(self.limit)
-        };
+        let filter = query::Filter { text: Some(self.query), ..self.selection.filter() };
         Ok(Call::query(Query::List(filter)))
     }
 }

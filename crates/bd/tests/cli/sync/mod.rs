@@ -2,6 +2,7 @@
 
 mod burst;
 mod daemons;
+mod git_variables;
 mod hostile;
 mod kill;
 mod shapes;

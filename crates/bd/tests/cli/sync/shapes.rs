@@ -95,11 +95,6 @@ fn worktrees_and_bare_repositories_sync() {
 
 #[test]
 fn a_shallow_clone_merges_without_its_past() {
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
     if !git(&["--version"]) {
         eprintln!("skipped: only the git program makes shallow clones of a remote on this machine");
         return;
@@ -145,6 +140,76 @@ fn a_shallow_clone_merges_without_its_past() {
         settle(&[&ann]);
         assert_eq!(titles(&ben), ["five", "four", "from the shallow one", "one", "three", "two"]);
         assert_eq!(titles(&ann), titles(&ben), "{transport}");
+    }
+}
+
+fn git(args: &[&str]) -> bool {
+    let mut command = Command::new("git");
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// A remote with a `main` branch and a store, and a clone of it as CI makes it. `None` without a git program.
+fn cloned(how: &[&str], mode: Mode) -> Option<(Remote, Sandbox)> {
+    if !git(&["--version"]) {
+        eprintln!("skipped: only the git program makes such clones");
+        return None;
+    }
+    let remote = Remote::new();
+    remote.git.config().unwrap().set_bool("uploadpack.allowFilter", true).unwrap();
+    let ann = remote.replica(Mode::Embedded);
+    ann.create(&["one"]);
+    ann.json(&["sync"]);
+    let repository = ann.repository();
+    let mut origin = repository.find_remote("origin").unwrap();
+    origin.push(&["refs/heads/main:refs/heads/main"], None).unwrap();
+    let ben = Sandbox::without_repository(mode);
+    std::fs::remove_dir(ben.dir()).unwrap();
+    let url = format!("file://{}", remote.path().display());
+    let into = ben.dir().to_str().unwrap();
+    let clone = ["clone", "-q", "--branch", "main"];
+    assert!(git(&[&clone, how, &[url.as_str(), into]].concat()));
+    Some((remote, ben))
+}
+
+#[test]
+fn a_partial_clone_brings_what_it_lacks() {
+    for filter in ["--filter=blob:none", "--filter=tree:0"] {
+        let Some((_remote, ben)) = cloned(&[filter], Mode::Embedded) else { return };
+        let run = |args: &[&str]| {
+            let mut command = ben.command(args);
+            command.env("PATH", std::env::var_os("PATH").unwrap());
+            crate::sandbox::Run::of(&mut command).succeeded(args)
+        };
+        assert!(run(&["list", "--json"]).stdout.contains("\"one\""), "{filter}");
+        run(&["create", "two"]);
+        run(&["sync"]);
+        assert_eq!(titles(&ben), ["one", "two"], "{filter}");
+    }
+}
+
+#[test]
+fn a_partial_clone_whose_remote_is_away_is_not_repaired() {
+    let Some((remote, ben)) = cloned(&["--filter=blob:none"], Mode::Embedded) else { return };
+    let away = remote.path().with_extension("away");
+    std::fs::rename(remote.path(), &away).unwrap();
+    let run = ben.run(&["repair", "--apply", "--json"]);
+    assert!(run.exit == Some(1) && run.stdout.contains("partial clone"), "{run:?}");
+    assert!(!ben.dir().join(".git").join(REF).exists(), "nothing was committed");
+}
+
+#[test]
+fn a_shallow_clone_of_one_branch_asks_its_remote_once() {
+    for mode in [Mode::Daemon, Mode::Embedded] {
+        let Some((_remote, ben)) = cloned(&["--depth", "1"], mode) else { return };
+        assert_eq!(titles(&ben), ["one"], "{mode:?}: nobody typed bd sync");
+
+        let Some((remote, cyd)) = cloned(&["--depth", "1"], mode) else { return };
+        remote.git.find_reference(REF).unwrap().delete().unwrap();
+        assert!(titles(&cyd).is_empty());
+        assert!(remote.tip().is_none(), "{mode:?}: asking pushes nothing");
+        let asked = std::fs::read_to_string(cyd.dir().join(".git/beads/sync-state.json")).unwrap();
+        assert!(asked.contains("asked_ms"), "{mode:?}: {asked}");
     }
 }
 

@@ -1,0 +1,138 @@
+//! The `.beads` directory of Go's bd: which file in it to import, and whether that file is current.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use beads_core::Timestamp;
+use beads_engine::failure::{Code, Failure};
+use beads_engine::request::InputNotes;
+use serde_json::Value;
+
+/// Names that a file of beads has had; the newest first.
+const FILES: [&str; 2] = ["issues.jsonl", "beads.jsonl"];
+
+/// Where versions from 0.50 on keep their database.
+const DOLT: [&str; 2] = ["embeddeddolt", "dolt"];
+
+/// So many files of a database are looked at to learn when it was last written.
+const MAX_FILES: usize = 10_000;
+
+/// A file of beads in a `.beads` directory.
+#[derive(Debug)]
+pub struct Found {
+    pub path: PathBuf,
+    pub notes: InputNotes,
+}
+
+/// Looks for a `.beads` directory with something of Go's bd in it, from `start` upwards to the top of the repository.
+pub fn find(start: &Path) -> Result<Found, Failure> {
+    for directory in start.ancestors() {
+        let beads = directory.join(".beads");
+        if let Some(found) = look_into(&beads)? {
+            return Ok(found);
+        }
+        if directory.join(".git").exists() {
+            break;
+        }
+    }
+    let looked = start.join(".beads");
+    let message = format!("there is nothing to import in {} or above it; name a file", looked.display());
+    Err(Failure::new(Code::NotFound, message))
+}
+
+/// The file to import from one such directory; `None` when it has nothing of Go's bd.
+pub fn look_into(beads: &Path) -> Result<Option<Found>, Failure> {
+    let named = metadata(beads)["jsonl_export"].as_str().map(str::to_owned);
+    let named = named.filter(|name| !name.contains('/') && name.ends_with(".jsonl"));
+    let names = named.iter().map(String::as_str).chain(FILES);
+    let path = names.map(|name| beads.join(name)).find(|path| path.is_file());
+    let Some(path) = path else {
+        return match database(beads) {
+            Some(kind) => {
+                let beads = beads.display();
+                let message = format!("{beads} has {kind} and no file to import; {EXPORT_FIRST}");
+                Err(Failure::new(Code::NotFound, message))
+            }
+            None => Ok(None),
+        };
+    };
+    let found = Some(description(&path));
+    Ok(Some(Found { notes: InputNotes { found, warnings: warnings(&path) }, path }))
+}
+
+const EXPORT_FIRST: &str = "run `bd export --all -o .beads/issues.jsonl` with the Go bd first";
+
+/// What to know about a file that was named or found: whether the database beside it is newer.
+pub fn warnings(path: &Path) -> Vec<String> {
+    let Some(beads) = path.parent() else { return Vec::new() };
+    let written = path.metadata().and_then(|file| file.modified()).ok();
+    let newest = DOLT.iter().filter_map(|name| newest_in(&beads.join(name))).max();
+    match (written, newest) {
+        (Some(written), Some(newest)) if written < newest => {
+            let (file, data) = (shown(written), shown(newest));
+            vec![format!(
+                "{} was written at {file}, before the last change of the Dolt database beside it at {data}; {EXPORT_FIRST}",
+                path.display()
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn description(path: &Path) -> String {
+    let mut text = path.display().to_string();
+    if let Ok(file) = path.metadata() {
+        text.push_str(&format!(" ({} kB", file.len().div_ceil(1000)));
+        if let Ok(time) = file.modified() {
+            text.push_str(&format!(", written at {}", shown(time)));
+        }
+        text.push(')');
+    }
+    if path.with_file_name("deletions.jsonl").is_file() {
+        text.push_str(" with deletions.jsonl");
+    }
+    text
+}
+
+fn metadata(beads: &Path) -> Value {
+    let bytes = std::fs::read(beads.join("metadata.json")).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+/// What a directory without a file of beads keeps them in.
+fn database(beads: &Path) -> Option<&'static str> {
+    if DOLT.iter().any(|name| beads.join(name).is_dir()) || metadata(beads)["backend"] == "dolt" {
+        return Some("a Dolt database");
+    }
+    let mut entries = std::fs::read_dir(beads).ok()?.flatten();
+    let is_database = |name: &Path| name.extension().is_some_and(|extension| extension == "db");
+    entries.any(|entry| is_database(Path::new(&entry.file_name()))).then_some("an SQLite database")
+}
+
+/// When anything below a directory was last written.
+fn newest_in(directory: &Path) -> Option<SystemTime> {
+    let (mut open, mut newest, mut seen) = (vec![directory.to_owned()], None, 0);
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).ok()?.flatten() {
+            seen += 1;
+            if seen > MAX_FILES {
+                return newest;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if kind.is_file()
+                && let Ok(time) = entry.metadata().and_then(|file| file.modified())
+            {
+                newest = newest.max(Some(time));
+            }
+        }
+    }
+    newest
+}
+
+fn shown(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,127 @@
+//! What each version of Go's `bd` left out of `issues.jsonl`, and what that means (docs/IMPORT.md has the versions).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use beads_core::query::ReadyFilter;
+use beads_core::{Catalog, EdgeKind, Status};
+use serde_json::{Value, json};
+
+use support::import::{
+    LATE, assert_round_trip, bead, exported, import, import_with_deletions, one, simple, with,
+};
+
+/// A line of 0.30.7 to 0.33.1, where a zero, an empty text and an empty word are all left out.
+fn terse() -> Value {
+    json!({
+        "id": "bd-a1", "title": "Urgent",
+        "created_at": "2025-12-20T10:00:00Z", "updated_at": "2025-12-20T11:00:00Z",
+    })
+}
+
+#[test]
+fn a_missing_priority_is_the_highest() {
+    let (mut catalog, summary) = one(&terse());
+    assert_eq!(bead(&catalog, "bd-a1").priority.value.get(), 0);
+    assert_eq!(summary.zero_priorities, 1);
+    assert_round_trip(&mut catalog);
+    let (catalog, _) = one(&with(terse(), "priority", Value::Null));
+    assert_eq!(bead(&catalog, "bd-a1").priority.value.get(), 0);
+}
+
+#[test]
+fn a_missing_priority_elsewhere_is_the_default() {
+    // A line by hand, without the times that Go's bd always writes.
+    let (catalog, summary) = one(&json!({"id": "bd-a1", "title": "By hand"}));
+    assert_eq!((bead(&catalog, "bd-a1").priority.value.get(), summary.zero_priorities), (2, 0));
+    // A line of our own export from which somebody took the priority.
+    let (catalog, _) = one(&with(terse(), "assignee", json!("ann")));
+    let mut line: Value = serde_json::from_str(exported(&catalog).trim()).unwrap();
+    line["_bd"] = json!({"sum": "0", "created": [1_766_224_800_000_u64, 0], "created_by": "import", "at": [1_766_224_800_000_u64, 0], "by": "import"});
+    line.as_object_mut().unwrap().remove("priority");
+    let (catalog, summary) = one(&line);
+    assert_eq!((bead(&catalog, "bd-a1").priority.value.get(), summary.zero_priorities), (2, 0));
+}
+
+#[test]
+fn a_missing_status_is_open_and_a_missing_type_is_task() {
+    let (catalog, _) = one(&terse());
+    let bead = bead(&catalog, "bd-a1");
+    assert_eq!(bead.status.value.status, Status::Open);
+    assert!(bead.description.value.is_empty());
+    let told: Value = serde_json::from_str(exported(&catalog).trim()).unwrap();
+    assert_eq!((&told["status"], &told["issue_type"]), (&json!("open"), &json!("task")));
+}
+
+#[test]
+fn a_missing_creator_or_closing_time_is_nobodys() {
+    let (catalog, _) = one(&with(simple("bd-a1"), "status", json!("closed")));
+    let lineage = catalog.resolve("bd-a1").unwrap();
+    assert_eq!(lineage.by().as_str(), "import", "before 0.38 nobody is named");
+    assert_eq!(bead(&catalog, "bd-a1").status.value.status, Status::Closed);
+    let told: Value = serde_json::from_str(exported(&catalog).trim()).unwrap();
+    assert_eq!(told.get("created_by"), None);
+    assert_eq!(told.get("close_reason"), None, "before 0.26.1 there is none");
+}
+
+/// Before 0.30 a deletion is a line of `deletions.jsonl`, since 0.51 it is nowhere.
+#[test]
+fn a_deletion_without_its_bead_is_one_whoever_deleted() {
+    for by in ["a1", "import", "z1"] {
+        let deletions = format!(r#"{{"id":"bd-x9","ts":"2025-12-02T05:05:53.732Z","by":"{by}"}}"#);
+        let mut catalog = Catalog::default();
+        let summary = import_with_deletions(&mut catalog, "", &deletions);
+        assert_eq!((summary.tombstones, catalog.live_count()), (1, 0), "{by}");
+        assert_round_trip(&mut catalog);
+    }
+}
+
+#[test]
+fn an_edge_as_show_prints_it_is_imported() {
+    let shown = json!({
+        "id": "bd-b2", "title": "T", "status": "open", "priority": 1, "issue_type": "bug",
+        "created_at": "2030-01-01T00:00:00Z", "created_by": "somebody", "dependency_type": "parent-child",
+    });
+    let lines = format!(
+        "{}\n{}",
+        with(simple("bd-a1"), "dependencies", json!([shown, {"id": "bd-b2", "dependency_type": "blocks"}])),
+        simple("bd-b2")
+    );
+    let mut catalog = Catalog::default();
+    let summary = import(&mut catalog, &lines);
+    assert_eq!((summary.edges, summary.edges_skipped.len(), summary.notices.len()), (2, 0, 0), "{summary:?}");
+    let a = catalog.resolve("bd-a1").unwrap();
+    for kind in [EdgeKind::Parent, EdgeKind::Blocks] {
+        assert_eq!(catalog.targets(a, kind).count(), 1, "{kind}");
+    }
+    let (_, edge) = catalog.state().edges().iter().next().unwrap();
+    assert_eq!(edge.created.at(), a.at(), "the times of the bead at the far end are not those of the edge");
+    assert_round_trip(&mut catalog);
+}
+
+#[test]
+fn the_header_of_an_export_is_no_bead_and_no_mistake() {
+    let lines = format!("{}\n{}", json!({"_schema": "beads-jsonl/1", "_sort": "stable-v1"}), simple("bd-a1"));
+    let summary = import(&mut Catalog::default(), &lines);
+    assert_eq!((summary.headers, summary.created, summary.skipped.len()), (1, 1, 0));
+}
+
+#[test]
+fn a_bead_in_progress_gets_a_lease_or_is_reported() {
+    let held = with(with(simple("bd-a1"), "status", json!("in_progress")), "assignee", json!("ann"));
+    let free = with(simple("bd-b2"), "status", json!("in_progress"));
+    let mut import = beads_core::import::Import::default();
+    for (index, line) in [&held, &free, &simple("bd-c3")].into_iter().enumerate() {
+        import.line("issues.jsonl", index + 1, line.to_string().as_bytes());
+    }
+    let mut catalog = Catalog::default();
+    let plan = import.plan(&catalog);
+    let leased: Vec<_> = plan.leases.iter().map(|(lineage, _)| lineage.birth_id().as_str()).collect();
+    assert_eq!((leased, plan.summary.leases), (vec!["bd-a1"], 1));
+    assert_eq!(plan.summary.stuck.iter().map(ToString::to_string).collect::<Vec<_>>(), ["bd-b2"]);
+    catalog.take(&plan.delta).unwrap();
+    assert_eq!(catalog.stuck().map(ToString::to_string).collect::<Vec<_>>(), ["bd-b2"]);
+    assert!(catalog.findings(LATE).iter().any(|finding| finding.code == beads_core::Code::Stuck));
+    assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 1);
+}

@@ -1,0 +1,114 @@
+//! How a reply travels over the socket: a header line, and behind it standard output as it is. An older client finds
+//! standard output in the header, as a JSON string.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixStream;
+
+use crate::request::Reply;
+use crate::rest::{CHUNK_BYTES, Rest};
+
+/// Clients from this version on take standard output behind the header.
+const RAW_SINCE: [u64; 2] = [0, 10];
+
+/// Returns the leading numbers of a version, which is all that clients and daemons compare.
+pub fn version_numbers(version: &str) -> Vec<u64> {
+    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+}
+
+/// Tells whether a client of this version takes standard output behind the header.
+pub fn takes_body(client: &str) -> bool {
+    version_numbers(client).as_slice() >= RAW_SINCE.as_slice()
+}
+
+/// Takes a reply apart into the header line and the body behind it.
+pub fn encode(mut reply: Reply, with_body: bool) -> serde_json::Result<(Vec<u8>, Vec<u8>)> {
+    let mut body = Vec::new();
+    if with_body && !reply.stdout.is_empty() {
+        body = std::mem::take(&mut reply.stdout).into_bytes();
+        reply.body = Some(body.len());
+    }
+    let mut line = serde_json::to_vec(&reply)?;
+    line.push(b'\n');
+    if body.len() <= CHUNK_BYTES {
+        // One write for a short reply.
+        line.append(&mut body);
+    }
+    Ok((line, body))
+}
+
+/// Reads a reply; `None` when it is incomplete or cannot be decoded. The end of a long body stays in the socket.
+pub fn receive(stream: UnixStream) -> Option<Reply> {
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line).ok()?;
+    if !line.ends_with(b"\n") {
+        return None;
+    }
+    let mut reply: Reply = serde_json::from_slice(&line).ok()?;
+    match reply.body.take() {
+        None => {}
+        Some(bytes) if bytes <= CHUNK_BYTES => {
+            let mut body = vec![0; bytes];
+            reader.read_exact(&mut body).ok()?;
+            reply.stdout = String::from_utf8(body).ok()?;
+        }
+        Some(bytes) => {
+            let arrived = reader.buffer()[..reader.buffer().len().min(bytes)].to_vec();
+            let missing = bytes - arrived.len();
+            reply.rest = Some(Rest::new(arrived, missing, reader.into_inner()).into());
+        }
+    }
+    Some(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn reply(stdout: &str) -> Reply {
+        Reply { position: 7, stdout: stdout.to_owned(), ..Reply::default() }
+    }
+
+    /// Sends all but the last `cut` bytes, as a daemon does, and returns what arrives.
+    fn sent(reply: Reply, with_body: bool, cut: usize) -> Option<(Reply, String, bool)> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (mut bytes, body) = encode(reply, with_body).unwrap();
+        bytes.extend(body);
+        bytes.truncate(bytes.len() - cut);
+        std::thread::scope(|scope| {
+            scope.spawn(move || theirs.write_all(&bytes).unwrap());
+            let reply = receive(ours)?;
+            let mut printed = reply.stdout.clone().into_bytes();
+            let whole = reply.rest.as_ref().is_none_or(|rest| rest.copy_to(&mut printed).is_ok());
+            Some((reply, String::from_utf8(printed).unwrap(), whole))
+        })
+    }
+
+    #[test]
+    fn every_length_arrives_in_both_forms() {
+        for length in [0, 1, 5_000, CHUNK_BYTES, CHUNK_BYTES + 1, 10 * CHUNK_BYTES + 3] {
+            let text = "é\n\"".repeat(length / 4 + 1)[..length / 4 * 4].to_owned();
+            for with_body in [true, false] {
+                let (received, printed, whole) = sent(reply(&text), with_body, 0).unwrap();
+                assert_eq!((received.position, whole), (7, true));
+                assert!(printed == text, "{length} bytes, body: {with_body}");
+                assert_eq!(received.rest.is_some(), with_body && text.len() > CHUNK_BYTES);
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_ends_early_is_noticed() {
+        assert!(sent(reply("short"), true, 1).is_none(), "as if no reply had come: the request is repeated");
+        let (_, printed, whole) = sent(reply(&"x".repeat(3 * CHUNK_BYTES)), true, 1).unwrap();
+        assert_eq!((printed.len(), whole), (3 * CHUNK_BYTES - 1, false));
+    }
+
+    #[test]
+    fn older_clients_get_the_older_form() {
+        assert!(takes_body("0.10.0") && takes_body("1.0") && takes_body(env!("CARGO_PKG_VERSION")));
+        assert!(!takes_body("0.9.9") && !takes_body("0") && !takes_body("nonsense"));
+    }
+}

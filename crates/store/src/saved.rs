@@ -1,0 +1,117 @@
+//! The record of the last commits that the sync ref was seen to contain. The newest stands twice: in a file, because whatever
+//! moves our ref may take other refs with it, and as a ref, because git deletes commits that no ref leads to.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use git2::Oid;
+
+use crate::checkpoint::state_of;
+use crate::disk::sync_directory;
+use crate::repository::{CommitId, REF, Repository};
+use crate::{Error, GitRepository, Result};
+
+/// In the store's directory: names of commits, a line each, the newest first.
+const FILE: &str = "saved";
+
+/// How many of them are kept. Only the newest counts for the journal; the others are a way back for `repair`.
+const MAX_PAST: usize = 8;
+
+/// Keeps the commit from being collected as garbage.
+const REFERENCE: &str = "refs/beads/saved";
+
+/// The same for a commit that the sync ref is about to move to.
+const STAGING: &str = "refs/beads/saving";
+
+impl GitRepository {
+    fn saved_file(&self) -> PathBuf {
+        self.git.commondir().join("beads").join(FILE)
+    }
+
+    /// The commits in the file, the newest first. What names no commit is none.
+    pub(crate) fn past_tips(&self) -> Result<Vec<CommitId>> {
+        let path = self.saved_file();
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text
+                .lines()
+                .filter_map(|line| Oid::from_str(line).ok())
+                .map(|oid| oid.to_string())
+                .collect()),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+                Ok(Vec::new())
+            }
+            Err(source) => Err(Error::Io { action: "read", path, source }),
+        }
+    }
+
+    /// The newest commit in the file, and the one that the ref names, if that is another.
+    pub(crate) fn saved_commits(&self) -> Result<Vec<CommitId>> {
+        let mut commits = self.past_tips()?;
+        commits.truncate(1);
+        let kept = self.git.refname_to_id(REFERENCE).ok().map(|kept| kept.to_string());
+        commits.extend(kept.filter(|kept| !commits.contains(kept)).into_iter().collect::<Vec<_>>());
+        Ok(commits)
+    }
+
+    /// Adds to the record, durably.
+    pub(crate) fn write_saved(&self, commit: &str) -> Result<()> {
+        let mut past = self.past_tips()?;
+        let kept = self.git.refname_to_id(REFERENCE).ok().map(|kept| kept.to_string());
+        if past.first().map(String::as_str) == Some(commit) && kept.as_deref() == Some(commit) {
+            return Ok(());
+        }
+        crate::git::outwait_lock(self.git.commondir(), REFERENCE);
+        self.git.reference(REFERENCE, Oid::from_str(commit)?, true, "bd checkpoint")?;
+        past.retain(|known| known != commit);
+        past.insert(0, commit.to_owned());
+        past.truncate(MAX_PAST);
+        let path = self.saved_file();
+        let write = || -> std::io::Result<()> {
+            let directory = path.parent().unwrap_or(self.git.commondir());
+            fs::create_dir_all(directory)?;
+            let temporary = path.with_extension("tmp");
+            let mut file = File::create(&temporary)?;
+            file.write_all((past.join("\n") + "\n").as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)?;
+            sync_directory(directory)
+        };
+        write().map_err(|source| Error::Io { action: "write", path: path.clone(), source })
+    }
+
+    /// Lets a ref lead to a commit that the sync ref will move to, and says whether all of it is still there: git may have
+    /// collected objects as garbage before anything led to them.
+    pub(crate) fn stage(&self, commit: Oid) -> Result<bool> {
+        crate::git::outwait_lock(self.git.commondir(), STAGING);
+        self.git.reference(STAGING, commit, true, "bd checkpoint")?;
+        Ok(self.is_complete(&commit.to_string()))
+    }
+
+    /// Moves the sync ref back to what was saved before, if it leads to a commit that cannot be read, that was being saved
+    /// here, and that was never recorded as saved: then the journal still has all that the commit had. Says whether it did.
+    /// The caller holds the lock.
+    pub fn take_back_unfinished_save(&self) -> Result<bool> {
+        let (Ok(tip), Ok(staged)) = (self.git.refname_to_id(REF), self.git.refname_to_id(STAGING)) else {
+            return Ok(false);
+        };
+        let saved = self.saved_commits()?;
+        if tip != staged || saved.contains(&tip.to_string()) || state_of(self, &tip.to_string()).is_ok() {
+            return Ok(false);
+        }
+        match saved.first() {
+            Some(saved) if state_of(self, saved).is_ok() => self.swing(Some(&tip.to_string()), saved),
+            Some(_) => Ok(false),
+            None => {
+                self.git.find_reference(REF)?.delete()?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Whether a commit and its files are here, without reading them. A partial clone gets them now.
+    pub(crate) fn is_complete(&self, commit: &str) -> bool {
+        let (Ok(tree), Ok(objects)) = (self.tree(commit), self.git.odb()) else { return false };
+        tree.iter().all(|entry| objects.exists(entry.id()) || self.bring(entry.id()))
+    }
+}
