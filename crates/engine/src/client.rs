@@ -1,6 +1,7 @@
 //! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
 
 use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
 use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
@@ -51,12 +52,10 @@ impl Default for Access {
 /// Asks, and always comes back with a reply.
 pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
     let format = request.output.format;
-    if !place.exists() && !request.call.creates_the_store() {
-        let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
-        return render::failure_reply(
-            Failure::new(Code::NoStore, format!("not in a git repository, and {directory} has no store")),
-            format,
-        );
+    if !place.exists()
+        && let Some(answered) = without_store(place, &request)
+    {
+        return answered.unwrap_or_else(|failure| render::failure_reply(failure, format));
     }
     if let Call::Repair { apply } = request.call {
         let repaired = repair(place, &request, apply, access);
@@ -74,6 +73,42 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
         Err(failure) => Err(failure),
     };
     answered.unwrap_or_else(|failure| on_failure(place, &request, failure))
+}
+
+/// What is to be said about a private store that is not there; `None` when the request makes it.
+fn without_store(place: &Place, request: &Request) -> Option<Result<Reply, Failure>> {
+    let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
+    let may_make = place.is_made_by_writing() || matches!(request.call, Call::Init { private: true, .. });
+    if request.call.creates_the_store() {
+        let message = || {
+            format!(
+                "{directory} has no store and lies inside a git repository; without --db and BEADS_DIR the \
+                 repository's store answers, and bd init --private makes one there"
+            )
+        };
+        return (!may_make).then(|| Err(Failure::new(Code::NoStore, message())));
+    }
+    if matches!(request.call, Call::Query(_)) && place.has_directory() {
+        return Some(nothing(place, request));
+    }
+    let message = format!("not in a git repository, and {directory} has no store");
+    Some(Err(Failure::new(Code::NoStore, message)))
+}
+
+/// Answers a question about a store that has a directory and nothing in it, without making anything there.
+fn nothing(place: &Place, request: &Request) -> Result<Reply, Failure> {
+    let random = random_id().unwrap_or_default();
+    let scratch = std::env::temp_dir().join(format!("bd-empty-{}", random.trim_start_matches('~')));
+    let made = std::fs::DirBuilder::new().mode(0o700).create(&scratch);
+    made.map_err(|error| Failure::io("make", &scratch, &error))?;
+    let answer = || {
+        let empty = Place { git_dir: scratch.join("store.git"), ..place.clone() };
+        let lock = StoreLock::take(&empty.lock_path(), Duration::ZERO)?;
+        Ok(Service::open_as(&empty, place, lock)?.answer(request))
+    };
+    let answered = answer();
+    let _ = std::fs::remove_dir_all(&scratch);
+    answered
 }
 
 /// Works on a store that cannot be opened, so no daemon is started for it, and one that runs is asked to leave before

@@ -71,6 +71,12 @@ pub enum Call {
     },
     Init {
         prefix: Option<String>,
+        /// Set the store up for clients written for the Go `bd`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        compat: bool,
+        /// Make a private store even inside a git repository.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        private: bool,
     },
     Sync,
     /// What a sync does here, without the remote.
@@ -346,6 +352,10 @@ pub enum Query {
     Ready(ReadyFilter),
     Blocked(Filter),
     Deleted,
+    /// Some deleted beads, by their ids.
+    DeletedBeads {
+        ids: Vec<String>,
+    },
     Notes {
         id: String,
     },

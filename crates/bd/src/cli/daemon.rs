@@ -87,7 +87,7 @@ impl Args {
             Verb::Run { detach, store, private, patience } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };
                 let place = match store {
-                    Some(git_dir) => Place { git_dir, kind, branch: String::new() },
+                    Some(git_dir) => Place { git_dir, kind, branch: String::new(), inside: None },
                     None => globals.place()?,
                 };
                 let patience = patience.map(Duration::from_millis);

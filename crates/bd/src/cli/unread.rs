@@ -15,6 +15,7 @@ use beads_engine::rescued;
 
 use super::globals::Globals;
 use super::input::Input;
+use super::me;
 use super::parse::{parse_verb_again, verb_of};
 use super::{Action, Cli};
 use crate::moment;
@@ -107,11 +108,15 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
     };
     request.output.ids_only = verb.wants_ids_only();
     globals.correct(&mut request);
+    if let Some(author) = verb.author() {
+        request.actor = author.clone();
+    }
     request.call = match verb.action(&globals, Input::OutOfReach) {
         // Somebody who waits asks again with the time that is left.
         Ok(Action::Call(call)) if !matches!(call, Call::Wait { .. }) => call,
         // Least of all what would act here, and might ask this very daemon.
         _ => return Err(back()),
     };
+    me::replace(&mut request.call, &request.actor);
     Ok(request)
 }

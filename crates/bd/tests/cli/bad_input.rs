@@ -79,7 +79,7 @@ fn values_out_of_range() {
     check(&[
         (&["create", "x", "-p", "5"], "invalid_value"),
         (&["create", "x", "-p", "-1"], "invalid_value"),
-        (&["create", "x", "-p", "high"], "invalid_value"),
+        (&["create", "x", "-p", "huge"], "invalid_value"),
         (&["create", "x", "-t", "story"], "invalid_value"),
         (&["create", "x", "--id", "nodash"], "invalid_value"),
         (&["create", "x", "--id", "../bd-1"], "invalid_value"),
@@ -150,7 +150,7 @@ fn flags_and_arguments_that_are_not_there() {
         (&["reopen"], "usage"),
         (&["delete"], "usage"),
         (&["restore"], "usage"),
-        (&["deleted", "stray"], "usage"),
+        (&["deleted", "stray"], "not_found"),
         (&["note", "add", "bd-1"], "usage"),
         (&["label", "add", "bd-1"], "usage"),
         (&["label", "frob"], "usage"),

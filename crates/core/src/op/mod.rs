@@ -10,6 +10,7 @@ mod conflict_dismiss;
 mod conflict_restore;
 mod create;
 mod delete;
+mod dep;
 mod dep_add;
 mod dep_remove;
 mod guard;
@@ -34,8 +35,9 @@ pub use close::Close;
 pub use collect_garbage::CollectGarbage;
 pub use conflict_dismiss::ConflictDismiss;
 pub use conflict_restore::ConflictRestore;
-pub use create::{Create, Dep};
+pub use create::Create;
 pub use delete::Delete;
+pub use dep::{Dep, DepRole};
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
 pub(crate) use guard::words_of;
@@ -98,6 +100,8 @@ pub struct Applied {
     pub renewed: bool,
     /// The fence of the claim that was made or renewed.
     pub fence: Option<Stamp>,
+    /// There was nothing to do: it was closed, open or free before.
+    pub unchanged: bool,
     /// Beads that waited for this one alone.
     pub unblocked: Vec<Lineage>,
     /// What taking an operation back overwrote in its turn.
@@ -107,6 +111,11 @@ pub struct Applied {
 impl Applied {
     fn bead(lineage: &Lineage, delta: Delta) -> Self {
         Self { delta, bead: Some(lineage.clone()), ..Self::default() }
+    }
+
+    /// The bead is as it should be already.
+    fn unchanged(lineage: &Lineage) -> Self {
+        Self { unchanged: true, ..Self::bead(lineage, Delta::default()) }
     }
 }
 

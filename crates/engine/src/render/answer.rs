@@ -18,6 +18,7 @@ use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
 
@@ -122,11 +123,33 @@ pub struct Detail {
     pub bead: BeadView,
     pub dependencies: Vec<LinkedBead>,
     pub dependents: Vec<LinkedBead>,
+    /// Of an epic with children.
+    pub progress: Option<Progress>,
+}
+
+/// How far an epic is, in the names of the Go `bd`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Progress {
+    #[serde(rename = "epic_total_children")]
+    pub total: usize,
+    #[serde(rename = "epic_closed_children")]
+    pub closed: usize,
+    #[serde(rename = "epic_closeable")]
+    pub closeable: bool,
+}
+
+/// One bead of `show`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DetailOf<'a> {
+    #[serde(flatten)]
+    bead: &'a BeadView,
+    #[serde(flatten)]
+    progress: Option<&'a Progress>,
 }
 
 impl Serialize for Detail {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.bead.serialize(serializer)
+        DetailOf { bead: &self.bead, progress: self.progress.as_ref() }.serialize(serializer)
     }
 }
 
@@ -409,6 +432,22 @@ pub struct CountByAnswer {
 pub struct InitAnswer {
     pub prefix: Prefix,
     pub git_dir: PathBuf,
+    /// With `--compat`: what was set up for clients of the Go `bd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<CompatSetup>,
+}
+
+/// What clients of the Go `bd` find now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CompatSetup {
+    pub json_dialect: Dialect,
+    /// The file by which they recognise the workspace.
+    pub metadata: PathBuf,
+    /// The file that is kept up to date, relative to the main work tree; null when it is not.
+    pub export_path: Option<&'static str>,
+    /// Why nothing is exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_exported: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

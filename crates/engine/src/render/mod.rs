@@ -26,9 +26,9 @@ mod upkeep;
 mod worded;
 
 pub use answer::{
-    Answer, BalanceAnswer, BatchAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
-    EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim,
-    NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    Answer, BalanceAnswer, BatchAnswer, CompatSetup, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer,
+    Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead,
+    LostClaim, NoteAnswer, PlaceAnswer, Progress, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
     SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
@@ -132,20 +132,45 @@ fn complaint(answer: &Answer, output: &Output) -> String {
             format!("Error: the file and the store differ in {count} places; nothing was changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
-        Answer::One(one) => similar_titles([one.as_ref()]),
-        Answer::Many(many) => similar_titles(many),
-        Answer::Batch(batch) => similar_titles(&batch.results),
+        Answer::One(one) => remarks([one.as_ref()]),
+        Answer::Many(many) => remarks(many),
+        Answer::ClosedAndClaimed(both) => remarks(&both.closed),
+        Answer::Batch(batch) => remarks(&batch.results),
         _ => String::new(),
     }
 }
 
-fn similar_titles<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
-    let similar = done.into_iter().flat_map(|one| &one.similar);
-    let lines = similar.map(|one| {
-        let line = format!("warning: {} has nearly the same title: {} ({})", one.id, one.title, one.status);
-        escape_line(&line)
-    });
-    lines.collect()
+/// Which bead an abbreviation stands for, that nothing changed, and which beads have nearly the same title.
+fn remarks<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
+    let mut lines = String::new();
+    for one in done {
+        if let (Some(asked), Some(bead)) = (&one.asked, &one.bead) {
+            lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
+        }
+        if one.unchanged {
+            lines.push_str(&escape_line(&nothing_changed(one)));
+        }
+        for other in &one.similar {
+            let (id, title, status) = (&other.id, &other.title, other.status);
+            let line = format!("warning: {id} has nearly the same title: {title} ({status})");
+            lines.push_str(&escape_line(&line));
+        }
+    }
+    lines
+}
+
+fn nothing_changed(one: &Done) -> String {
+    let Some(bead) = &one.bead else { return "note: nothing changed".to_owned() };
+    let id = &bead.id;
+    match one.verb {
+        "closed" => {
+            let by = bead.closed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            format!("note: {id} was closed before{by}; nothing changed (--force replaces the reason)")
+        }
+        "reopened" => format!("note: {id} is {}, not closed; nothing changed", bead.status),
+        "unclaimed" => format!("note: {id} is in nobody's hands; nothing changed"),
+        _ => format!("note: nothing changed about {id}"),
+    }
 }
 
 /// An answer in one dialect.

@@ -1,6 +1,7 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
 mod atomic;
+mod clients;
 mod conflicts;
 mod events;
 mod export;
@@ -72,6 +73,10 @@ pub struct Service {
     looked: bool,
     /// Of the request that is being answered.
     digest: String,
+    /// What to say on standard error beside the next answer.
+    remarks: Vec<String>,
+    /// Whether it was looked for clients that the store is not set up for.
+    looked_for_clients: bool,
     /// Absent where the store is only read.
     _lock: Option<StoreLock>,
 }
@@ -111,8 +116,15 @@ impl Service {
             auto_export: Default::default(),
             looked: false,
             digest: String::new(),
+            remarks: Vec::new(),
+            looked_for_clients: false,
             _lock: Some(lock),
         })
+    }
+
+    /// Opens one store and speaks of it as another: an empty one in place of one that is not there.
+    pub fn open_as(actual: &Place, named: &Place, lock: StoreLock) -> Result<Self, Failure> {
+        Ok(Self { place: named.clone(), ..Self::open(actual, lock)? })
     }
 
     /// Lets go of the store, and leaves what is in memory to the end of the process, which is near: freeing each of
@@ -169,12 +181,19 @@ impl Service {
         self.replica.catalog().state().format_version()
     }
 
-    /// Renders an answer, and says so when the request raised the format of the store.
-    fn reply(&self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
+    /// Renders an answer, with what was noticed beside it, and says so when the request raised the format of the store.
+    fn reply(&mut self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
         let mut reply = render::reply(result, output, self.replica.position());
         if self.format_version() > format_before {
             reply.stderr.push_str(&render::format_raised(self.format_version()));
         }
+        if output.format != Format::Value && !output.quiet {
+            self.look_for_clients();
+            for remark in self.remarks.drain(..) {
+                reply.stderr.push_str(&format!("note: {remark}\n"));
+            }
+        }
+        self.remarks.clear();
         reply
     }
 
@@ -211,7 +230,9 @@ impl Service {
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
-            Call::Init { prefix } => self.init(request, prefix.as_deref()),
+            Call::Init { prefix, compat, private } => {
+                self.init(request, prefix.as_deref(), *compat, *private)
+            }
             Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
@@ -274,13 +295,23 @@ impl Service {
         self.replica.catalog().view(lineage).ok_or_else(gone)
     }
 
-    fn init(&mut self, request: &Request, prefix: Option<&str>) -> Result<Answer, Failure> {
+    fn init(
+        &mut self,
+        request: &Request,
+        prefix: Option<&str>,
+        compat: bool,
+        private: bool,
+    ) -> Result<Answer, Failure> {
         if let Some(prefix) = prefix {
             self.set_prefix(request, prefix)?;
         }
         self.checkpoint()?;
+        if private {
+            self.hide_private_store()?;
+        }
+        let compat = if compat { Some(self.set_up_clients()?) } else { None };
         let prefix = self.replica.catalog().state().prefix().prefix.clone();
-        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone() }))
+        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone(), compat }))
     }
 
     fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
@@ -307,15 +338,24 @@ impl Service {
         } else if is_replicated(key) {
             self.set_setting(request, key, value)?;
         } else {
-            let mut config = self.config.clone();
-            config.set(key, value)?;
-            config.save(&self.place.store_dir())?;
-            self.config = config;
+            if key == "export.path" {
+                self.check_export_path(value)?;
+            }
+            self.set(key, value)?;
             if key == "export.path" {
                 self.export_now()?;
             }
         }
         self.config_get(key)
+    }
+
+    /// Changes a setting of this replica.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let mut config = self.config.clone();
+        config.set(key, value)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        Ok(())
     }
 
     fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 use beads_core::op::{ClaimNext, Close};
-use beads_core::{Applied, Op};
+use beads_core::{Applied, BeadView, Op};
 use serde_json::json;
 
 use super::Service;
@@ -121,6 +121,8 @@ pub(super) fn done(
         verb: verb(op),
         next: matches!(op, Op::ClaimNext(_)),
         edge,
+        asked: abbreviation(op, bead.as_ref()),
+        unchanged: applied.unchanged,
         note: applied.note.clone(),
         renewed: applied.renewed,
         fence: applied.fence,
@@ -130,6 +132,15 @@ pub(super) fn done(
         bead,
         dry_run,
     })
+}
+
+/// What the caller wrote for the bead, when that is not its id.
+fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
+    let named = match op {
+        Op::Create(_) | Op::ClaimNext(_) => return None,
+        op => subject(op),
+    };
+    bead.filter(|bead| bead.id.as_str() != named).map(|_| named)
 }
 
 fn verb(op: &Op) -> &'static str {

@@ -48,6 +48,8 @@ impl Service {
             auto_export: Default::default(),
             looked: true,
             digest: String::new(),
+            remarks: Vec::new(),
+            looked_for_clients: false,
             _lock: None,
         })
     }

@@ -18,6 +18,9 @@ pub struct Close {
     #[serde(default)]
     #[schemars(with = "field::Text")]
     reason: Text,
+    /// Replace when, by whom and why a closed bead was closed
+    #[serde(default)]
+    force: bool,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -30,6 +33,7 @@ impl Definition for Close {
 
 impl Mutation for Close {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::Close(op::Close { id: self.id, guard: self.guard.into(), reason: self.reason }))
+        let Self { id, reason, force, guard } = self;
+        Ok(Op::Close(op::Close { id, guard: guard.into(), reason, force }))
     }
 }
