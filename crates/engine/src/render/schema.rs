@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema};
 use super::DaemonStatus;
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DetailOf, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
