@@ -102,7 +102,8 @@ fn what_belongs_to_the_caller_is_read_by_the_caller() {
         assert_eq!(reply["error"]["code"], "not_read", "{words}: {reply}");
     }
     let reply = client.ask(&json!({"words": ["show", "bd-1", "--json"]})).unwrap();
-    assert!(reply["stdout"].as_str().unwrap().contains("from a file"), "{reply}");
+    let printed = String::from_utf8(client.body(&reply)).unwrap();
+    assert!(printed.contains("from a file"), "{printed}");
 }
 
 /// One that was started where the store is, or with the variables that name it, would ask itself and wait for ever.
