@@ -49,7 +49,7 @@ fn trouble(code: Code, message: String) -> Finding {
     Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 
-fn tip(repository: &GitRepository) -> beads_store::Result<Option<Snapshot>> {
+fn tip(repository: &impl Repository) -> beads_store::Result<Option<Snapshot>> {
     repository.tip()?.map(|tip| repository.snapshot(&tip)).transpose()
 }
 
