@@ -225,6 +225,7 @@ macro_rules! define_bead {
             pub fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
                 let singles = [$((Field::$name, self.$field.as_ref().map(|register| &register.mark)),)*];
                 let groups = [
+                    (Field::Type, self.kind.as_ref().map(|register| &register.mark)),
                     (Field::Status, self.status.as_ref().map(|register| &register.mark)),
                     (Field::Assignee, self.claim.as_ref().map(|claim| &claim.mark)),
                     (Field::AssigneeExpires, self.claim.as_ref().map(|claim| &claim.expires_mark)),
