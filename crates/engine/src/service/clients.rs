@@ -25,7 +25,7 @@ const POINTED: &str = "pointed-to-compat";
 impl Service {
     /// The directory that paths in settings are relative to: the main work tree, or the one that has the `.beads` directory.
     pub(super) fn home(&self) -> PathBuf {
-        let work_tree = self.repository.work_tree().filter(|_| self.place.kind == Kind::Repository);
+        let work_tree = self.repository.inner().work_tree().filter(|_| self.place.kind == Kind::Repository);
         work_tree.unwrap_or_else(|| self.place.home()).to_owned()
     }
 
@@ -84,7 +84,7 @@ impl Service {
 
     /// Refuses a file that git tracks: every change of a bead would change the work tree.
     pub(super) fn check_export_path(&self, path: &str) -> Result<(), Failure> {
-        if path.is_empty() || !self.repository.tracks(&self.home().join(path))? {
+        if path.is_empty() || !self.repository.inner().tracks(&self.home().join(path))? {
             return Ok(());
         }
         Err(Failure::invalid(format!(

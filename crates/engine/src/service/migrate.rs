@@ -1,9 +1,7 @@
 //! Replacing a store of the earlier Rust implementation. It cannot be opened, so this works on the ref itself.
 
-use std::sync::Arc;
-
 use beads_core::Actor;
-use beads_store::{GitRepository, Identity, RealWorld, TakenOver};
+use beads_store::{GitRepository, RealWorld, TakenOver};
 
 use super::sync::SyncPlan;
 use crate::config::Config;
@@ -19,9 +17,7 @@ pub fn earlier_commits(place: &Place) -> Result<Vec<String>, Failure> {
 pub fn take_over(place: &Place, actor: &Actor, remote: bool) -> Result<Option<TakenOver>, Failure> {
     let config = Config::load(&place.store_dir())?;
     let repository = GitRepository::open(&place.git_dir)?;
-    let pinned = Identity::of(&[&place.git_dir, &place.lock_path()]);
-    let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
-    let plan = SyncPlan::new(&place.git_dir, identity, &config);
+    let plan = SyncPlan::new(&place.git_dir, super::pinned(place)?, &config);
     let remote = remote.then(|| plan.open_remote()).transpose()?;
     let lease_ms = u64::try_from(config.duration("claim.lease").as_millis()).unwrap_or(u64::MAX);
     let taken = beads_store::take_over(&repository, &mut RealWorld, (actor, lease_ms), remote.as_ref())?;

@@ -89,8 +89,7 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let pinned = Identity::of(&[&place.git_dir, &place.lock_path()]);
-        let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
+        let identity = pinned(place)?;
         let repository = Guarded::new(repository, &place.git_dir, identity.clone());
         let open = || {
             let disk = RealDisk::watched(place.store_dir(), identity.clone());
@@ -396,6 +395,12 @@ fn check_request_id(id: &str) -> Result<(), Failure> {
         return Err(Failure::invalid(format!("a request id has 1 to {MAX_REQUEST_ID_BYTES} bytes")));
     }
     Ok(())
+}
+
+/// Pins the git directory and the lock file that are at their paths now.
+fn pinned(place: &Place) -> Result<Arc<Identity>, Failure> {
+    let identity = Identity::of(&[&place.git_dir, &place.lock_path()]);
+    identity.map(Arc::new).map_err(|error| Failure::io("look at", &place.git_dir, &error))
 }
 
 /// Tells one request from another under the same id. What only says how to answer does not count, nor at which time exactly
