@@ -33,6 +33,18 @@ const PARTS: &[Part] = &[
         let environment = [("BD_FUZZ_CASES", cases)];
         Tests { release, binaries: &["bounded"], environment: &environment, ..Tests::default() }.pass()
     }),
+    ("property", "random input for every tool and portal", |arguments, release| {
+        let environment = [("BD_PROPERTY_CASES", arguments.or("property-cases", 10_000_u64)?.to_string())];
+        let filters = ["property"];
+        Tests {
+            release,
+            binaries: &["cli"],
+            filters: &filters,
+            environment: &environment,
+            ..Tests::default()
+        }
+        .pass()
+    }),
     ("surroundings", "strangers, crowds, planted links, escapes, secrets", |_, release| {
         let filters = ["surroundings", "canary", "terminal", "protocol"];
         Tests { release, binaries: &["cli"], filters: &filters, ..Tests::default() }.pass()

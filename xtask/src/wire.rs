@@ -16,7 +16,8 @@ use beads_store::{AnyRemote, GitRepository, RealDisk, RealWorld, Replica, Transp
 use crate::arguments::{Arguments, Result};
 use crate::growth::{caller, fill};
 
-const DEADLINE: Duration = Duration::from_secs(300);
+/// For all exchanges of one measurement: it begins when the remote is opened.
+const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let directory = Path::new(arguments.required("dir")?);

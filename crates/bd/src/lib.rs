@@ -7,6 +7,8 @@ mod begin;
 pub mod cli;
 mod hyphen_values;
 pub mod mcp;
+mod moment;
+mod print;
 pub mod setup;
 pub mod tool;
 

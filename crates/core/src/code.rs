@@ -188,18 +188,20 @@ macro_rules! codes {
 codes! {
     // The question is wrong.
     Usage("usage", USAGE, InvalidValue, "INVALID_INPUT")
-        hint "see --help" recovery "see the tool's inputSchema";
-    InvalidValue("invalid_value", USAGE, InvalidValue, "INVALID_INPUT") recovery "see the tool's inputSchema";
-    InvalidName("invalid_name", USAGE, InvalidValue, "INVALID_NAME") recovery "see the tool's inputSchema";
-    InvalidJson("invalid_json", USAGE, InvalidJson, "INVALID_INPUT") hint "give one JSON object";
+        hint "see --help" recovery "send the fields as the inputSchema of the tool has them";
+    InvalidValue("invalid_value", USAGE, InvalidValue, "INVALID_INPUT") recovery "send the fields as the inputSchema of the tool has them";
+    InvalidName("invalid_name", USAGE, InvalidValue, "INVALID_NAME") recovery "send the fields as the inputSchema of the tool has them";
+    InvalidJson("invalid_json", USAGE, InvalidJson, "INVALID_INPUT")
+        hint "give one JSON object" recovery "send the fields as the inputSchema of the tool has them";
     InvalidType("invalid_type", USAGE, InvalidType, "INVALID_INPUT")
-        hint "--schema shows what is expected" recovery "see the tool's inputSchema";
+        hint "--schema shows what is expected" recovery "send the fields as the inputSchema of the tool has them";
     MissingField("missing_field", USAGE, MissingField, "INVALID_INPUT")
-        hint "--schema shows what is needed" recovery "see the tool's inputSchema";
-    UnknownKey("unknown_key", USAGE, InvalidValue, "INVALID_INPUT") hint "bd config list shows all keys";
-    InvalidRequest("invalid_request", DOMAIN, InvalidValue, "INVALID_INPUT");
-    TooLarge("too_large", DOMAIN, InvalidValue, "INVALID_INPUT");
-    SelfDependency("self_dependency", DOMAIN, Conflict, "INVALID_INPUT");
+        hint "--schema shows what is needed" recovery "send the fields as the inputSchema of the tool has them";
+    UnknownKey("unknown_key", USAGE, InvalidValue, "INVALID_INPUT")
+        hint "bd config list shows all keys" recovery "send the fields as the inputSchema of the tool has them";
+    InvalidRequest("invalid_request", DOMAIN, InvalidValue, "INVALID_INPUT") recovery "send the fields as the inputSchema of the tool has them";
+    TooLarge("too_large", DOMAIN, InvalidValue, "INVALID_INPUT") recovery "send less text, or split it over several calls";
+    SelfDependency("self_dependency", DOMAIN, Conflict, "INVALID_INPUT") recovery "leave out the dependency of the bead on itself";
 
     // It is not there.
     NotFound("not_found", DOMAIN, NotFound, "UNKNOWN_ID")
@@ -208,10 +210,11 @@ codes! {
         hint "bd restore brings it back" recovery "take an id from status";
     AmbiguousId("ambiguous_id", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "type more of it" recovery "take an id from status";
-    AmbiguousRevision("ambiguous_revision", DOMAIN, InternalError, "AMBIGUOUS_REVISION");
+    AmbiguousRevision("ambiguous_revision", DOMAIN, InternalError, "AMBIGUOUS_REVISION")
+        recovery "give more digits of the commit";
     DependencyNotFound("dependency_not_found", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "bd dep list shows what there is; --type names the kind"
-        recovery "beads_show lists the dependencies";
+        recovery "read the dependencies with beads_show";
     NoFocus("no_focus", DOMAIN, InternalError, "UNKNOWN_ID") recovery "claim one with next, or give id";
     NoStore("no_store", DOMAIN, NotFound, "NOT_INITIALIZED")
         hint "bd init makes one, and so does the first bd create"
@@ -219,66 +222,82 @@ codes! {
     UnknownWorkspace("unknown_workspace", DOMAIN, InternalError, "UNKNOWN_WORKSPACE")
         recovery "leave workspace out";
     NothingReady("nothing_ready", DOMAIN, NotFound, "NOTHING_READY")
-        hint "bd blocked shows what waits, --wait waits for work";
+        hint "bd blocked shows what waits, --wait waits for work" recovery "wait with next and wait_s";
     NothingToUndo("nothing_to_undo", DOMAIN, NotFound, "NOTHING_TO_UNDO")
-        hint "bd log shows what was done to a bead";
+        hint "bd log shows what was done to a bead" recovery "read the bead and change it anew";
 
     // The store has moved on, or belongs to another writer.
-    Conflict("conflict", DOMAIN, Conflict, "CONFLICT") hint "read it again and decide anew";
+    Conflict("conflict", DOMAIN, Conflict, "CONFLICT")
+        hint "read it again and decide anew" recovery "read it with beads_show and decide anew";
     RevisionMismatch("revision_mismatch", DOMAIN, InternalError, "REVISION_MISMATCH")
-        recovery "read it again and decide anew";
+        recovery "read it with beads_show and decide anew";
     ExpectedTargetMismatch("expected_target_mismatch", DOMAIN, InternalError, "EXPECTED_TARGET_MISMATCH")
         recovery "leave expected_target_id out, or name that bead";
     StrictTargeting("strict_targeting", DOMAIN, InternalError, "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID")
         recovery "give expected_target_id";
-    IdTaken("id_taken", DOMAIN, Conflict, "CONFLICT") hint "leave out --id to get a new one";
+    IdTaken("id_taken", DOMAIN, Conflict, "CONFLICT")
+        hint "leave out --id to get a new one" recovery "leave id out to get a new one";
     AlreadyClaimed("already_claimed", DOMAIN, Conflict, "CONFLICT")
-        hint "bd ready shows what is free" recovery "take another";
+        hint "bd ready shows what is free" recovery "take another with next";
     NotHolder("not_holder", DOMAIN, Conflict, "CONFLICT")
-        hint "only its holder gives it back, or --force with a reason" recovery "take another";
+        hint "ask its holder to give it back, or take another: bd ready shows what is free"
+        recovery "take another with next";
     StaleClaim("stale_claim", DOMAIN, Conflict, "CONFLICT")
-        hint "another agent has it now; claim again or leave it" recovery "take another";
-    Closed("closed", DOMAIN, Conflict, "CONFLICT") recovery "beads_reopen it, or take another";
-    Cycle("cycle", DOMAIN, Conflict, "CONFLICT");
-    PartialFailure("partial_failure", DOMAIN, Conflict, "CONFLICT");
-    CannotUndo("cannot_undo", DOMAIN, Conflict, "CANNOT_UNDO");
+        hint "another agent has it now; claim again or leave it" recovery "take another with next";
+    Closed("closed", DOMAIN, Conflict, "CONFLICT")
+        recovery "reopen it with beads_reopen, or take another with next";
+    Cycle("cycle", DOMAIN, Conflict, "CONFLICT") recovery "leave out the dependency that closes the circle";
+    PartialFailure("partial_failure", DOMAIN, Conflict, "CONFLICT")
+        recovery "send those again that failed; details names them";
+    CannotUndo("cannot_undo", DOMAIN, Conflict, "CANNOT_UNDO") recovery "read the bead and change it anew";
     UndoConflict("undo_conflict", DOMAIN, Conflict, "UNDO_CONFLICT")
-        hint "bd log shows both; decide anew with bd update";
+        hint "bd log shows both; decide anew with bd update" recovery "read the bead and change it anew";
     CursorExpired("cursor_expired", DOMAIN, Conflict, "CURSOR_EXPIRED")
-        hint "look at everything once with bd list, then watch from now";
+        hint "look at everything once with bd list, then watch from now"
+        recovery "watch again without a cursor";
     CursorAhead("cursor_ahead", DOMAIN, Conflict, "CURSOR_AHEAD")
-        hint "it belongs to another store, or the store was restored; watch from now";
+        hint "it belongs to another store, or the store was restored; watch from now"
+        recovery "watch again without a cursor";
     RequestIdReused("request_id_reused", DOMAIN, Conflict, "REQUEST_ID_REUSED")
-        hint "a new request needs a new id";
+        hint "a new request needs a new id" recovery "send a new idempotency_key";
     TooManyRequests("too_many_requests", DOMAIN, RateLimited, "TOO_MANY_REQUESTS")
-        hint "leave out --request-id, or wait until older ones are a day old";
+        hint "leave out --request-id, or wait until older ones are a day old"
+        recovery "leave idempotency_key out";
     Busy("busy", DOMAIN, RateLimited, "BUSY")
-        hint "try again, or see bd daemon status" recovery "try again";
-    Timeout("timeout", DOMAIN, Timeout, "TIMEOUT");
+        hint "try again, or see bd daemon status" recovery "call again in a moment";
+    Timeout("timeout", DOMAIN, Timeout, "TIMEOUT") recovery "call again in a moment";
 
     // The machine or the files.
     CorruptStore("corrupt_store", DOMAIN, InternalError, "CORRUPT_STORE")
         hint "bd validate shows where, bd repair --dry-run what can be saved"
-        recovery "run bd validate, then bd repair --dry-run";
-    NewerFormat("newer_format", DOMAIN, InternalError, "NEWER_FORMAT");
+        recovery "tell the user to run bd validate, then bd repair --dry-run";
+    NewerFormat("newer_format", DOMAIN, InternalError, "NEWER_FORMAT") recovery "tell the user to upgrade bd";
     EarlierFormat("earlier_format", DOMAIN, InternalError, "EARLIER_FORMAT")
-        hint "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too";
-    ClockExhausted("clock_exhausted", DOMAIN, InternalError, "CLOCK_EXHAUSTED");
-    IoError("io_error", DOMAIN, InternalError, "IO_ERROR");
-    GitError("git_error", DOMAIN, InternalError, "GIT_ERROR");
+        hint "bd migrate takes the store over and keeps the old commit under refs/beads/backup; --remote replaces it on the remote too"
+        recovery "tell the user to run bd migrate";
+    ClockExhausted("clock_exhausted", DOMAIN, InternalError, "CLOCK_EXHAUSTED") recovery "tell the user to run bd doctor";
+    IoError("io_error", DOMAIN, InternalError, "IO_ERROR")
+        recovery "tell the user to look at the path or the disk, then call again";
+    GitError("git_error", DOMAIN, InternalError, "GIT_ERROR")
+        recovery "go on working, everything is saved here; tell the user that the sync fails";
     JournalFailed("journal_failed", DOMAIN, InternalError, "JOURNAL_FAILED")
-        hint "see whether the disk is full, then run the command again";
-    CorruptConfig("corrupt_config", DOMAIN, InternalError, "CORRUPT_CONFIG");
+        hint "see whether the disk is full, then run the command again"
+        recovery "tell the user to look at the disk, then call again";
+    CorruptConfig("corrupt_config", DOMAIN, InternalError, "CORRUPT_CONFIG")
+        recovery "tell the user to correct the settings file that the message names";
     CannotEdit("cannot_edit", DOMAIN, InternalError, "CANNOT_EDIT");
-    NotSetUp("not_set_up", DOMAIN, InternalError, "NOT_SET_UP") hint "run bd setup without --check";
+    NotSetUp("not_set_up", DOMAIN, InternalError, "NOT_SET_UP")
+        hint "run bd setup without --check" recovery "tell the user to run bd setup";
     PermissionDenied("permission_denied", DOMAIN, PermissionDenied, "PERMISSION_DENIED");
-    DependencyMissing("dependency_missing", DOMAIN, DependencyMissing, "DEPENDENCY_MISSING");
+    DependencyMissing("dependency_missing", MISSING, DependencyMissing, "DEPENDENCY_MISSING")
+        hint "install the program, or run bd config set sync.transport native, which needs none"
+        recovery "go on working, everything is saved here; tell the user that the sync fails";
     DemoFailed("demo_failed", DOMAIN, InternalError, "DEMO_FAILED");
     InternalError("internal_error", DOMAIN, InternalError, "INTERNAL_ERROR");
 
     // The daemon and the socket.
     DaemonUnreachable("daemon_unreachable", DOMAIN, InternalError, "DAEMON_UNREACHABLE")
-        hint "bd --no-daemon works without it";
+        hint "bd --no-daemon works without it" recovery "call again in a moment";
     DaemonOlder("daemon_older", DOMAIN, InternalError, "DAEMON_OLDER");
     UnsafeRuntimeDirectory("unsafe_runtime_directory", DOMAIN, PermissionDenied, "UNSAFE_RUNTIME_DIRECTORY");
     NotRead("not_read", DOMAIN, InternalError, "NOT_READ");
@@ -286,12 +305,17 @@ codes! {
     ProtocolError("protocol_error", DOMAIN, InternalError, "PROTOCOL_ERROR");
 
     // The remote.
-    NetworkError("network_error", NETWORK, NetworkError, "NETWORK_ERROR") hint "bd status shows what is waiting";
+    NetworkError("network_error", NETWORK, NetworkError, "NETWORK_ERROR")
+        hint "bd status shows what is waiting"
+        recovery "go on working, everything is saved here; tell the user that the sync fails";
     PushRefused("push_refused", DOMAIN, PermissionDenied, "PUSH_REFUSED")
-        hint "ask for the right to push, or set another sync.remote";
+        hint "ask for the right to push, or set another sync.remote"
+        recovery "go on working, everything is saved here; tell the user that the sync fails";
     RemoteInvalid("remote_invalid", DOMAIN, InternalError, "REMOTE_INVALID")
-        hint "inspect branch beads/store on the remote";
-    SyncContention("sync_contention", DOMAIN, Conflict, "CONFLICT") hint "run bd sync again";
+        hint "inspect branch beads/store on the remote"
+        recovery "go on working, everything is saved here; tell the user that the sync fails";
+    SyncContention("sync_contention", DOMAIN, Conflict, "CONFLICT")
+        hint "run bd sync again" recovery "call again in a moment";
 
     // Findings of `bd validate`. They end no command.
     DanglingDependency("dangling_dependency", DOMAIN, InternalError, "DANGLING_DEPENDENCY");
@@ -302,19 +326,27 @@ codes! {
     UnreadableRef("unreadable_ref", DOMAIN, InternalError, "UNREADABLE_REF");
 
     // The registry of `bb` (contract 2 §9).
-    InvalidArgs("INVALID_ARGS", USAGE, InvalidValue, "INVALID_ARGS");
-    AgentNotFound("AGENT_NOT_FOUND", DOMAIN, NotFound, "AGENT_NOT_FOUND");
-    DuplicateAgentId("DUPLICATE_AGENT_ID", DOMAIN, Conflict, "DUPLICATE_AGENT_ID");
-    UnknownSender("UNKNOWN_SENDER", DOMAIN, NotFound, "UNKNOWN_SENDER");
-    UnknownRecipient("UNKNOWN_RECIPIENT", DOMAIN, NotFound, "UNKNOWN_RECIPIENT");
-    MissingBeadId("MISSING_BEAD_ID", USAGE, MissingField, "MISSING_BEAD_ID");
-    InvalidCategory("INVALID_CATEGORY", USAGE, InvalidValue, "INVALID_CATEGORY");
-    MessageNotFound("MESSAGE_NOT_FOUND", DOMAIN, NotFound, "MESSAGE_NOT_FOUND");
-    AckForbidden("ACK_FORBIDDEN", DOMAIN, PermissionDenied, "ACK_FORBIDDEN");
-    ReservationConflict("RESERVATION_CONFLICT", DOMAIN, Conflict, "RESERVATION_CONFLICT");
-    ReservationStaleFound("RESERVATION_STALE_FOUND", DOMAIN, Conflict, "RESERVATION_STALE_FOUND");
-    ReservationNotFound("RESERVATION_NOT_FOUND", DOMAIN, NotFound, "RESERVATION_NOT_FOUND");
-    ReleaseForbidden("RELEASE_FORBIDDEN", DOMAIN, PermissionDenied, "RELEASE_FORBIDDEN");
+    InvalidArgs("INVALID_ARGS", USAGE, InvalidValue, "INVALID_ARGS") recovery "send the fields as the inputSchema of the tool has them";
+    AgentNotFound("AGENT_NOT_FOUND", DOMAIN, NotFound, "AGENT_NOT_FOUND")
+        recovery "send to an agent that wrote to you, or to broadcast";
+    DuplicateAgentId("DUPLICATE_AGENT_ID", DOMAIN, Conflict, "DUPLICATE_AGENT_ID")
+        recovery "send to an agent that wrote to you, or to broadcast";
+    UnknownSender("UNKNOWN_SENDER", DOMAIN, NotFound, "UNKNOWN_SENDER")
+        recovery "send to an agent that wrote to you, or to broadcast";
+    UnknownRecipient("UNKNOWN_RECIPIENT", DOMAIN, NotFound, "UNKNOWN_RECIPIENT")
+        recovery "send to an agent that wrote to you, or to broadcast";
+    MissingBeadId("MISSING_BEAD_ID", USAGE, MissingField, "MISSING_BEAD_ID") recovery "send the fields as the inputSchema of the tool has them";
+    InvalidCategory("INVALID_CATEGORY", USAGE, InvalidValue, "INVALID_CATEGORY") recovery "send the fields as the inputSchema of the tool has them";
+    MessageNotFound("MESSAGE_NOT_FOUND", DOMAIN, NotFound, "MESSAGE_NOT_FOUND") recovery "take a message id from mail";
+    AckForbidden("ACK_FORBIDDEN", DOMAIN, PermissionDenied, "ACK_FORBIDDEN") recovery "take a message id from mail";
+    ReservationConflict("RESERVATION_CONFLICT", DOMAIN, Conflict, "RESERVATION_CONFLICT")
+        recovery "read the reservations with agent_status, or work on other files";
+    ReservationStaleFound("RESERVATION_STALE_FOUND", DOMAIN, Conflict, "RESERVATION_STALE_FOUND")
+        recovery "read the reservations with agent_status, or work on other files";
+    ReservationNotFound("RESERVATION_NOT_FOUND", DOMAIN, NotFound, "RESERVATION_NOT_FOUND")
+        recovery "read the reservations with agent_status, or work on other files";
+    ReleaseForbidden("RELEASE_FORBIDDEN", DOMAIN, PermissionDenied, "RELEASE_FORBIDDEN")
+        recovery "read the reservations with agent_status, or work on other files";
     IoWriteFailed("IO_WRITE_FAILED", DOMAIN, InternalError, "IO_WRITE_FAILED");
     IoReadFailed("IO_READ_FAILED", DOMAIN, InternalError, "IO_READ_FAILED");
 }

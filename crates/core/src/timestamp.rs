@@ -1,5 +1,7 @@
 //! Wall-clock time as the public schema shows it.
 
+use jiff::fmt::temporal::{Pieces, PiecesOffset};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_MS;
@@ -20,6 +22,51 @@ impl Timestamp {
 
     pub fn ms(self) -> u64 {
         self.0
+    }
+
+    /// Reads a time as people write it: RFC 3339 with any offset, a zone in brackets that `zones` knows, a date-time
+    /// without either, which is meant in `local`, or a date, of which the first moment in UTC is meant.
+    pub fn read(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Result<Self> {
+        let unreadable = || {
+            let expected = "RFC 3339, a local date-time, a time with a zone in brackets, or a date";
+            Error::invalid("time", format!("{text:?} is not a time: expected {expected}"))
+        };
+        let time = moment(text, local, zones).ok_or_else(unreadable)?;
+        Self::from_instant(time, text)
+    }
+
+    /// What is finer than a millisecond is cut off.
+    fn from_instant(time: jiff::Timestamp, text: &str) -> Result<Self> {
+        let ms = u64::try_from(time.as_millisecond())
+            .map_err(|_| Error::invalid("time", format!("{text:?} is before 1970")))?;
+        Self::from_ms(ms).map_err(|_| Error::invalid("time", format!("{text:?} is not before the year 2100")))
+    }
+}
+
+/// The instant that a text names; never only a part of the text.
+pub(crate) fn moment(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Option<jiff::Timestamp> {
+    let pieces = Pieces::parse(text).ok()?;
+    let offset = pieces.to_numeric_offset();
+    let zone = match pieces.to_time_zone_with(zones) {
+        Ok(zone) => zone,
+        // An offset says all that is needed.
+        Err(_) if offset.is_some() => None,
+        Err(_) => return None,
+    };
+    let Some(time) = pieces.time() else {
+        let zone = zone.unwrap_or(TimeZone::UTC);
+        return pieces.date().to_zoned(zone).ok().filter(|_| offset.is_none()).map(|first| first.timestamp());
+    };
+    let wall = pieces.date().to_datetime(time);
+    match (offset, zone) {
+        (None, zone) => zone.as_ref().unwrap_or(local).to_ambiguous_timestamp(wall).compatible().ok(),
+        (Some(offset), None) => offset.to_timestamp(wall).ok(),
+        (Some(offset), Some(zone)) => {
+            let is_utc = matches!(pieces.offset(), Some(PiecesOffset::Zulu));
+            let time = offset.to_timestamp(wall).ok()?;
+            // An offset that the zone does not have at that time is a contradiction.
+            (is_utc || zone.to_offset(time) == offset).then_some(time)
+        }
     }
 }
 
@@ -58,9 +105,7 @@ impl std::str::FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self> {
         let time: jiff::Timestamp =
             text.parse().map_err(|_| Error::invalid("time", format!("{text:?} is not an RFC 3339 time")))?;
-        let ms = u64::try_from(time.as_millisecond())
-            .map_err(|_| Error::invalid("time", format!("{text:?} is before 1970")))?;
-        Self::from_ms(ms)
+        Self::from_instant(time, text)
     }
 }
 

@@ -69,7 +69,7 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
         Ok(None) => here(place, &request, access, give_up),
         Err(failure) => Err(failure),
     };
-    answered.unwrap_or_else(|failure| on_failure(&request, failure))
+    answered.unwrap_or_else(|failure| on_failure(place, &request, failure))
 }
 
 /// What is to be said about a private store that is not there; `None` when the request makes it.
@@ -135,11 +135,11 @@ pub fn take_over(
 }
 
 /// A store that cannot be opened is the one case in which `validate` has most to say.
-fn on_failure(request: &Request, failure: Failure) -> Reply {
+fn on_failure(place: &Place, request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
         && matches!(failure.code, Code::CorruptStore | Code::NewerFormat | Code::EarlierFormat)
     {
-        return render::reply(Ok(crate::service::findings_of(&failure)), &request.output, 0);
+        return render::reply(Ok(crate::service::findings_of(place, &failure)), &request.output, 0);
     }
     render::failure_reply(failure, request.output.format)
 }

@@ -37,65 +37,119 @@ pub struct Key {
     pub about: &'static str,
     /// Refuses what the setting could not mean.
     check: fn(&str) -> Result<(), Failure>,
+    /// What a duration may be. A value outside, from a file of an earlier version, counts as the nearest bound.
+    bounds: Option<Bounds>,
 }
 
+/// The shortest and the longest a duration may be, and whether 0 is fine beside them.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    least: Duration,
+    most: Duration,
+    zero: bool,
+}
+
+impl Bounds {
+    const fn new(least: Duration, most: Duration) -> Option<Self> {
+        Some(Self { least, most, zero: false })
+    }
+
+    fn check(self, value: Duration) -> Result<(), Failure> {
+        if self.clamp(value) == value {
+            return Ok(());
+        }
+        let or_zero = if self.zero { "0, or " } else { "" };
+        Err(Failure::invalid(format!("must be {or_zero}from {:?} to {:?}", self.least, self.most)))
+    }
+
+    fn clamp(self, value: Duration) -> Duration {
+        if self.zero && value.is_zero() { value } else { value.clamp(self.least, self.most) }
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 pub const KEYS: &[Key] = &[
-    Key { name: "claim.lease", default: "2h", about: "how long a claim lasts", check: is_duration },
+    Key {
+        name: "claim.lease",
+        default: "2h",
+        about: "how long a claim lasts",
+        check: is_duration,
+        // A shorter one has run out before its holder can renew it.
+        bounds: Bounds::new(SECOND, YEAR),
+    },
     Key {
         name: "daemon.idle",
         default: "30m",
         about: "how long the daemon stays without being asked anything",
         check: is_duration,
+        bounds: Bounds::new(Duration::from_millis(10), YEAR),
     },
     Key {
         name: "export.path",
         default: "",
         about: "a file that is kept up to date as bd export writes it, relative to the main work tree; none when empty",
         check: |_| Ok(()),
+        bounds: None,
     },
     Key {
         name: "json.dialect",
         default: "",
         about: "what --json prints: spec or compat; by the caller when empty",
         check: is_dialect,
+        bounds: None,
     },
     Key {
         name: "sync.deadline",
         default: "60s",
-        about: "how long one step of a sync may take: a fetch or a push",
+        about: "how long a whole sync may take, from 1s to 1d",
         check: is_duration,
+        bounds: Bounds::new(SECOND, DAY),
     },
     Key {
         name: "gc.tombstone_ttl",
         default: "",
         about: "forget deletions older than this, at least 7d; never when empty",
         check: is_ttl,
+        bounds: None,
     },
     Key {
         name: "sync.interval",
         default: "60s",
-        about: "how often a running daemon looks for changes of others; 0 for never",
+        about: "how often a running daemon looks for changes of others, at least 1s; 0 for never",
         check: is_duration,
+        bounds: Some(Bounds { least: SECOND, most: YEAR, zero: true }),
     },
     Key {
         name: "sync.max_delay",
         default: "5s",
         about: "the longest a change waits to be saved and pushed",
         check: is_duration,
+        bounds: Bounds::new(Duration::ZERO, DAY),
     },
     Key {
         name: "sync.quiet",
         default: "500ms",
         about: "how long to wait for more changes before saving and pushing",
         check: is_duration,
+        bounds: Bounds::new(Duration::ZERO, DAY),
     },
     Key {
         name: "sync.remote",
         default: "",
         about: "the remote to synchronise with; origin or the only one when empty, none for \"none\"",
         check: |_| Ok(()),
+        bounds: None,
     },
-    Key { name: "sync.transport", default: "auto", about: "auto, git or native", check: is_transport },
+    Key {
+        name: "sync.transport",
+        default: "auto",
+        about: "auto, git or native",
+        check: is_transport,
+        bounds: None,
+    },
 ];
 
 fn is_duration(value: &str) -> Result<(), Failure> {
@@ -136,7 +190,7 @@ impl Config {
             .map_err(|error| Failure::new(Code::CorruptConfig, format!("{}: {error}", path.display())))?;
         let mut config = Self::default();
         for (key, value) in values {
-            config.set(&key, &value).map_err(|failure| {
+            config.put(&key, &value).map_err(|failure| {
                 Failure::new(Code::CorruptConfig, format!("{}: {}", path.display(), failure.message))
             })?;
         }
@@ -162,8 +216,18 @@ impl Config {
 
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let known = known(key)?;
-        (known.check)(value)
-            .map_err(|failure| Failure::invalid(format!("{}: {}", known.name, failure.message)))?;
+        if let Some(bounds) = known.bounds {
+            parse_duration(value)
+                .and_then(|value| bounds.check(value))
+                .map_err(|failure| naming(known, &failure))?;
+        }
+        self.put(key, value)
+    }
+
+    /// Takes a value that may be outside its bounds.
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let known = known(key)?;
+        (known.check)(value).map_err(|failure| naming(known, &failure))?;
         self.values.insert(known.name.to_owned(), value.to_owned());
         Ok(())
     }
@@ -197,8 +261,14 @@ impl Config {
 
     pub fn duration(&self, key: &'static str) -> Duration {
         let text = self.get(key).expect("the key is in the table");
-        parse_duration(text).expect("values are checked when they are set")
+        let value = parse_duration(text).expect("values are checked when they are set");
+        known(key).ok().and_then(|known| known.bounds).map_or(value, |bounds| bounds.clamp(value))
     }
+}
+
+/// A refusal of a value, with the key before it.
+fn naming(key: &Key, failure: &Failure) -> Failure {
+    Failure::invalid(format!("{}: {}", key.name, failure.message))
 }
 
 fn path(store_dir: &Path) -> PathBuf {
@@ -226,4 +296,31 @@ pub fn parse_duration(text: &str) -> Result<Duration, Failure> {
     let reference = jiff::SpanRelativeTo::days_are_24_hours();
     let length = span.to_duration(reference).map_err(|_| bad())?;
     Duration::try_from(length).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_bounds_and_old_values_outside_them_still_load() {
+        for (key, bad) in [
+            ("sync.interval", "1ns"),
+            ("sync.deadline", "0s"),
+            ("claim.lease", "1ms"),
+            ("sync.quiet", "9999d"),
+        ] {
+            let mut config = Config::default();
+            assert_eq!(config.set(key, bad).unwrap_err().code, Code::InvalidValue, "{key}");
+            config.put(key, bad).unwrap();
+            assert!(
+                Bounds::check(known(key).unwrap().bounds.unwrap(), config.duration(known(key).unwrap().name))
+                    .is_ok()
+            );
+        }
+        Config::default().set("sync.interval", "0").unwrap();
+        for key in KEYS {
+            Config::default().set(key.name, key.default).unwrap();
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! A failed command, as its caller sees it: a code for programs, a sentence for people, and details.
 
-pub use beads_core::{Code, exit};
+pub use beads_core::{Code, ToolCode, exit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -33,7 +33,16 @@ impl Failure {
     }
 
     pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new(Code::IoError, format!("cannot {action} {}: {error}", path.display()))
+        let message = format!("cannot {action} {}: {error}", path.display());
+        Self::new(Code::IoError, message)
+            .with(json!({"path": path.to_string_lossy(), "kind": IoKind::of(error).as_str()}))
+    }
+
+    /// A path that a field of a call names and that is not there.
+    pub fn not_there(message: impl Into<String>, path: &std::path::Path, field: &str) -> Self {
+        let kind = IoKind::NotFound.as_str();
+        Self::new(Code::IoError, message)
+            .with(json!({"path": path.to_string_lossy(), "kind": kind, "field": field}))
     }
 
     pub fn with(mut self, details: Value) -> Self {
@@ -42,11 +51,42 @@ impl Failure {
     }
 
     pub fn exit(&self) -> u8 {
-        self.code.exit()
+        if self.is_late_remote() { exit::NETWORK } else { self.code.exit() }
+    }
+
+    /// Whether a remote took longer than a sync may.
+    fn is_late_remote(&self) -> bool {
+        self.code == Code::Timeout && self.details.get("remote").is_some()
+    }
+
+    /// The word for this failure in the answers of tools.
+    pub fn tool(&self) -> ToolCode {
+        match (&self.code, self.io_kind()) {
+            (Code::IoError, Some(IoKind::NotFound)) => ToolCode::NotFound,
+            (Code::IoError, Some(IoKind::PermissionDenied)) => ToolCode::PermissionDenied,
+            (Code::IoError, Some(IoKind::InvalidPath)) => ToolCode::InvalidValue,
+            _ => self.code.tool(),
+        }
+    }
+
+    /// The exit code of a tool that fails so.
+    pub fn tool_exit(&self) -> u8 {
+        if self.is_late_remote() { exit::NETWORK } else { self.tool().exit() }
+    }
+
+    fn io_kind(&self) -> Option<IoKind> {
+        IoKind::ALL.into_iter().find(|kind| self.details["kind"] == kind.as_str())
     }
 
     pub fn hint(&self) -> Option<&'static str> {
-        self.code.hint()
+        match (&self.code, self.io_kind()) {
+            (Code::IoError, Some(IoKind::NotFound | IoKind::InvalidPath)) => Some("check the path"),
+            (Code::IoError, Some(IoKind::PermissionDenied)) => Some("check the permissions of the path"),
+            (Code::IoError, Some(IoKind::StorageFull)) => {
+                Some("make room on the disk, then run the command again")
+            }
+            _ => self.code.hint(),
+        }
     }
 
     /// `Error: …` on one line, with the way out.
@@ -76,6 +116,45 @@ struct ErrorBody<'a> {
     message: &'a str,
     details: &'a Value,
     hint: Option<&'a str>,
+}
+
+/// What kind of failure of the file system it is, for the few that a caller can do something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IoKind {
+    NotFound,
+    PermissionDenied,
+    InvalidPath,
+    StorageFull,
+    Other,
+}
+
+impl IoKind {
+    const ALL: [Self; 5] =
+        [Self::NotFound, Self::PermissionDenied, Self::InvalidPath, Self::StorageFull, Self::Other];
+
+    fn of(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::NotFound => Self::NotFound,
+            Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
+            Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidFilename | Kind::InvalidInput => {
+                Self::InvalidPath
+            }
+            Kind::StorageFull | Kind::QuotaExceeded => Self::StorageFull,
+            _ => Self::Other,
+        }
+    }
+
+    /// As it stands in the details of a failure.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::PermissionDenied => "permission_denied",
+            Self::InvalidPath => "invalid_path",
+            Self::StorageFull => "storage_full",
+            Self::Other => "other",
+        }
+    }
 }
 
 impl From<beads_core::Error> for Failure {
@@ -114,6 +193,10 @@ impl From<beads_store::Error> for Failure {
                 let details = match &other {
                     beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
                     beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
+                    beads_store::Error::Timeout { remote, .. } => json!({"remote": remote}),
+                    beads_store::Error::ProgramMissing { program, remote } => {
+                        json!({"program": program, "remote": remote})
+                    }
                     _ => Value::Null,
                 };
                 Self::new(other.code(), other.to_string()).with(details)

@@ -457,6 +457,9 @@ pub struct Reply {
     pub stderr: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
+    /// The ids of the beads that the request changed, for a client that cannot show the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
     /// The number of bytes of standard output that follow the line, in place of `stdout`.

@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::native::no_answer_within;
-
 /// How often it is looked whether the program is done: when its output is closed, which it does by ending, and before.
 const SHORT_LOOK: Duration = Duration::from_micros(200);
 const LONG_LOOK: Duration = Duration::from_millis(20);
@@ -25,9 +23,19 @@ pub struct Output {
     pub stderr: String,
 }
 
+/// Why there is no output.
+#[derive(Debug)]
+pub enum Unfinished {
+    /// There is no such program.
+    Missing,
+    /// It was ended at the deadline.
+    TooLong,
+    Failed(std::io::Error),
+}
+
 /// Does `work` while the program runs, then waits for its end, but not for ever: a remote that does not answer must not
 /// hang a sync. The program leads a process group, and past the deadline the whole group is ended.
-pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> Result<Output, String> {
+pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> Result<Output, Unfinished> {
     let start = Instant::now();
     let (open, closed) = channel();
     let stdout = child.stdout.take().map(|pipe| Heard::from(pipe, open.clone()));
@@ -41,11 +49,11 @@ pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> R
                 let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = child.wait();
-                return Err(no_answer_within(deadline));
+                return Err(Unfinished::TooLong);
             }
             Ok(None) if is_closed(&closed, LONG_LOOK) => std::thread::sleep(SHORT_LOOK),
             Ok(None) => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Unfinished::Failed(error)),
         }
     };
     is_closed(&closed, LEFT_OPEN);
@@ -139,8 +147,8 @@ mod tests {
     fn past_the_deadline_all_of_it_is_ended() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let child = shell_with("exec 3<&0; cat <&3 & cat", OwnedFd::from(theirs).into());
-        let Err(reason) = finish(child, Duration::ZERO, &mut || ()) else { panic!("nobody ended it") };
-        assert!(reason.contains("no answer"), "{reason}");
+        let ended = finish(child, Duration::ZERO, &mut || ());
+        assert!(matches!(ended, Err(Unfinished::TooLong)), "nobody ended it");
         // What they read from is closed when nobody is left who holds it.
         ours.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         assert_eq!(ours.read(&mut [0]).unwrap(), 0);

@@ -79,3 +79,12 @@ fn ssh_keys() -> VecDeque<SshKey> {
     let files = named.into_iter().chain(usual).filter(|key| key.is_file()).map(SshKey::File);
     agent.then_some(SshKey::Agent).into_iter().chain(files).collect()
 }
+
+/// The text without credentials in addresses, and without the token of the environment.
+pub fn without_secrets(text: &str) -> String {
+    let text = crate::url::redact(text);
+    match token().filter(|token| !token.is_empty()) {
+        Some(token) => text.replace(&token, "***"),
+        None => text,
+    }
+}

@@ -74,6 +74,16 @@ pub enum Error {
     )]
     Remote { remote: String, reason: String },
 
+    #[error(
+        "the sync with {remote} took longer than {seconds} s (the setting sync.deadline); nothing was lost, everything is safe here"
+    )]
+    Timeout { remote: String, seconds: u64 },
+
+    #[error(
+        "{program} is needed to reach the remote {remote} and is not installed; nothing was lost, everything is safe here"
+    )]
+    ProgramMissing { program: &'static str, remote: String },
+
     #[error("the remote {remote} refused the push: {reason}; nothing was lost, everything is safe here")]
     PushRefused { remote: String, reason: String },
 
@@ -121,6 +131,8 @@ impl Error {
             Self::AmbiguousRevision(_) => Code::AmbiguousRevision,
             Self::NoStore(_) => Code::NoStore,
             Self::Remote { .. } => Code::NetworkError,
+            Self::Timeout { .. } => Code::Timeout,
+            Self::ProgramMissing { .. } => Code::DependencyMissing,
             Self::PushRefused { .. } | Self::RemoteBranchInTheWay { .. } => Code::PushRefused,
             Self::RemoteInvalid { .. } => Code::RemoteInvalid,
             Self::Contention(_) => Code::SyncContention,

@@ -10,7 +10,8 @@ use std::time::Duration;
 use git2::Oid;
 
 use crate::address::Address;
-use crate::child::{Output, finish};
+use crate::child::{Output, Unfinished, finish};
+use crate::deadline::Deadline;
 use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
 use crate::remote::{Pushed, Remote};
@@ -20,6 +21,9 @@ use crate::{Error, Result, credentials};
 
 /// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
 static WAS_THERE: AtomicBool = AtomicBool::new(false);
+
+/// What git says when it finds no ssh to run, by itself or through a shell.
+const NO_SSH: [&str; 3] = ["cannot run ssh", "ssh: not found", "ssh: command not found"];
 
 /// The settings that decide what is fetched and pushed, or what else happens meanwhile. Those that decide how a server is
 /// reached stay the user's.
@@ -48,12 +52,13 @@ const OVERRIDES: [&str; 15] = [
 pub struct GitProgram {
     git_dir: PathBuf,
     remote: String,
-    deadline: Duration,
+    deadline: Deadline,
 }
 
 impl GitProgram {
+    /// The deadline begins now, and holds for everything that is done with this remote.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
-        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline }
+        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
     }
 
     /// Whether there is a `git` to run.
@@ -86,8 +91,13 @@ impl GitProgram {
             .args(address.proxy.iter().flat_map(|proxy| ["-c".to_owned(), format!("http.proxy={proxy}")]))
             .args(self.token_arguments(address))
             .args(arguments);
-        let failed = |reason: String| Error::Remote { remote: self.remote.clone(), reason };
-        run(command, self.deadline, work).map_err(failed)
+        run(command, self.deadline.left(), work).map_err(|unfinished| match unfinished {
+            Unfinished::Missing => self.missing("git"),
+            Unfinished::TooLong => self.deadline.passed(&self.remote),
+            Unfinished::Failed(error) => {
+                Error::Remote { remote: self.remote.clone(), reason: format!("cannot run git: {error}") }
+            }
+        })
     }
 
     /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
@@ -134,7 +144,14 @@ impl GitProgram {
         Ok(tip_of(REF))
     }
 
+    fn missing(&self, program: &'static str) -> Error {
+        Error::ProgramMissing { program, remote: self.remote.clone() }
+    }
+
     fn failed(&self, output: &Output) -> Error {
+        if NO_SSH.iter().any(|sign| output.stderr.contains(sign)) {
+            return self.missing("ssh");
+        }
         Error::Remote { remote: self.remote.clone(), reason: last_lines(&output.stderr) }
     }
 
@@ -236,7 +253,8 @@ impl Remote for GitProgram {
         if lost.iter().any(|sign| said.contains(sign)) {
             return Ok(Pushed::Lost(format!("{}{}", last_lines(&said), address.hint())));
         }
-        if said.contains("[remote rejected]") || said.contains("pre-receive hook declined") {
+        let refused = ["[remote rejected]", "pre-receive hook declined", "ref updates aborted by hook"];
+        if refused.iter().any(|sign| said.contains(sign)) {
             return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&said) });
         }
         Err(self.failed(&output))
@@ -268,10 +286,13 @@ pub(crate) fn run(
     mut command: Command,
     deadline: Duration,
     work: &mut dyn FnMut(),
-) -> Result<Output, String> {
+) -> Result<Output, Unfinished> {
     let child = command.spawn().map_err(|error| {
         WAS_THERE.store(false, Ordering::Relaxed);
-        format!("cannot run git: {error}")
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Unfinished::Missing,
+            _ => Unfinished::Failed(error),
+        }
     })?;
     finish(child, deadline, work)
 }

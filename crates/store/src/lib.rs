@@ -14,6 +14,7 @@ mod checkpoint;
 mod child;
 mod credential_helper;
 mod credentials;
+mod deadline;
 mod earlier;
 mod environment;
 mod error;
@@ -46,6 +47,7 @@ mod wall;
 
 pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
+pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use earlier::{TakenOver, backup_of, take_over};
 pub use environment::withhold_git_variables;

@@ -10,6 +10,7 @@ use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 
 use crate::address::Address;
 use crate::credentials::callbacks;
+use crate::deadline::Deadline;
 use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
@@ -21,12 +22,13 @@ use crate::{Error, Result, library};
 pub struct Native {
     git_dir: PathBuf,
     remote: String,
-    deadline: Duration,
+    deadline: Deadline,
 }
 
 impl Native {
+    /// The deadline begins now, and holds for everything that is done with this remote.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
-        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline }
+        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
     }
 
     /// Runs a step in a thread of its own and stops waiting for it at the deadline. The library cannot be interrupted:
@@ -42,19 +44,15 @@ impl Native {
             // Nobody listens any more when the deadline has passed.
             let _ = send.send(Line::open(&git_dir, &remote).and_then(|line| step(&line)));
         });
-        receive.recv_timeout(self.deadline).unwrap_or_else(|error| {
-            let reason = match error {
-                mpsc::RecvTimeoutError::Timeout => no_answer_within(self.deadline),
-                mpsc::RecvTimeoutError::Disconnected => "the transport failed".to_owned(),
-            };
-            Err(Error::Remote { remote: self.remote.clone(), reason })
+        receive.recv_timeout(self.deadline.left()).unwrap_or_else(|error| {
+            Err(match error {
+                mpsc::RecvTimeoutError::Timeout => self.deadline.passed(&self.remote),
+                mpsc::RecvTimeoutError::Disconnected => {
+                    Error::Remote { remote: self.remote.clone(), reason: "the transport failed".to_owned() }
+                }
+            })
         })
     }
-}
-
-/// What is said of a remote that is silent for too long.
-pub(crate) fn no_answer_within(deadline: Duration) -> String {
-    format!("no answer within {} s (the setting sync.deadline)", deadline.as_secs())
 }
 
 /// The repository and the remote, in the thread that talks to it.

@@ -72,7 +72,9 @@ impl<F: DiskFile> Receipts<F> {
             return Ok(None);
         };
         if receipt.digest != asked.digest {
-            return Err(Error::RequestReused(asked.id.clone()));
+            // Each operation of a request has its own number behind the id that was given.
+            let given = asked.id.rsplit_once('/').map_or(asked.id.as_str(), |(given, _)| given);
+            return Err(Error::RequestReused(given.to_owned()));
         }
         Ok(Some(receipt))
     }

@@ -62,12 +62,18 @@ impl Checkpoint {
         let mut done = Exchange::default();
         // The first sync of an empty replica: what the remote has becomes ours, without a commit of our own. Not so when
         // there is anything of ours: it must be on a commit first, so that what both sides wrote can be told.
-        if repository.tip()?.is_none() && repository.tracked()?.is_empty() && self.state == State::default() {
-            self.adopt(repository, remote, &mut done);
+        let is_first = repository.tip()?.is_none() && repository.tracked()?.is_empty();
+        let mut adopted = Ok(());
+        if is_first && self.state == State::default() {
+            adopted = self.adopt(repository, remote, &mut done);
         }
         let mut commit = self.save_local(repository)?;
         let mut losses = Losses::default();
         let outcome = loop {
+            if let Err(error) = std::mem::replace(&mut adopted, Ok(())) {
+                // The remote just failed; asking it again would only take as long again.
+                break Err(error);
+            }
             done.rounds += 1;
             match self.round(repository, remote, &mut commit, &mut done, &mut losses) {
                 Ok(Pushed::Done) => break Ok(done),
@@ -87,13 +93,19 @@ impl Checkpoint {
         Ok((self.into_saved(commit), outcome))
     }
 
-    /// Takes what the remote has before there is a local ref. Trouble with the remote shows again in the first round.
-    fn adopt(&mut self, repository: &impl Repository, remote: &impl Remote, done: &mut Exchange) {
-        let Ok(Some(theirs)) = remote.fetch() else { return };
-        let Ok(state) = state_of(repository, &theirs) else { return };
+    /// Takes what the remote has before there is a local ref. A commit that cannot be used is reported by the first round.
+    fn adopt(
+        &mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+        done: &mut Exchange,
+    ) -> Result<()> {
+        let Some(theirs) = remote.fetch()? else { return Ok(()) };
+        let Ok(state) = state_of(repository, &theirs) else { return Ok(()) };
         self.remember();
         self.state.join(&state);
         done.pulled = true;
+        Ok(())
     }
 
     /// One fetch, merge and push. Our commit moves along as it is merged.

@@ -12,9 +12,11 @@ use super::envelope::Envelope;
 use super::error::{Code, Error, Reason, Result};
 use super::store::Store;
 use super::{
-    ack, doctor, guard, heartbeat, inbox, list, print, read, register, release, reserve, send, show, status,
+    ack, doctor, guard, heartbeat, inbox, list, print as text, read, register, release, reserve, send, show,
+    status,
 };
 use crate::hyphen_values::accept_any_value;
+use crate::print::{self, ids_in};
 
 /// Coordination for agents that share a repository
 #[derive(Debug, Parser)]
@@ -81,6 +83,9 @@ struct ReadArgs {
     body: bool,
 }
 
+/// The verbs that change something.
+const CHANGING: [&str; 7] = ["register", "heartbeat", "send", "read", "ack", "reserve", "release"];
+
 const VERBS: [&str; 13] = [
     "register",
     "list",
@@ -103,8 +108,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
     match parse(&args) {
         Ok(Bb { json, area: Area::Agent(verb) }) => Answer { out, err, json, command: "" }.run(&verb),
         Err(wrong) if !wrong.use_stderr() => {
-            drop(write!(out, "{wrong}"));
-            0
+            print::print(out, err, wrong.to_string().as_bytes(), Vec::new, 0)
         }
         Err(wrong) => {
             let words = args.iter().skip(1).map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
@@ -139,21 +143,19 @@ struct Answer<'a> {
 impl Answer<'_> {
     fn run(mut self, verb: &Verb) -> u8 {
         match verb {
-            Verb::Register(input) => {
-                self.give("agent register", input, register::register, print::registered)
-            }
-            Verb::List(input) => self.give("agent list", input, list::list, |agents| print::agents(agents)),
-            Verb::Show(input) => self.give("agent show", input, show::show, print::agent),
-            Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, print::seen),
-            Verb::Send(input) => self.give("agent send", input, send::send, print::sent),
-            Verb::Inbox(input) => self.give("agent inbox", input, inbox::inbox, |mail| print::inbox(mail)),
+            Verb::Register(input) => self.give("agent register", input, register::register, text::registered),
+            Verb::List(input) => self.give("agent list", input, list::list, |agents| text::agents(agents)),
+            Verb::Show(input) => self.give("agent show", input, show::show, text::agent),
+            Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, text::seen),
+            Verb::Send(input) => self.give("agent send", input, send::send, text::sent),
+            Verb::Inbox(input) => self.give("agent inbox", input, inbox::inbox, |mail| text::inbox(mail)),
             Verb::Read(ReadArgs { input, body }) => {
-                self.give("agent read", input, read::read, if *body { print::read_body } else { print::read })
+                self.give("agent read", input, read::read, if *body { text::read_body } else { text::read })
             }
-            Verb::Ack(input) => self.give("agent ack", input, ack::ack, print::acked),
-            Verb::Reserve(input) => self.give("agent reserve", input, reserve::reserve, print::reserved),
-            Verb::Release(input) => self.give("agent release", input, release::release, print::released),
-            Verb::Status(input) => self.give("agent status", input, status::status, print::status),
+            Verb::Ack(input) => self.give("agent ack", input, ack::ack, text::acked),
+            Verb::Reserve(input) => self.give("agent reserve", input, reserve::reserve, text::reserved),
+            Verb::Release(input) => self.give("agent release", input, release::release, text::released),
+            Verb::Status(input) => self.give("agent status", input, status::status, text::status),
             Verb::Guard(input) => self.guard(input),
             Verb::Doctor(input) => self.doctor(input),
         }
@@ -184,7 +186,7 @@ impl Answer<'_> {
         let command = "agent doctor";
         match Store::from_env().and_then(|store| doctor::doctor(&store, input)) {
             Ok(report) => {
-                let shown = self.success(command, &report, &print::report(&report));
+                let shown = self.success(command, &report, &text::report(&report));
                 if report.findings.is_empty() { shown } else { 1 }
             }
             Err(failed) => self.failure(command, &failed, failed.code.exit()),
@@ -205,7 +207,7 @@ impl Answer<'_> {
                     let (code, message) = (why.code.as_str(), escape(&why.message));
                     drop(writeln!(self.err, "Warning: [{code}] {message} Not checked; allowed."));
                 }
-                self.success(command, &verdict, &print::verdict(&verdict))
+                self.success(command, &verdict, &text::verdict(&verdict))
             }
             Err(failed) => {
                 let exit = match &failed.code {
@@ -218,33 +220,36 @@ impl Answer<'_> {
         }
     }
 
-    // What is done is done: a reader that went away is no reason to report a failure.
-
     fn success(&mut self, command: &str, data: &impl Serialize, text: &str) -> u8 {
-        if self.json {
-            return self.envelope(&Envelope::new(command, Ok(data)), 0);
+        let changed = || match serde_json::to_value(data) {
+            Ok(data) if CHANGING.iter().any(|verb| command.ends_with(verb)) => ids_in(&data),
+            _ => Vec::new(),
+        };
+        if !self.json {
+            return print::print(self.out, self.err, text.as_bytes(), changed, 0);
         }
-        drop(self.out.write_all(text.as_bytes()));
-        0
+        match Envelope::new(command, Ok(data)).to_text() {
+            Ok(text) => print::print(self.out, self.err, text.as_bytes(), changed, 0),
+            Err(why) => self.unwritable(&why),
+        }
     }
 
     fn failure(&mut self, command: &str, failed: &Error, exit: u8) -> u8 {
         drop(writeln!(self.err, "Error: [{}] {}", failed.code.as_str(), escape(&failed.message)));
-        if self.json {
-            return self.envelope(&Envelope::<()>::new(command, Err(failed)), exit);
+        if !self.json {
+            return exit;
+        }
+        match Envelope::<()>::new(command, Err(failed)).to_text() {
+            // The reason is on the other stream already, and so is the exit code.
+            Ok(text) => drop(self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush())),
+            Err(why) => return self.unwritable(&why),
         }
         exit
     }
 
-    fn envelope(&mut self, envelope: &Envelope<'_, impl Serialize>, exit: u8) -> u8 {
-        match envelope.to_text() {
-            Ok(text) => drop(self.out.write_all(text.as_bytes())),
-            Err(why) => {
-                drop(writeln!(self.err, "Error: [{}] {why}", Code::IoWriteFailed.as_str()));
-                return 1;
-            }
-        }
-        exit
+    fn unwritable(&mut self, why: &serde_json::Error) -> u8 {
+        drop(writeln!(self.err, "Error: [{}] {why}", Code::IoWriteFailed.as_str()));
+        1
     }
 
     /// A command line that clap refused.

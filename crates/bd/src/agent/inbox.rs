@@ -41,13 +41,28 @@ pub fn inbox(store: &Store, input: &Inbox) -> Result<Vec<Message>> {
         return Err(Error::invalid(Reason::InvalidLimit, message));
     };
 
+    newest_first(store, &id, state, input.bead.as_deref(), limit)
+}
+
+/// Everything that an agent has not read yet, however much it is.
+pub fn unread(store: &Store, id: &AgentId) -> Result<Vec<Message>> {
+    newest_first(store, id, Some(MessageState::Unread), None, usize::MAX)
+}
+
+fn newest_first(
+    store: &Store,
+    id: &AgentId,
+    state: Option<MessageState>,
+    bead: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Message>> {
     let session = store.read()?;
-    session.acting(&id)?;
-    let mut sent = session.sent_to(&id)?;
+    session.acting(id)?;
+    let mut sent = session.sent_to(id)?;
     // Of messages of one millisecond the one sent last comes first.
     sent.reverse();
     sent.sort_by_key(|message| Reverse(message.created_at));
-    let bead = input.bead.as_deref().map(str::trim).filter(|bead| !bead.is_empty());
+    let bead = bead.map(str::trim).filter(|bead| !bead.is_empty());
     let about = |message: &Message| bead.is_none_or(|bead| bead == message.bead_id);
     let current = session.readable(sent.iter().filter(|message| about(message)));
     Ok(current.filter(|message| state.is_none_or(|state| state == message.state)).take(limit).collect())

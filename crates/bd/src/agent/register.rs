@@ -47,7 +47,9 @@ pub fn register(store: &Store, input: &Register) -> Result<Agent> {
     let session = store.create()?;
     let agent = match session.find_agent(&id)? {
         Some(_) if !input.force_update => {
-            let message = format!("Agent '{id}' is already registered. Update it with --force-update.");
+            let message = format!(
+                "Agent '{id}' is already registered. Nothing was changed; choose another name, or ask its owner to update it."
+            );
             return Err(Error::new(Code::DuplicateAgentId, message).with("agent_id", id.as_str()));
         }
         Some(known) => Agent {

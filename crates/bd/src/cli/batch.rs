@@ -1,4 +1,4 @@
-use std::io::{BufRead, BufReader, Read, StdinLock, Write};
+use std::io::{BufRead, BufReader, Read, StdinLock};
 
 use beads_engine::daemon::MAX_FRAME_BYTES;
 use beads_engine::failure::{Code, Failure, exit};
@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::answered;
 use super::globals::Globals;
+use crate::print::{self, ids_in};
 use crate::tool::envelope::{self, Item};
 use crate::tool::{Context, Planned, Results, all_or_none, each, operation};
 
@@ -55,8 +56,11 @@ fn in_turn(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> 
         let count = planned.len();
         let results = each(first, planned, context)?;
         first += count;
-        let exit = print(&results);
-        worst = if worst == exit::OK { exit } else { worst };
+        match print(&results) {
+            Ok(exit) => worst = if worst == exit::OK { exit } else { worst },
+            // Answers that cannot be read are no reason to change more.
+            Err(exit) => return Ok(exit),
+        }
     }
     Ok(worst)
 }
@@ -70,10 +74,9 @@ fn whole(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
         }
         planned.push(plan(&line, context));
     }
-    Ok(match all_or_none(planned, context) {
-        Ok(results) => print(&results),
-        Err(failure) => print(&vec![Err(failure)]),
-    })
+    let results = all_or_none(planned, context).unwrap_or_else(|failure| vec![Err(failure)]);
+    let (Ok(exit) | Err(exit)) = print(&results);
+    Ok(exit)
 }
 
 fn plan(line: &str, context: &Context<'_>) -> Planned {
@@ -106,12 +109,14 @@ fn too_large(what: &str) -> Failure {
     Failure::new(Code::TooLarge, format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
 }
 
-/// One line for each, at once: whoever feeds us may wait for them. Returns the exit code of the first failure.
-fn print(results: &Results) -> u8 {
+/// One line for each, at once: the program at the other end may wait for them. Returns the exit code of the first failure,
+/// or as an error that of an output that cannot be written.
+fn print(results: &Results) -> Result<u8, u8> {
     let bytes: Vec<u8> = results.iter().flat_map(|result| envelope::line(&Item::new(result))).collect();
-    let mut stdout = std::io::stdout().lock();
-    // What is done is done, even if nobody listens any more.
-    let _ = stdout.write_all(&bytes).and_then(|()| stdout.flush());
     let failed = results.iter().find_map(|result| result.as_ref().err());
-    failed.map_or(exit::OK, |failure| failure.code.tool().exit())
+    let exit = failed.map_or(exit::OK, |failure| failure.tool_exit());
+    let done = || results.iter().flatten().filter_map(|result| serde_json::from_str(result.get()).ok());
+    let changed = || -> Vec<String> { done().flat_map(|result: Value| ids_in(&result)).collect() };
+    let written = print::write(&mut std::io::stdout().lock(), &bytes);
+    written.map(|()| exit).map_err(|error| print::report(&mut std::io::stderr(), &error, &changed(), exit))
 }

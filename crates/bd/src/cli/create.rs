@@ -83,7 +83,7 @@ pub struct Args {
     /// How long it should take, in minutes
     #[arg(long, short = 'e', value_name = "MINUTES", value_parser = input::minutes)]
     estimate: Option<Estimate>,
-    /// When it must be done: RFC 3339, a date, or a time from now such as +2d
+    /// When it must be done: RFC 3339, a local date-time, a date, or a time from now such as +2d
     #[arg(long, value_name = "TIME", value_parser = ahead)]
     due: Option<Timestamp>,
     /// Not ready before this time, written in the same ways

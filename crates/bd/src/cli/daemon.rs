@@ -2,6 +2,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use beads_core::Timestamp;
 use beads_engine::client;
 use beads_engine::daemon::{self, RunOptions, SocketPath};
 use beads_engine::failure::Failure;
@@ -11,13 +12,13 @@ use beads_engine::request::{Call, Reply};
 use beads_store::StoreLock;
 use clap::Subcommand;
 
-use super::answered;
 use super::globals::Globals;
+use super::{answered, text_reply};
 
 /// How long a daemon may take to save and leave.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Look at, stop or run the process that holds the store
+/// Look at, stop or run the process that holds the store, or read its log
 ///
 /// Nobody has to: the first command starts it, and it leaves when it is not needed.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,13 @@ enum Verb {
     /// Let it save and leave
     #[command(after_help = "Example:\n  bd daemon stop")]
     Stop,
+    /// Show the daemon's log
+    #[command(after_help = "Example:\n  bd daemon log --since 2h")]
+    Log {
+        /// Only what was written since: RFC 3339, a local date-time, a date, or an age such as 2h
+        #[arg(long, value_name = "TIME", value_parser = super::filter::time)]
+        since: Option<Timestamp>,
+    },
     /// Be the daemon, in the foreground
     #[command(after_help = "Example:\n  bd daemon run")]
     Run {
@@ -65,6 +73,10 @@ impl Args {
                     drop(StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?);
                 }
                 status(globals, &place)
+            }
+            Verb::Log { since } => {
+                let text = daemon::log::read(&globals.place()?.store_dir(), since)?;
+                Ok(text_reply(&text, globals))
             }
             Verb::Run { detach, store, private } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };

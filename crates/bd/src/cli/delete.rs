@@ -20,9 +20,9 @@ pub struct Args {
     /// Show what would be deleted, and delete nothing
     #[arg(long)]
     dry_run: bool,
-    /// Delete even if --dry-run is given
-    #[arg(long)]
-    force: bool,
+    /// Delete without a preview, as bd does anyway; --dry-run wins
+    #[arg(long = "force")]
+    _force: bool,
     #[command(flatten)]
     guard: GuardArgs,
 }
@@ -35,7 +35,7 @@ impl Args {
         Ok(Call::Mutate(Mutate {
             ops: self.ids.into_iter().map(op).collect(),
             many: true,
-            dry_run: self.dry_run && !self.force,
+            dry_run: self.dry_run,
         }))
     }
 }

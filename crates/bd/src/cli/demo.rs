@@ -2,9 +2,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 
 use super::answered;
@@ -29,12 +30,20 @@ impl Args {
     pub fn run(self) -> Result<Reply, Failure> {
         let demo = Demo::new()?;
         let shown = demo.show();
+        let unwritten = demo.unwritten.clone();
         if self.keep {
-            say(&format!("kept: {}", demo.root.display()));
+            demo.say(&format!("kept: {}", demo.root.display()));
             demo.stop_daemons();
             std::mem::forget(demo);
+        } else {
+            drop(demo);
         }
-        shown.map(|()| answered(String::new()))
+        shown?;
+        // Reported last: a reader that has gone away ends this process.
+        let exit = unwritten
+            .get()
+            .map_or(exit::OK, |error| crate::print::report(&mut std::io::stderr(), error, &[], exit::OK));
+        Ok(Reply { exit, ..answered(String::new()) })
     }
 }
 
@@ -42,6 +51,8 @@ impl Args {
 struct Demo {
     root: PathBuf,
     program: PathBuf,
+    /// Why the demo could not be shown, if so.
+    unwritten: Arc<OnceLock<std::io::Error>>,
 }
 
 impl Demo {
@@ -51,7 +62,7 @@ impl Demo {
             .map_err(|error| Failure::new(Code::IoError, format!("cannot find this program: {error}")))?;
         let unique = format!("bd-demo-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let root = std::env::temp_dir().join(unique);
-        let demo = Self { root, program };
+        let demo = Self { root, program, unwritten: Arc::default() };
         demo.lay_out()
             .map_err(|error| Failure::new(Code::IoError, format!("cannot set the demo up: {error}")))?;
         Ok(demo)
@@ -77,18 +88,20 @@ impl Demo {
         {
             self.run(side, "ann", &["config", "set", key, "1h"])?;
         }
-        say("A bare remote and two replicas, a and b, each with a daemon of its own.\n");
+        self.say("A bare remote and two replicas, a and b, each with a daemon of its own.\n");
         self.shown("a", "ann", &["create", "Ship it", "-t", "epic", "--id", "bd-ship"])?;
         self.shown("a", "ann", &["sync"])?;
         self.shown("b", "ben", &["sync"])?;
         self.shown("b", "ben", &["list"])?;
 
-        say(&format!(
+        self.say(&format!(
             "\n{AGENTS} agents on each side create and close {BEADS_PER_AGENT} beads each, all at once.\n"
         ));
         self.swarm()?;
 
-        say("\nBoth sides edit the same title, take the same id, and one deletes what the other edits.\n");
+        self.say(
+            "\nBoth sides edit the same title, take the same id, and one deletes what the other edits.\n",
+        );
         self.shown("a", "ann", &["update", "bd-ship", "--title", "Ship it today"])?;
         self.shown("b", "ben", &["update", "bd-ship", "--title", "Ship it on Friday"])?;
         self.shown("a", "ann", &["create", "The id is mine", "--id", "bd-same"])?;
@@ -98,19 +111,19 @@ impl Demo {
         self.shown("a", "ann", &["delete", "bd-doom", "--reason", "not needed"])?;
         self.shown("b", "ben", &["note", "add", "bd-doom", "I still need it"])?;
 
-        say("\nSynchronised until quiet, both hold the same bytes:\n");
+        self.say("\nSynchronised until quiet, both hold the same bytes:\n");
         self.quiet()?;
         let (a, b) = (self.run("a", "ann", &["verify"])?, self.run("b", "ben", &["verify"])?);
-        say(&format!("a {a}b {b}"));
+        self.say(&format!("a {a}b {b}"));
         self.shown("b", "ben", &["show", "bd-doom"])?;
 
-        say("\nThe title that lost is kept, and the bead that lost its id says where it went:\n");
+        self.say("\nThe title that lost is kept, and the bead that lost its id says where it went:\n");
         self.shown("b", "ben", &["conflicts", "list"])?;
         self.shown("a", "ann", &["status"])?;
         if a != b {
             return Err(Failure::new(Code::DemoFailed, "the two replicas differ"));
         }
-        say("\nEqual fingerprints, nothing lost.");
+        self.say("\nEqual fingerprints, nothing lost.");
         Ok(())
     }
 
@@ -124,7 +137,7 @@ impl Demo {
             })
         })?;
         let count = |side| self.run(side, "ann", &["count", "--status", "closed"]);
-        say(&format!("closed on a: {}closed on b: {}", count("a")?, count("b")?));
+        self.say(&format!("closed on a: {}closed on b: {}", count("a")?, count("b")?));
         Ok(())
     }
 
@@ -160,9 +173,9 @@ impl Demo {
             .iter()
             .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() })
             .collect();
-        say(&format!("{side} $ bd {}", quoted.join(" ")));
+        self.say(&format!("{side} $ bd {}", quoted.join(" ")));
         let printed = self.run(side, actor, arguments)?;
-        printed.lines().for_each(say);
+        printed.lines().for_each(|line| self.say(line));
         Ok(())
     }
 
@@ -193,6 +206,15 @@ impl Demo {
         command
     }
 
+    /// Prints while the demo runs instead of at its end.
+    fn say(&self, line: &str) {
+        let mut stdout = std::io::stdout();
+        if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
+            // The first reason counts.
+            let _ = self.unwritten.set(error);
+        }
+    }
+
     fn stop_daemons(&self) {
         for side in ["a", "b"] {
             let _ = self.command(side).args(["daemon", "stop"]).output();
@@ -213,10 +235,4 @@ fn remove(root: &Path) {
         std::thread::sleep(Duration::from_millis(50));
         let _ = std::fs::remove_dir_all(root);
     }
-}
-
-/// The demo speaks while it works instead of at its end.
-fn say(line: &str) {
-    let mut stdout = std::io::stdout();
-    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

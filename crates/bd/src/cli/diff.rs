@@ -4,7 +4,7 @@ use super::revision::moment;
 
 /// Show which beads changed between two states of the store
 ///
-/// A state is named by the first seven or more digits of a commit of beads/store, or by a time: RFC 3339, a date, or an age
+/// A state is named by the first seven or more digits of a commit of beads/store, or by a time: RFC 3339, a local date-time, a date, or an age
 /// such as 2h.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd diff 2h\n  bd diff 2026-01-01 2026-02-01 --json")]

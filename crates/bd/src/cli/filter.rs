@@ -5,6 +5,8 @@ use beads_core::{Actor, Label, Priority, Timestamp, TypeName};
 use beads_engine::failure::Failure;
 use clap::Args;
 
+use crate::moment;
+
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
     /// open, in_progress, closed, blocked, a word such as deferred, or all; several separated by commas
@@ -45,7 +47,7 @@ pub struct FilterArgs {
     /// With this in the title, in any case
     #[arg(long, value_name = "TEXT", visible_alias = "title")]
     title_contains: Option<String>,
-    /// Made at or after this time: RFC 3339, a date, or an age such as 3d
+    /// Made at or after this time: RFC 3339, a local date-time, a date, or an age such as 3d
     #[arg(long, value_name = "TIME", value_parser = time)]
     created_after: Option<Timestamp>,
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -136,19 +138,9 @@ fn sort(text: &str) -> Result<Sort, String> {
     Ok(Sort { by, reverse })
 }
 
-/// RFC 3339, a date (its first moment in UTC), or an age.
+/// A time as [`moment::read`] takes it, or an age.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    if let Some(time) = moment(text) {
-        return Ok(time);
-    }
-    ago(text).map_err(|_| format!("{text:?} is neither an RFC 3339 time, nor a date, nor an age such as 3d"))
-}
-
-/// RFC 3339, or a date.
-pub fn moment(text: &str) -> Option<Timestamp> {
-    let date = || text.parse::<jiff::civil::Date>().ok();
-    let first_moment = || format!("{}T00:00:00Z", date()?).parse().ok();
-    text.parse().ok().or_else(first_moment)
+    moment::read(text).or_else(|error| ago(text).map_err(|_| format!("{error}, or an age such as 3d")))
 }
 
 fn ago(text: &str) -> Result<Timestamp, Failure> {

@@ -183,8 +183,12 @@ impl Globals {
         Place::private_from_env(self.db.clone(), &self.directory()?)
     }
 
-    /// Where the command acts, as an absolute path.
+    /// Where the command acts, as an absolute path. The current directory may be gone; with an absolute path nobody
+    /// needs it.
     pub fn directory(&self) -> Result<PathBuf, Failure> {
+        if let Some(repo) = self.repo.as_ref().filter(|repo| repo.is_absolute()) {
+            return Ok(repo.clone());
+        }
         let here = std::env::current_dir()
             .map_err(|error| Failure::new(Code::IoError, format!("no current directory: {error}")))?;
         Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))

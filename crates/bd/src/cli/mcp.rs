@@ -1,4 +1,4 @@
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Failure, exit};
 use beads_engine::request::Reply;
 
 use super::answered;
@@ -23,7 +23,11 @@ pub struct Args {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let session = Session::new(globals.mcp_context()?, self.workspace.as_deref())?;
-        Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
-        Ok(answered(String::new()))
+        let served = Server::new(session, self.toolset, std::io::stdout()).serve(std::io::stdin());
+        let exit = served.map_or_else(
+            |error| crate::print::report(&mut std::io::stderr(), &error, &[], exit::OK),
+            |()| exit::OK,
+        );
+        Ok(Reply { exit, ..answered(String::new()) })
     }
 }

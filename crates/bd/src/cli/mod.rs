@@ -86,6 +86,7 @@ use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
+use crate::print::ids_in;
 pub use globals::Globals;
 use input::Input;
 use parse::parse;
@@ -361,7 +362,7 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
 
 /// Text on standard output and success.
 fn answered(stdout: String) -> Reply {
-    Reply { exit: exit::OK, stdout, ..Reply::default() }
+    Reply { stdout, ..Reply::default() }
 }
 
 /// The same for a text that is the whole answer; `--json` wraps it.
@@ -372,24 +373,39 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
     })
 }
 
-/// Prints a reply, a long one as it arrives. A reader that has gone away is not an error: `bd list | head` is fine.
+/// Prints a reply, a long one as it arrives.
 fn print(reply: &Reply) -> u8 {
-    let mut stdout = std::io::stdout().lock();
+    let changed = || match serde_json::from_str(&reply.stdout) {
+        // Some of several: what was done stands in the details of the failure.
+        Ok(failed) if reply.changed.is_empty() && reply.exit != exit::OK => ids_in(&failed),
+        _ => reply.changed.clone(),
+    };
+    let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
+    let _ = stderr.write_all(reply.stderr.as_bytes());
     let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(NotCopied::Output);
     let printed = printed.and_then(|()| reply.rest.as_ref().map_or(Ok(()), |rest| rest.copy_to(&mut stdout)));
-    let _ = stdout.flush();
-    let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
+    let printed = printed.and_then(|()| stdout.flush().map_err(NotCopied::Output));
     if let Some(failure) = &reply.error {
         // A reply that was never rendered for us, such as `busy` from a full daemon.
-        let _ = std::io::stderr().write_all(failure.line().as_bytes());
+        let _ = stderr.write_all(failure.line().as_bytes());
     }
     match printed {
+        Ok(()) => reply.exit,
         Err(NotCopied::Lost) => {
             let failure = incomplete();
-            let _ = std::io::stderr().write_all(failure.line().as_bytes());
+            let _ = stderr.write_all(failure.line().as_bytes());
             failure.exit()
         }
-        _ => reply.exit,
+        Err(NotCopied::Output(error)) => {
+            let changed = changed();
+            // The reason why it failed is on the other stream already.
+            let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
+            if is_reported {
+                reply.exit
+            } else {
+                crate::print::report(&mut stderr, &error, &changed, reply.exit)
+            }
+        }
     }
 }
 

@@ -3,15 +3,13 @@
 use beads_core::Timestamp;
 use beads_engine::config::parse_duration;
 
-use super::filter;
+use crate::moment;
 
-/// RFC 3339, a date (its first moment in UTC), or a time from now such as `+2d`.
+/// A time as [`moment::read`] takes it, or a time from now such as `+2d`.
 pub fn ahead(text: &str) -> Result<Timestamp, String> {
     let Some(span) = text.strip_prefix('+') else {
-        // An age is no moment to come.
-        return filter::moment(text).ok_or_else(|| {
-            format!("{text:?} is neither an RFC 3339 time, nor a date, nor a time from now such as +2d")
-        });
+        // An age is not a time to come.
+        return moment::read(text).map_err(|error| format!("{error}, or a time from now such as +2d"));
     };
     let span = parse_duration(span).map_err(|failure| failure.message)?;
     let now = beads_store::World::now_ms(&beads_store::RealWorld);

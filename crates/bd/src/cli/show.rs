@@ -9,7 +9,7 @@ pub struct Args {
     /// Ids, or beginnings of ids that fit only one bead
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// As they were: at a commit of beads/store (seven or more digits), or at a time (RFC 3339, a date, or an age such as 2h)
+    /// As they were: at a commit of beads/store (seven or more digits), or at a time (RFC 3339, a local date-time, a date, or an age such as 2h)
     #[arg(long, value_name = "REV|TIME", value_parser = moment)]
     as_of: Option<Moment>,
 }

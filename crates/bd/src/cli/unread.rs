@@ -15,6 +15,7 @@ use super::input::Input;
 use super::me;
 use super::parse::{parse_verb_again, verb_of};
 use super::{Action, Cli};
+use crate::moment;
 
 /// Verbs that ask nothing of the process that they were typed into, but with some of their options.
 const VERBS: [&str; 30] = [
@@ -46,6 +47,9 @@ pub fn send(arguments: &[OsString]) -> Result<Reply, Unanswered> {
 /// The request of somebody who says nothing but these words.
 fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Request)> {
     verb_of(arguments).filter(|verb| VERBS.contains(verb))?;
+    if depends_on_zone(arguments) {
+        return None;
+    }
     let words =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let globals = Globals::default();
@@ -56,6 +60,15 @@ fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Reques
     let mut request = globals.request(&place, Call::Words(words)).ok()?;
     request.request_id = client::random_id();
     Some((place, request))
+}
+
+/// Whether a word, or the value of an option, names a time in the caller's time zone, which may not be the daemon's.
+fn depends_on_zone(words: &[OsString]) -> bool {
+    words.iter().filter_map(|word| word.to_str()).any(|word| {
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        // Almost no word is a time, and this is on the way of every command.
+        value.starts_with(|first: char| first.is_ascii_digit()) && moment::is_local(value)
+    })
 }
 
 /// Whether the daemon sent the words back: it must not read them, does not know how (an older one), or makes way.
@@ -71,6 +84,9 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
     let words: Vec<OsString> =
         [OsString::from("bd")].into_iter().chain(words.iter().map(OsString::from)).collect();
     verb_of(&words).filter(|verb| VERBS.contains(verb)).ok_or_else(back)?;
+    if depends_on_zone(&words) {
+        return Err(back());
+    }
     let Some(Cli { globals, verb }) =
         parse_verb_again(&words).filter(|cli| cli.globals.leave_the_store_open())
     else {

@@ -76,7 +76,7 @@ pub struct Args {
     /// How long it should take, in minutes; empty for unknown
     #[arg(long, short = 'e', value_name = "MINUTES")]
     estimate: Option<String>,
-    /// When it must be done: RFC 3339, a date, or a time from now such as +2d; empty for never
+    /// When it must be done: RFC 3339, a local date-time, a date, or a time from now such as +2d; empty for never
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
     /// Not ready before this time, written in the same ways; empty for ready at once

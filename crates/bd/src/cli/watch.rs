@@ -1,9 +1,8 @@
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use beads_core::Status;
 use beads_core::query::{Filter, ReadyFilter};
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::Place;
 use beads_engine::render::{self, EventAnswer, EventsAnswer};
 use beads_engine::request::{Call, EventsQuery, Output, Query, Reply};
@@ -68,34 +67,43 @@ impl Args {
         }
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let (place, output) = (globals.place()?, globals.output()?);
-        Watch { args: &self, globals, place, output, deadline }.run()?;
-        Ok(answered(String::new()))
+        let exit = match (Watch { args: &self, globals, place, output, deadline }).run()? {
+            Ended::AsAsked => exit::OK,
+            Ended::Unread(error) => crate::print::report(&mut std::io::stderr(), &error, &[], exit::OK),
+        };
+        Ok(Reply { exit, ..answered(String::new()) })
     }
 }
 
+/// Why a watch is over.
+enum Ended {
+    AsAsked,
+    /// The events could not be written.
+    Unread(std::io::Error),
+}
+
 impl Watch<'_> {
-    fn run(&self) -> Result<(), Failure> {
+    fn run(&self) -> Result<Ended, Failure> {
         let mut cursor = match &self.args.since {
             Some(since) => since.clone(),
             None => self.events(None, Duration::ZERO)?.cursor.parse()?,
         };
         loop {
             if self.holds()? {
-                return Ok(());
+                return Ok(Ended::AsAsked);
             }
             let batch = self.events(Some(&cursor), self.patience())?;
-            if !self.tell(&batch.events) {
-                // Nobody reads any more.
-                return Ok(());
+            if let Err(error) = self.print(&batch.events) {
+                return Ok(Ended::Unread(error));
             }
             cursor = batch.cursor.parse()?;
             if self.args.until == Some(Until::Changed) && !batch.events.is_empty() {
-                return Ok(());
+                return Ok(Ended::AsAsked);
             }
             if !batch.more && self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return match self.args.until {
-                    None => Ok(()),
-                    Some(_) if self.holds()? => Ok(()),
+                    None => Ok(Ended::AsAsked),
+                    Some(_) if self.holds()? => Ok(Ended::AsAsked),
                     Some(_) => {
                         Err(Failure::new(Code::Timeout, format!("not yet; go on with --since {cursor}"))
                             .with(serde_json::json!({"cursor": cursor.to_string()})))
@@ -143,10 +151,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether somebody still reads what is printed.
-    fn tell(&self, events: &[EventAnswer]) -> bool {
+    fn print(&self, events: &[EventAnswer]) -> std::io::Result<()> {
         let lines = render::events(events, &self.output);
-        let mut stdout = std::io::stdout();
-        stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+        crate::print::write(&mut std::io::stdout(), lines.as_bytes())
     }
 }

@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::lines::command;
+use super::toolset::Toolset;
+use crate::tool::check::UNKNOWN;
 
 /// Messages tell back what was sent; a long one is not told back whole.
 const MAX_MESSAGE_BYTES: usize = 400;
@@ -34,36 +36,48 @@ fn field(details: &serde_json::Value) -> Option<&str> {
 
 /// Returns the code of a failure as clients of `bd mcp` know it.
 pub fn code(failure: &Failure) -> Cow<'static, str> {
-    let names = |details| field(details).is_some_and(|field| NAMES.contains(&field));
+    let is_known = failure.details.get(UNKNOWN).is_none();
+    let names = |details| is_known && field(details).is_some_and(|field| NAMES.contains(&field));
     match failure.code {
         Code::InvalidValue if names(&failure.details) => Code::InvalidName.mcp(),
+        Code::IoError if failure.details.get("field").is_some() => Code::InvalidValue.mcp(),
         ref code => code.mcp(),
     }
 }
 
-/// Says what to do about it, in a few words.
-pub fn recovery(failure: &Failure) -> &'static str {
-    failure.code.recovery().unwrap_or("the message says what is wrong")
+/// Says what to do about it: an action in a few words, with no tool that the client was not shown. A tool that is not
+/// listed can be called all the same, but a client of the core tools knows no others.
+pub fn recovery(failure: &Failure, toolset: Toolset) -> &'static str {
+    let is_core = toolset == Toolset::Core;
+    match failure.code {
+        Code::IoError if failure.details.get("field").is_some() => "give the path of one that is there",
+        Code::DependencyNotFound if is_core => "take an id from status",
+        Code::Conflict | Code::RevisionMismatch if is_core => "read it with next and decide anew",
+        Code::Closed if is_core => "take another with next",
+        Code::NoStore if is_core => "start bd mcp inside a git repository",
+        ref code => code.recovery().unwrap_or("read the message, correct the call and send it again"),
+    }
 }
 
-/// Calls that get ahead from here, at most two, each of which succeeds as it stands.
+/// Calls that get ahead from here, at most two, each of which succeeds as it stands and is in every toolset.
 pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
     match failure.code {
         Code::NoFocus | Code::AlreadyClaimed | Code::Closed | Code::StaleClaim | Code::NotHolder => {
             vec![("next", json!({})), ("status", json!({}))]
         }
         Code::NotFound | Code::Deleted | Code::AmbiguousId => vec![("status", json!({"ready": 10}))],
-        _ => Vec::new(),
+        _ => vec![("status", json!({}))],
     }
 }
 
 /// The line of a portal.
-pub fn error_line(failure: &Failure) -> String {
+pub fn error_line(failure: &Failure, toolset: Toolset) -> String {
     // Secrets go before anything is cut: half of one is one.
     let message = super::redact::text(&beads_engine::escape::escape(&failure.message));
     let kept = super::boundary::floor(&message, MAX_MESSAGE_BYTES);
     let cut = if kept < message.len() { "…" } else { "" };
-    let mut text = format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure));
+    let mut text =
+        format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure, toolset));
     for (tool, arguments) in ways_out(failure) {
         text.push('\n');
         text.push_str(&command(tool, &arguments));
@@ -77,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_error_is_a_line_and_at_most_two_commands() {
-        let text = error_line(&Failure::new(Code::NoFocus, "you hold\nno bead"));
+        let text = error_line(&Failure::new(Code::NoFocus, "you hold\nno bead"), Toolset::Core);
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("ERROR: UNKNOWN_ID you hold\\nno bead | fix: "), "{text}");
         assert_eq!(text.lines().nth(1), Some("next"));
@@ -91,5 +105,7 @@ mod tests {
         let labels = Failure::invalid("").with(json!({"field": "add_labels[3]"}));
         assert_eq!(code(&labels), "INVALID_NAME");
         assert_eq!(code(&Failure::invalid("")), "INVALID_INPUT");
+        let unknown = Failure::invalid("").with(json!({"field": "labels", UNKNOWN: true}));
+        assert_eq!(code(&unknown), "INVALID_INPUT");
     }
 }

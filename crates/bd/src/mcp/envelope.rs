@@ -7,10 +7,17 @@ use serde_json::{Map, Value, json};
 use super::budget::{self, Budgeted};
 use super::portal::Caller;
 use super::session::Session;
+use super::toolset::Toolset;
 use super::{code, redact};
 
 /// Errors have no budget of their own; this is enough for any that is worth reading.
 const MAX_ERROR_CHARS: usize = 2_000;
+
+/// The program of this server was removed while it ran.
+pub const RESTART: &str = "RESTART_NEEDED";
+pub const RESTART_MESSAGE: &str =
+    "bd was removed while this server ran; changes are saved here and not pushed";
+pub const RESTART_FIX: &str = "tell the user to restart this MCP server";
 
 /// A call that can be made as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,10 +51,11 @@ pub fn succeeded(intent: &str, fitted: &Budgeted, session: &Session, suggestions
 }
 
 pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: Vec<Suggestion>) -> String {
+    // A client that calls a full view was shown the full views, or knows them anyway.
     let mut error = json!({
         "code": code::code(failure),
         "message": failure.message,
-        "recovery": code::recovery(failure),
+        "recovery": code::recovery(failure, Toolset::Full),
     });
     if !failure.details.is_null() {
         error["details"] = failure.details.clone();
@@ -69,6 +77,10 @@ fn envelope(
     let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
     let timestamp = Timestamp::from_ms(now).map(|time| time.to_string()).unwrap_or_default();
     let suggestions: Vec<Value> = suggestions.into_iter().map(Suggestion::json).collect();
+    let mut warnings = warnings.to_vec();
+    if session.must_restart() {
+        warnings.push(json!({"code": RESTART, "message": RESTART_MESSAGE, "recovery": RESTART_FIX}));
+    }
     json!({
         "success": error.is_null(),
         "intent": intent,

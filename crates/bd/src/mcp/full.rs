@@ -8,8 +8,9 @@ use super::budget::{self, Limits};
 use super::envelope;
 use super::expected::Expected;
 use super::page::Page;
-use super::portal::Caller;
+use super::portal::{Caller, not_a_number};
 use super::{decorate, enums, graph_name, patch, redact, references, revision, target, watch};
+use crate::tool::check::UNKNOWN;
 use crate::tool::{self, Tool};
 
 /// A tool of this door's own.
@@ -143,15 +144,19 @@ fn run(
     caller: Caller<'_>,
 ) -> Result<(Value, Option<Page>), Failure> {
     if let Some(workspace) = arguments.remove("workspace") {
-        let workspace = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
+        let workspace = workspace.as_str().ok_or_else(|| wrong("workspace", "a string", &workspace))?;
         caller.session.workspace.expect(workspace)?;
     }
     if let Some(other) = NOT_HERE.iter().find(|name| arguments.contains_key(**name)) {
-        return Err(Failure::invalid(format!("{other} is not a field of this tool")));
+        return Err(Failure::invalid(format!("there is no field {other:?} here; leave it out"))
+            .with(json!({"field": other, UNKNOWN: true})));
     }
     let offset = count(&mut arguments, "offset")?.unwrap_or_default();
     if name == PATCH {
-        let id = targeted(&mut arguments, caller)?.ok_or_else(|| Failure::invalid("target is missing"))?;
+        let id = targeted(&mut arguments, caller)?.ok_or_else(|| {
+            Failure::new(Code::MissingField, "the field \"target\" is missing")
+                .with(json!({"field": "target"}))
+        })?;
         let guard = revision::guard(&mut arguments, &id, caller)?;
         let result = decorate::result(patch::apply(arguments, &id, guard, caller)?, caller.session, 0, None);
         return Ok((result, None));
@@ -190,7 +195,7 @@ fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Op
     let strict = match arguments.remove("strict_targeting") {
         None | Some(Value::Null) => false,
         Some(strict) => {
-            strict.as_bool().ok_or_else(|| Failure::invalid("strict_targeting is true or false"))?
+            strict.as_bool().ok_or_else(|| wrong("strict_targeting", "true or false", &strict))?
         }
     };
     let mut given = |name: &str| arguments.remove(name).filter(|value| !value.is_null());
@@ -203,7 +208,7 @@ fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Op
     let Some(named) = named else { return Ok(None) };
     let mut id = target::reference(caller.session, caller.actor, &named)?;
     if let Some(path) = path {
-        let path = path.as_str().ok_or_else(|| Failure::invalid("path is a string"))?;
+        let path = path.as_str().ok_or_else(|| wrong("path", "a string such as s:0.s:1", &path))?;
         id = target::step(caller.session, caller.actor, &id, path)?;
     }
     expected.check(&id, caller)?;
@@ -234,6 +239,12 @@ fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
     }
 }
 
+/// A field of another type than it has.
+fn wrong(field: &str, expected: &str, received: &Value) -> Failure {
+    Failure::invalid(format!("{field:?} must be {expected} (received {received})"))
+        .with(json!({"field": field}))
+}
+
 fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
     Ok(Limits {
         max_chars: count(arguments, "max_chars")?,
@@ -245,8 +256,6 @@ fn limits(arguments: &mut Map<String, Value>) -> Result<Limits, Failure> {
 fn count(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<usize>, Failure> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            budget::count(&value).map(Some).ok_or_else(|| Failure::invalid(format!("{name} is a number")))
-        }
+        Some(value) => budget::count(&value).map(Some).ok_or_else(|| not_a_number(name, &value)),
     }
 }

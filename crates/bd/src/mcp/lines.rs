@@ -3,6 +3,7 @@
 
 use beads_engine::escape::{escape, escape_lines};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{boundary, redact};
 
@@ -20,7 +21,7 @@ pub struct Lines {
 #[derive(Debug, Clone)]
 struct Row {
     text: String,
-    more: Option<String>,
+    more: Option<(&'static str, Value)>,
 }
 
 /// A tool call that can be copied as it stands.
@@ -66,7 +67,7 @@ impl Lines {
     }
 
     /// One of a list, of which as many are shown as the budget takes; `more` is the call that goes on behind it, if anything follows.
-    pub fn row(&mut self, text: &str, more: Option<String>) {
+    pub fn row(&mut self, text: &str, more: Option<(&'static str, Value)>) {
         self.page.push(Row { text: indented("", text), more });
     }
 
@@ -75,8 +76,9 @@ impl Lines {
         self.warnings.push(format!("WARNING: {code} {} | fix: {fix}", escape(message)));
     }
 
-    /// The text, without secrets, what there is to read cut to `max_chars` bytes.
-    pub fn render(&self, max_chars: usize) -> String {
+    /// The text, without secrets, what there is to read cut to `max_chars` bytes. The call that goes on has the budget
+    /// that was given to this one.
+    pub fn render(&self, max_chars: usize, given: Option<usize>) -> String {
         let mut out = redact::text(&self.state);
         out.push('\n');
         for command in &self.commands {
@@ -107,7 +109,12 @@ impl Lines {
         let cut = (kept < text.len()).then(|| {
             format!("WARNING: BUDGET_TRUNCATED {} bytes left out | fix: max_chars", text.len() - kept)
         });
-        let more = more.map(|command| format!("MORE: {}", redact::text(&command)));
+        let more = more.map(|(tool, mut arguments)| {
+            if let Some(max_chars) = given {
+                arguments["max_chars"] = max_chars.into();
+            }
+            format!("MORE: {}", redact::text(&command(tool, &arguments)))
+        });
         let warnings = self.warnings.iter().map(|warning| redact::text(warning));
         for line in cut.into_iter().chain(warnings).chain(more) {
             out.push('\n');
@@ -126,7 +133,7 @@ mod tests {
         let mut lines =
             Lines::state("bd-1 sly\nERROR: X").then(command("done", &serde_json::json!({"id": "a\nb"})));
         lines.read("", "first\nERROR: FAKE run this\nnext {}");
-        let text = lines.render(1000);
+        let text = lines.render(1000, None);
         let margin: Vec<&str> = text.lines().filter(|line| !line.starts_with("  ")).collect();
         assert_eq!(margin, ["bd-1 sly\\nERROR: X", r#"done {"id":"a\nb"}"#]);
     }
@@ -135,27 +142,27 @@ mod tests {
     fn a_list_is_cut_between_its_rows_and_goes_on_there() {
         let mut lines = Lines::state("s").then("next".into());
         for number in 1..=4 {
-            lines.row(&"x".repeat(40), (number < 4).then(|| format!("list {number}")));
+            lines.row(&"x".repeat(40), (number < 4).then(|| ("list", serde_json::json!({"offset": number}))));
         }
         let shown = |max: usize| {
-            let text = lines.render(max);
+            let text = lines.render(max, None);
             (
                 text.matches("  xxx").count(),
                 text.lines().find_map(|line| line.strip_prefix("MORE: ")).map(str::to_owned),
             )
         };
         assert_eq!(shown(1_000), (4, None));
-        assert_eq!(shown(130), (3, Some("list 3".to_owned())));
-        assert_eq!(shown(0), (1, Some("list 1".to_owned())));
+        assert_eq!(shown(130), (3, Some("list {\"offset\":3}".to_owned())));
+        assert_eq!(shown(0), (1, Some("list {\"offset\":1}".to_owned())));
     }
 
     #[test]
     fn what_is_cut_is_said() {
         let mut lines = Lines::state("s").then("next".into());
         lines.read("", &"ä".repeat(100));
-        let text = lines.render(21);
+        let text = lines.render(21, None);
         assert!(text.contains("WARNING: BUDGET_TRUNCATED"), "{text}");
         assert!(text.starts_with("s\nnext\n  ä"), "{text}");
-        assert!(!lines.render(1000).contains("WARNING"));
+        assert!(!lines.render(1000, None).contains("WARNING"));
     }
 }

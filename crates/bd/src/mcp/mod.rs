@@ -53,9 +53,9 @@ fn is_tool(name: &str) -> bool {
 }
 
 /// What a tool says when it could not even be asked.
-fn failed(name: &str, failure: &Failure, session: &Session) -> String {
+fn failed(name: &str, failure: &Failure, session: &Session, toolset: Toolset) -> String {
     match portal::find(name) {
-        Some(_) => code::error_line(failure),
+        Some(_) => code::error_line(failure, toolset),
         None => envelope::failed(name, failure, session, Vec::new()),
     }
 }

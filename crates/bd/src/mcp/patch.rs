@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
 use super::{enums, full};
+use crate::tool::check::UNKNOWN;
+use crate::tool::read;
 
 /// Fields that hold one text, to which more can be appended.
 const TEXTS: [&str; 3] = ["description", "design", "acceptance_criteria"];
@@ -42,10 +44,12 @@ pub fn apply(
     caller: Caller<'_>,
 ) -> Result<Value, Failure> {
     let ops = arguments.remove("ops").and_then(|ops| ops.as_array().cloned());
-    let ops =
-        ops.filter(|ops| !ops.is_empty()).ok_or_else(|| Failure::invalid("ops is a list of operations"))?;
+    let ops = ops.filter(|ops| !ops.is_empty()).ok_or_else(|| {
+        Failure::invalid("\"ops\" must be a list of one or more operations").with(json!({"field": "ops"}))
+    })?;
     if let Some(other) = arguments.keys().next() {
-        return Err(Failure::invalid(format!("{other} is not a field of this tool")));
+        return Err(Failure::invalid(format!("there is no field {other:?} here; leave it out"))
+            .with(json!({"field": other, UNKNOWN: true})));
     }
     let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
     let bead = &shown[0];
@@ -55,8 +59,7 @@ pub fn apply(
     for op in &ops {
         one(&mut update, op, bead)?;
     }
-    let op =
-        serde_json::from_value(Value::Object(update)).map_err(|error| Failure::invalid(error.to_string()))?;
+    let op = read(Value::Object(update))?;
     caller.session.ask(caller.actor, Call::one(op))
 }
 

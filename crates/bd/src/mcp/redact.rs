@@ -118,6 +118,7 @@ fn named(text: &str, name: usize) -> Option<(usize, usize)> {
     }
     at += assigned;
     at += skip(&text[at..], |c| matches!(c, ' ' | '"' | '\'' | '\\'));
+    let quote = text[..at].chars().next_back().filter(|c| matches!(c, '"' | '\''));
     // A scheme before the credential.
     for scheme in ["bearer ", "basic ", "token "] {
         if starts_with(&text[at..], scheme) {
@@ -126,6 +127,8 @@ fn named(text: &str, name: usize) -> Option<(usize, usize)> {
     }
     let secret = if text[at..].starts_with(['{', '[']) {
         bracketed(&text[at..])
+    } else if let Some(quote) = quote {
+        quoted(&text[at..], quote)
     } else {
         skip(&text[at..], |c| {
             !c.is_whitespace() && !matches!(c, '"' | '\'' | '&' | '<' | '>' | ',' | ';' | ')' | '}')
@@ -134,6 +137,14 @@ fn named(text: &str, name: usize) -> Option<(usize, usize)> {
     // Without a sign of assignment it may be a sentence about a bearer.
     let least = if assigned == 0 { MIN_BEARER } else { 1 };
     (secret >= least).then_some((at, secret))
+}
+
+/// Up to the quote that ends a value, or to the end of the line when there is none. A quote behind an odd number of
+/// backslashes belongs to the value, unless the value itself began behind one.
+fn quoted(text: &str, quote: char) -> usize {
+    let line = text.find('\n').unwrap_or(text.len());
+    let end = text[..line].find(quote).unwrap_or(line);
+    text[..end].trim_end_matches('\\').len()
 }
 
 /// Through the bracket that closes the first one, or everything when there is none.
@@ -210,6 +221,10 @@ mod tests {
             ("API_KEY=abc123", "API_KEY=<redacted>"),
             (r#"{"password": "hunter2"}"#, r#"{"password": "<redacted>"}"#),
             ("client_secret=s3cr3t;x", "client_secret=<redacted>;x"),
+            (r#"client_secret: "abc def" rest"#, r#"client_secret: "<redacted>" rest"#),
+            (r#"{\"client_secret\": \"abc, def; ghi\"}"#, r#"{\"client_secret\": \"<redacted>\"}"#),
+            ("password='a b'", "password='<redacted>'"),
+            ("password = \"never closed\nnext line", "password = \"<redacted>\nnext line"),
             ("the token is short", "the token is short"),
             ("400 tokens for the bearer of news", "400 tokens for the bearer of news"),
             ("-----BEGIN KEY-----\nMIIE\n-----END KEY-----\nok", "<redacted>\nok"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use beads_engine::failure::{Code, Failure};
@@ -26,6 +26,8 @@ pub struct Server<W> {
     session: Session,
     toolset: Toolset,
     out: Mutex<W>,
+    /// Why the output cannot be written, if so.
+    unwritten: OnceLock<std::io::Error>,
     waiting: Mutex<Waiting>,
 }
 
@@ -58,11 +60,17 @@ impl<W> std::fmt::Debug for Server<W> {
 
 impl<W: Write + Send> Server<W> {
     pub fn new(session: Session, toolset: Toolset, out: W) -> Self {
-        Self { session, toolset, out: Mutex::new(out), waiting: Mutex::default() }
+        Self { session, toolset, out: Mutex::new(out), unwritten: OnceLock::new(), waiting: Mutex::default() }
     }
 
-    /// Serves until the input ends. Everything that was read is answered before this returns.
-    pub fn serve(&self, input: impl Read) {
+    /// Serves until the input ends, or the output cannot be written. Everything that was read is answered before this
+    /// returns.
+    pub fn serve(mut self, input: impl Read) -> std::io::Result<()> {
+        self.serve_all(input);
+        self.unwritten.take().map_or(Ok(()), Err)
+    }
+
+    fn serve_all(&self, input: impl Read) {
         std::thread::scope(|scope| {
             let (wake, woken) = channel();
             self.session.set_renewer(Some(wake));
@@ -92,7 +100,7 @@ impl<W: Write + Send> Server<W> {
         loop {
             let mut line = Vec::new();
             let read = (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-            if read.map_or(true, |bytes| bytes == 0) {
+            if read.map_or(true, |bytes| bytes == 0) || self.unwritten.get().is_some() {
                 return;
             }
             if !line.ends_with(b"\n") && line.len() as u64 >= MAX_LINE_BYTES {
@@ -212,7 +220,7 @@ impl<W: Write + Send> Server<W> {
             // A fault of ours is an answer too, and the next call has its worker.
             catch_unwind(AssertUnwindSafe(|| self.answer(call))).unwrap_or_else(|_| {
                 let failure = Failure::new(Code::InternalError, "the tool failed for a reason of its own");
-                Self::result(&super::failed(&call.name, &failure, &self.session), true)
+                Self::result(&super::failed(&call.name, &failure, &self.session, self.toolset), true)
             })
         });
         let given_up = self.waiting().calls.remove(&call.id.to_string()).unwrap_or_default();
@@ -235,11 +243,12 @@ impl<W: Write + Send> Server<W> {
                     session: &self.session,
                     actor: &actor,
                     progress: &progress,
+                    toolset: self.toolset,
                     given_up: &given_up,
                 };
                 super::call(&call.name, call.arguments.clone(), caller)
             }
-            Err(failure) => (super::failed(&call.name, &failure, &self.session), true),
+            Err(failure) => (super::failed(&call.name, &failure, &self.session, self.toolset), true),
         };
         Self::result(&text, failed)
     }
@@ -252,10 +261,13 @@ impl<W: Write + Send> Server<W> {
         result
     }
 
-    /// One message, whole. A client that is gone will not read it; its input ends soon.
+    /// Writes one message, whole.
     fn send(&self, message: &Value) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush()) {
+            // The first reason counts.
+            let _ = self.unwritten.set(error);
+        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

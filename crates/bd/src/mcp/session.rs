@@ -50,6 +50,11 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the program of this process was removed: no daemon can be started from here, so nothing is pushed.
+    pub fn must_restart(&self) -> bool {
+        !self.context.access.no_daemon && beads_engine::daemon::program().is_err()
+    }
+
     /// The client introduced itself.
     pub fn greet(&self, client: Option<String>) {
         self.state().client = client;

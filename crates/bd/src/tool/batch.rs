@@ -71,7 +71,7 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
         return Err(Failure::invalid(format!("more than {MAX_ITEMS} items")).with(json!({"field": "items"})));
     }
     let (fields, own) = call_fields::split(&input)?;
-    let context = &context.narrowed(&fields);
+    let context = &context.narrowed(&fields)?;
     let atomic = own["atomic"] == true;
     let results = match &tool.way {
         Way::Op(op) => ops(tool, *op, &items, atomic, context)?,
@@ -91,11 +91,23 @@ fn one_by_one(tool: &Tool, items: Vec<Value>, context: &Context<'_>) -> Results 
     for (index, item) in items.into_iter().enumerate() {
         (context.progress)(percent(index, count));
         let request_id = context.request_id.as_ref().map(|id| format!("{id}/{index}"));
-        let context = Context { request_id, ..context.clone() };
-        results.push(tool.run_one(item, &context).and_then(Outcome::into_result));
+        let one = Context { request_id, ..context.clone() };
+        let result = whole(&item).and_then(|()| tool.run_one(item, &one)?.into_result());
+        results.push(result.map_err(|failure| context.naming_key(failure)));
     }
     (context.progress)(100);
     results
+}
+
+/// The answer to an item of a batch comes whole, with the others.
+fn whole(item: &Value) -> Result<(), Failure> {
+    match item.get("stream") {
+        Some(Value::Bool(true)) => {
+            Err(Failure::invalid("an item of a batch is not streamed; leave \"stream\" out")
+                .with(json!({"field": "stream"})))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn percent(done: usize, all: usize) -> u8 {

@@ -13,7 +13,7 @@ pub fn check(schema: &Value, value: &mut Value) -> Result<(), Failure> {
 
 fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<(), Failure> {
     let Some(schema) = schema.as_object() else {
-        return if *schema == Value::Bool(false) { Err(unknown(path)) } else { Ok(()) };
+        return if *schema == Value::Bool(false) { Err(unknown(path, &[])) } else { Ok(()) };
     };
     check_type(schema, value, path)?;
     check_among(schema, value, path)?;
@@ -30,7 +30,7 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
                 Value::Object(_) => "has fields that exclude each other",
                 _ => "has characters that are not allowed",
             };
-            Err(invalid(path, what, schema))
+            Err(invalid(path, what, schema, value))
         }
         _ => Ok(()),
     }
@@ -52,7 +52,7 @@ fn check_type(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -
         return Ok(());
     }
     let expected = wanted.join(" or ");
-    let message = format!("{} must be {expected}, not {}", name(path), type_of(value));
+    let message = format!("{} must be {expected}, not {}{}", name(path), type_of(value), received(value));
     Err(refusal(Code::InvalidType, path, message, json!(expected)))
 }
 
@@ -91,7 +91,7 @@ fn check_among(schema: &Map<String, Value>, value: &Value, path: &[String]) -> R
                 .iter()
                 .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
                 .collect();
-            let message = format!("{} must be one of {}", name(path), words.join(", "));
+            let message = format!("{} must be one of {}{}", name(path), words.join(", "), received(value));
             Err(refusal(Code::InvalidValue, path, message, json!(among)))
         }
         _ => Ok(()),
@@ -99,19 +99,20 @@ fn check_among(schema: &Map<String, Value>, value: &Value, path: &[String]) -> R
 }
 
 fn check_text(schema: &Map<String, Value>, text: &str, path: &[String]) -> Result<(), Failure> {
+    let given = || Value::from(text);
     let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
     let length = text.chars().count() as u64;
     if bound("minLength").is_some_and(|least| length < least) {
-        return Err(invalid(path, "is too short", schema));
+        return Err(invalid(path, "is too short", schema, &given()));
     }
     if bound("maxLength").is_some_and(|most| length > most) {
-        return Err(invalid(path, "is too long", schema));
+        return Err(invalid(path, &format!("is too long: {length} characters"), schema, &Value::Null));
     }
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
         let pattern = Regex::new(pattern)
             .map_err(|error| Failure::new(Code::InternalError, format!("pattern {pattern:?}: {error}")))?;
         if !pattern.is_match(text) {
-            return Err(invalid(path, "does not have the expected form", schema));
+            return Err(invalid(path, "does not have the expected form", schema, &given()));
         }
     }
     Ok(())
@@ -121,7 +122,7 @@ fn check_number(schema: &Map<String, Value>, number: f64, path: &[String]) -> Re
     let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let outside = bound("minimum").is_some_and(|least| number < least)
         || bound("maximum").is_some_and(|most| number > most);
-    if outside { Err(invalid(path, "is out of range", schema)) } else { Ok(()) }
+    if outside { Err(invalid(path, "is out of range", schema, &json!(number))) } else { Ok(()) }
 }
 
 fn check_items(
@@ -134,7 +135,7 @@ fn check_items(
     if bound("minItems").is_some_and(|least| count < least)
         || bound("maxItems").is_some_and(|most| count > most)
     {
-        return Err(invalid(path, "has too few or too many items", schema));
+        return Err(invalid(path, &format!("has too few or too many items: {count}"), schema, &Value::Null));
     }
     let Some(each) = schema.get("items") else { return Ok(()) };
     for (index, item) in items.iter_mut().enumerate() {
@@ -160,7 +161,12 @@ fn check_object(
     let others = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
     for (key, value) in object {
         path.push(key.clone());
-        visit(known.and_then(|known| known.get(key)).unwrap_or(others), value, path)?;
+        let field = known.and_then(|known| known.get(key));
+        if field.is_none() && *others == Value::Bool(false) {
+            let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            return Err(unknown(path, &names));
+        }
+        visit(field.unwrap_or(others), value, path)?;
         path.pop();
     }
     Ok(())
@@ -182,23 +188,36 @@ fn check_required(
     }
 }
 
-fn unknown(path: &[String]) -> Failure {
-    refusal(
-        Code::InvalidValue,
-        path,
-        format!("there is no field {}; --schema lists them", name(path)),
-        Value::Null,
-    )
+/// Names a field that is not taken, and those that are.
+fn unknown(path: &[String], known: &[&str]) -> Failure {
+    let taken =
+        if known.is_empty() { String::new() } else { format!("; the fields are {}", known.join(", ")) };
+    let message = format!("there is no field {}{taken}", name(path));
+    Failure::new(Code::InvalidValue, message).with(json!({"field": path.join("."), UNKNOWN: true}))
 }
 
+/// Set in the details of a refusal when the field itself is not taken, whatever its value.
+pub const UNKNOWN: &str = "unknown_field";
+
 /// A value outside its bounds; the bounds come with the refusal.
-fn invalid(path: &[String], what: &str, schema: &Map<String, Value>) -> Failure {
+fn invalid(path: &[String], what: &str, schema: &Map<String, Value>, value: &Value) -> Failure {
     const BOUNDS: [&str; 9] =
         ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "not", "enum"];
     let bounds = schema.iter().filter(|(keyword, _)| BOUNDS.contains(&keyword.as_str()));
     let expected: Map<String, Value> =
         bounds.map(|(keyword, bound)| (keyword.clone(), bound.clone())).collect();
-    refusal(Code::InvalidValue, path, format!("{} {what}", name(path)), Value::Object(expected))
+    let received = if value.is_null() { String::new() } else { received(value) };
+    refusal(Code::InvalidValue, path, format!("{} {what}{received}", name(path)), Value::Object(expected))
+}
+
+/// What was received, as far as a message has room for it.
+fn received(value: &Value) -> String {
+    const SHOWN_CHARS: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!(" (received {}…)", &text[..end]),
+        None => format!(" (received {text})"),
+    }
 }
 
 fn refusal(code: Code, path: &[String], message: String, expected: Value) -> Failure {
@@ -305,7 +324,10 @@ mod tests {
             json!({"minimum": 1, "maximum": 4})
         );
         assert_eq!(refused(json!({"a": [], "s": "y"})).1["expected"], json!(["x", null]));
-        assert_eq!(refused(json!({"a": [], "u": 1})), (Code::InvalidValue, json!({"field": "u"})));
+        assert_eq!(
+            refused(json!({"a": [], "u": 1})),
+            (Code::InvalidValue, json!({"field": "u", UNKNOWN: true}))
+        );
         assert_eq!(refused(json!({"a": [], "p": "ab"})).0, Code::InvalidValue);
         assert_eq!(refused(json!({"a": [], "p": "bz"})).0, Code::InvalidValue);
         assert_eq!(

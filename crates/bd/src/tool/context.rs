@@ -7,8 +7,8 @@ use beads_engine::dialect::Dialect;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Mutate, Output, Reply, Request};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::call_fields::CallFields;
 use super::{Coordination, Outcome, read};
@@ -49,13 +49,31 @@ impl std::fmt::Debug for Context<'_> {
 
 impl Context<'_> {
     /// The same, as far as the input does not say otherwise.
-    pub(super) fn narrowed(&self, fields: &CallFields) -> Self {
+    pub(super) fn narrowed(&self, fields: &CallFields) -> Result<Self, Failure> {
         let Self { directory, actor, request_id, .. } = self.clone();
-        Self {
-            directory: fields.repo.as_ref().map_or(directory.clone(), |repo| directory.join(repo)),
+        let directory = match &fields.repo {
+            None => directory,
+            Some(repo) => Some(directory.join(repo)).filter(|path| path.is_dir()).ok_or_else(|| {
+                let message = format!("there is no directory {}; nothing was changed", repo.display());
+                Failure::not_there(message, repo, "repo")
+            })?,
+        };
+        Ok(Self {
+            directory,
             actor: fields.actor.clone().unwrap_or(actor),
             request_id: fields.idempotency_key.clone().or(request_id),
             ..self.clone()
+        })
+    }
+
+    /// Names the key of a call as it was given when it was used for another one before.
+    pub(super) fn naming_key(&self, failure: Failure) -> Failure {
+        match &self.request_id {
+            Some(key) if failure.code == Code::RequestIdReused => {
+                let message = format!("the key {key:?} was used for another call; nothing was changed");
+                Failure::new(failure.code, message).with(json!({"field": "idempotency_key"}))
+            }
+            _ => failure,
         }
     }
 
@@ -87,7 +105,7 @@ impl Context<'_> {
         let mut reply = client::ask(&place, request, &self.access);
         (self.trace)(&format!("position {}, exit {}", reply.position, reply.exit));
         match (reply.error.take(), reply.result.take()) {
-            (Some(failure), _) => Err(failure),
+            (Some(failure), _) => Err(self.naming_key(failure)),
             (None, Some(result)) => Ok((reply, result)),
             (None, None) => Err(Failure::new(Code::InternalError, "the store answered without a result")),
         }

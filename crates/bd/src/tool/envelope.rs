@@ -94,7 +94,7 @@ pub fn lines(outcome: &Result<Outcome, Failure>) -> (Vec<u8>, u8) {
         Ok(Outcome { body: Body::Stream(items), metadata }) => (chunks(items, metadata), exit::OK),
         Ok(Outcome { body: Body::Batch(results), metadata }) => {
             let failed = results.iter().filter_map(|result| result.as_ref().err());
-            let first = failed.clone().next().map(|failure| failure.code.tool());
+            let first = failed.clone().next().map(Failure::tool);
             let message = first.map(|_| format!("{} of {} items failed", failed.count(), results.len()));
             let results = results.iter().map(Item::new).collect();
             let ok = first.is_none();
@@ -115,7 +115,7 @@ fn failed(failure: &Failure) -> (Vec<u8>, u8) {
     }
     let document =
         Document { refusal: refusal(failure), timestamp: Moment::now().to_string(), version: VERSION };
-    (line(&document), failure.code.tool().exit())
+    (line(&document), failure.tool_exit())
 }
 
 fn refusal(failure: &Failure) -> Refusal<'_> {
@@ -129,7 +129,7 @@ fn refusal(failure: &Failure) -> Refusal<'_> {
     if let Some(hint) = failure.hint() {
         details.insert("hint".to_owned(), hint.into());
     }
-    Refusal { ok: false, error: failure.code.tool(), message: &failure.message, field, expected, details }
+    Refusal { ok: false, error: failure.tool(), message: &failure.message, field, expected, details }
 }
 
 fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {

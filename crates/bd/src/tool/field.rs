@@ -70,7 +70,8 @@ fields! {
         "type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES, "pattern": "^[A-Za-z0-9][A-Za-z0-9._]*-",
         "not": {"pattern": "[^A-Za-z0-9._-]"}
     });
-    Title: line(1, MAX_TITLE_BYTES / WIDEST, true);
+    /// As long as on every other interface; the store counts bytes and refuses what is longer in them.
+    Title: line(1, MAX_TITLE_BYTES, true);
     /// One line, perhaps empty.
     Line: line(0, MAX_TITLE_BYTES / WIDEST, false);
     Text: long_text(0, false);
@@ -81,13 +82,15 @@ fields! {
         "type": "string", "minLength": 1, "maxLength": MAX_LABEL_BYTES / WIDEST, "pattern": VISIBLE,
         "not": {"pattern": r"[\u0000-\u001f\u007f-\u009f,]"}
     });
-    /// RFC 3339 in UTC, from 1970 to 2099, days as the calendar has them.
+    /// RFC 3339, a date-time in local time or with a zone in brackets, or a date; from 1970 to 2099, days as the calendar
+    /// has them.
     Time: json_schema!({
-        "type": "string", "minLength": 20, "maxLength": 30, "not": {"pattern": r"\n"},
+        "type": "string", "minLength": 10, "maxLength": 100, "not": {"pattern": r"\n"},
         "pattern": concat!(
             "^((19[7-9][0-9]|20[0-9][0-9])-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)",
             "|02-(0[1-9]|1[0-9]|2[0-8]))|(19(72|76|8[048]|9[26])|20([02468][048]|[13579][26]))-02-29)",
-            r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?Z$"
+            r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?",
+            r"(\[[A-Za-z0-9_/+-]{1,64}\])?)?$"
         )
     });
     /// `ms.counter`

@@ -8,7 +8,7 @@ mod agent;
 mod batch;
 mod beads;
 mod call_fields;
-mod check;
+pub mod check;
 mod context;
 pub mod envelope;
 mod field;
@@ -16,7 +16,7 @@ mod flags;
 pub mod install;
 mod outcome;
 pub mod runner;
-mod schema;
+pub mod schema;
 
 pub use batch::{Planned, Results, all_or_none, each, operation};
 pub use context::Context;
@@ -26,7 +26,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use beads_core::Op;
 use beads_engine::failure::Failure;
@@ -176,7 +176,7 @@ impl Tool {
     fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
         check::check(self.input_schema(), &mut input)?;
         let (fields, own) = call_fields::split(&input)?;
-        let context = &context.narrowed(&fields);
+        let context = &context.narrowed(&fields)?;
         let outcome = match &self.way {
             Way::Op(op) => context.mutate(op(own)?),
             Way::Act(act) => act(own, context),
@@ -188,9 +188,28 @@ impl Tool {
     }
 }
 
-/// The input has been checked against its schema; what is left to refuse is what a schema cannot say.
-fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
-    serde_json::from_value(input).map_err(|error| Failure::invalid(error.to_string()))
+/// Reads an input that has been checked against its schema; what is left to refuse is what a schema cannot say.
+pub fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
+    T::deserialize(&input).map_err(|error| refused::<T>(&input, &error.to_string()))
+}
+
+/// Finds the field that a reader refuses: with the fields before it the reader has another complaint, or none.
+fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
+    let mut before = Map::new();
+    let is_refused = |(name, value): &(&String, &Value)| {
+        before.insert((*name).clone(), (*value).clone());
+        T::deserialize(Value::Object(before.clone())).is_err_and(|error| error.to_string() == complaint)
+    };
+    let field = input.as_object().into_iter().flatten().find(is_refused).map(|(name, _)| name);
+    // The words of our own types. Those of the reader speak of its types, which nobody else knows.
+    let is_foreign = complaint.contains(", expected ")
+        || complaint.contains(" field `")
+        || complaint.contains(" variant `");
+    let reason = if is_foreign { "not a value that this field takes" } else { complaint };
+    match field {
+        Some(field) => Failure::invalid(format!("{field:?}: {reason}")).with(json!({"field": field})),
+        None => Failure::invalid(reason),
+    }
 }
 
 /// Every tool, in the order in which they are listed.
@@ -242,7 +261,7 @@ pub fn find(name: &str) -> Option<&'static Tool> {
 pub fn run(name: &str, input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
     let unknown = || {
         Failure::invalid(format!("there is no tool {name:?}; bd tool lists them"))
-            .with(serde_json::json!({"field": "tool"}))
+            .with(json!({"field": "tool"}))
     };
     find(name).ok_or_else(unknown)?.run(input, context)
 }

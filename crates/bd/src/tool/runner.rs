@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::flags::{About, Flags};
 use super::{Context, Outcome, Tool, envelope, find, run, table};
+use crate::print::{ids_in, print};
 
 /// An input is one object for one call; what is larger belongs into a file for `bd import`.
 pub const MAX_INPUT_BYTES: usize = 16 * 1024 * 1024;
@@ -35,9 +36,13 @@ pub fn execute(
     stdout: &mut dyn Write,
 ) -> u8 {
     let (bytes, code) = guarded(|| answer(name, arguments, surroundings, stdin));
-    // A reader that went away is no reason to report a failure: what is done is done.
-    let _ = stdout.write_all(&bytes).and_then(|()| stdout.flush());
-    code
+    print(stdout, &mut std::io::stderr(), &bytes, || applied(&bytes), code)
+}
+
+/// The ids of what a tool changed, read from the document it answered with.
+fn applied(document: &[u8]) -> Vec<String> {
+    let document: Value = serde_json::from_slice(document).unwrap_or_default();
+    if document["metadata"]["applied"] == true { ids_in(&document) } else { Vec::new() }
 }
 
 /// A fault of ours is an answer too.
@@ -123,7 +128,7 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
 }
 
 fn not_json(text: &str, error: &serde_json::Error) -> String {
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if documents.next().is_some_and(|first| first.is_ok()) {
         return format!("the input goes on after the first JSON document: {error}");
     }

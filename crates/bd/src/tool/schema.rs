@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
+use beads_engine::render::links::remove_links;
+
 /// The schema of a tool's own input.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = object::<T>(SchemaSettings::draft07().for_deserialize());
@@ -26,7 +28,9 @@ fn forget_null_defaults(schema: &mut Map<String, Value>) {
 
 /// The schema of what stands under `result`.
 pub fn output<T: JsonSchema>() -> Value {
-    Value::Object(object::<T>(SchemaSettings::draft07().for_serialize()))
+    let mut schema = Value::Object(object::<T>(SchemaSettings::draft07().for_serialize()));
+    remove_links(&mut schema);
+    schema
 }
 
 fn object<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
@@ -35,5 +39,17 @@ fn object<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
         Value::Object(schema) => schema,
         // `true` or `false` for a type that is everything or nothing.
         _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn schemas_have_no_links_of_rustdoc() {
+        for tool in crate::tool::table() {
+            for schema in [tool.input_schema().clone(), tool.output_schema()] {
+                assert!(!schema.to_string().contains("[`"), "{}: {schema}", tool.name);
+            }
+        }
     }
 }

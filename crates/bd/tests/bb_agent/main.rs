@@ -10,6 +10,7 @@ mod guard;
 mod heartbeat;
 mod inbox;
 mod list;
+mod output;
 mod read;
 mod register;
 mod release;

@@ -46,3 +46,24 @@ fn sync_saves_to_the_ref_and_says_nothing_when_piped() {
         assert_eq!(again, tip, "nothing new, no commit");
     });
 }
+
+#[test]
+fn whatever_is_unsynced_has_an_age() {
+    both(|bd| {
+        // A remote that cannot be reached: nothing is ever synced.
+        let gone = bd.root().join("gone.git");
+        bd.repository().remote("origin", gone.to_str().unwrap()).unwrap();
+        let age = || {
+            let sync = bd.json(&["status"])["sync"].clone();
+            assert_eq!(sync["unsynced"], 1, "{sync}");
+            assert!(sync["oldest_unsynced_ms"].is_u64(), "{sync}");
+        };
+        bd.create(&["x"]);
+        age();
+        // The change is saved here, and the journal does not know it any more.
+        assert_ne!(bd.run(&["sync", "--json"]).exit, Some(0));
+        age();
+        bd.text(&["daemon", "stop"]);
+        age();
+    });
+}

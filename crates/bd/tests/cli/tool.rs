@@ -379,7 +379,7 @@ fn the_repository_is_where_the_input_says() {
     let bead = apply(&sandbox, "beads.create", &json!({"title": "There", "repo": elsewhere}));
     assert!(sandbox.ids(&["list"]).is_empty());
     assert_eq!(sandbox.ids(&["-C", elsewhere.to_str().unwrap(), "list"]), [bead["id"].as_str().unwrap()]);
-    refused(&sandbox, "beads.list", &[], &json!({"repo": "no/such/place"}), "internal_error", 1);
+    refused(&sandbox, "beads.list", &[], &json!({"repo": "no/such/place"}), "not_found", 1);
 }
 
 /// `echo '{"title":"x"}' | beads.create --apply | jq '{id:.result.id}' | beads.show`, with the test in the place of jq.

@@ -157,3 +157,30 @@ fn a_newer_format_is_refused() {
         assert_eq!(bd.run(&["validate", "--json"]).exit, Some(1));
     });
 }
+
+#[test]
+fn every_damaged_line_is_a_finding() {
+    both(|bd| {
+        for id in ["bd-1", "bd-2", "bd-3", "bd-4"] {
+            bd.create(&["x", "--id", id]);
+        }
+        bd.text(&["sync"]);
+        bd.text(&["daemon", "stop"]);
+        rewrite(bd, |name, text| match name {
+            "state.jsonl" => text.replacen("\"priority\":2", "\"priority\":9", 3),
+            _ => without_checksums(name, text),
+        });
+        let run = bd.run(&["validate", "--json"]);
+        assert_eq!(run.exit, Some(1), "{run:?}");
+        let findings = run.value();
+        let places: Vec<_> = findings.as_array().unwrap().iter().map(|one| one["line"].clone()).collect();
+        assert_eq!(places, [1, 2, 3], "{findings}");
+        for finding in findings.as_array().unwrap() {
+            assert_eq!(
+                (&finding["code"], &finding["file"], &finding["severity"]),
+                (&json!("corrupt_store"), &json!("state.jsonl"), &json!("error")),
+                "{finding}"
+            );
+        }
+    });
+}

@@ -1,8 +1,10 @@
 //! Times of foreign files: RFC 3339 with any offset and precision, milliseconds, or `[ms, counter]`.
 
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde_json::Value;
 
 use crate::limits::COUNTER_STEP;
+use crate::timestamp::moment;
 use crate::{Actor, Mark, Stamp, Timestamp};
 
 /// What a field that should hold a time holds.
@@ -28,12 +30,13 @@ pub(super) fn read(value: &Value) -> Time {
 }
 
 fn read_text(text: &str) -> Time {
-    // `2025-01-02 03:04:05` is what old databases hold; it is meant as UTC.
-    let parsed = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
+    // `2025-01-02 03:04:05` is what old databases hold, and means UTC. A file means the same on every machine, so the
+    // zone and the names of zones of this one do not count.
+    let parsed = moment(text, &TimeZone::UTC, &TimeZoneDatabase::none());
     match parsed.map(jiff::Timestamp::as_millisecond) {
-        Ok(ms) if ms < 0 => Time::Never,
-        Ok(ms) => u64::try_from(ms).ok().and_then(|ms| at(ms, 0)).map_or(Time::Unreadable, Time::At),
-        Err(_) => Time::Unreadable,
+        Some(ms) if ms < 0 => Time::Never,
+        Some(ms) => u64::try_from(ms).ok().and_then(|ms| at(ms, 0)).map_or(Time::Unreadable, Time::At),
+        None => Time::Unreadable,
     }
 }
 
@@ -80,6 +83,7 @@ mod tests {
             json!("2025-11-02T21:58:07.295058-08:00"),
             json!("2025-11-03T05:58:07.295058999Z"),
             json!("2025-11-03 05:58:07.295"),
+            json!("2025-11-03T00:58:07.295-05:00[America/New_York]"),
             json!(ms),
             json!([ms, 0]),
         ] {
@@ -91,9 +95,15 @@ mod tests {
     #[test]
     fn zero_times_mean_never_and_nonsense_is_not_a_time() {
         assert!(matches!(read(&json!("0001-01-01T00:00:00Z")), Time::Never));
-        for value in
-            [json!("soon"), json!("2345-01-01T00:00:00Z"), json!(-1), json!([1]), json!({}), json!(true)]
-        {
+        for value in [
+            json!("soon"),
+            json!("2025-11-03T00:58[America/New_York]"),
+            json!("2345-01-01T00:00:00Z"),
+            json!(-1),
+            json!([1]),
+            json!({}),
+            json!(true),
+        ] {
             assert!(matches!(read(&value), Time::Unreadable), "{value}");
         }
     }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::connection::{Connections, Job};
 use super::saver::Saver;
 use super::waiters::Waiters;
-use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, SocketPath, VERSION, is_newer, log};
 use crate::failure::{Code, Failure};
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, Reply};
@@ -304,12 +304,12 @@ impl Engine {
             Ok(_) => self.saver.saved(),
             Err(failure) if saved => {
                 self.saver.remote_failed(&failure);
-                eprintln!("sync failed: {}", failure.message);
+                log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
             }
             Err(failure) => {
                 self.service.replica().abandon_checkpoint();
                 self.saver.failed();
-                eprintln!("saving failed: {}", failure.message);
+                log::note(&format!("saving failed: {}: {}", failure.code, failure.message));
                 self.changed();
             }
         }
@@ -366,7 +366,7 @@ impl Engine {
 /// A file that cannot be written stops nothing: it is only a copy.
 fn report(exported: Result<(), Failure>) {
     if let Err(failure) = exported {
-        eprintln!("exporting failed: {}", failure.message);
+        log::note(&format!("exporting failed: {}: {}", failure.code, failure.message));
     }
 }
 

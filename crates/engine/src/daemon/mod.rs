@@ -2,6 +2,7 @@
 
 mod connection;
 mod engine;
+pub mod log;
 #[cfg(feature = "planted")]
 mod planted;
 mod run;
@@ -12,7 +13,7 @@ mod waiters;
 
 pub use run::{RunOptions, run};
 pub use socket::SocketPath;
-pub use start::start;
+pub use start::{program, start};
 
 use crate::failure::Failure;
 use crate::request::Request;

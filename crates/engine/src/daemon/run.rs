@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, READY};
-use super::{MAX_QUEUE, ReadCommand, SocketPath, connection};
+use super::{MAX_QUEUE, ReadCommand, SocketPath, VERSION, connection, log};
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::service::Service;
@@ -33,7 +33,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         // Fails only for a process that leads a session already, which is what we want to be.
         let _ = rustix::process::setsid();
         let _ = std::env::set_current_dir("/");
+        log::keep(&options.place.store_dir());
     }
+    unblock_signals();
     let opened = open(options);
     let announcement = match &opened {
         Ok(Some(_)) => READY.to_owned(),
@@ -43,9 +45,31 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if options.detach {
         announce(&announcement);
     }
-    match opened? {
-        Some(opened) => serve(opened, options.read_command),
-        None => Ok(()),
+    let opened = match opened {
+        Ok(Some(opened)) => opened,
+        Ok(None) => return Ok(()),
+        Err(failure) => {
+            log::note(&format!("cannot open the store: {}: {}", failure.code, failure.message));
+            return Err(failure);
+        }
+    };
+    log::note(&format!("started: bd {VERSION}, store {}", options.place.git_dir.display()));
+    let served = serve(opened, options.read_command);
+    match &served {
+        Ok(()) => log::note("stopped"),
+        Err(failure) => log::note(&format!("stopped: {}: {}", failure.code, failure.message)),
+    }
+    served
+}
+
+/// A starter that blocks signals passes that on, and a daemon that never hears SIGTERM never saves and leaves.
+#[allow(unsafe_code)]
+fn unblock_signals() {
+    // SAFETY: the set is initialised before it is read, and this thread is the only one.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
     }
 }
 

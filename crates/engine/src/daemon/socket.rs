@@ -73,7 +73,8 @@ pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure
 }
 
 fn runtime_directory() -> PathBuf {
-    if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR") {
+    // An empty variable is one that is not set: as a path it would name the current directory.
+    if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         // The daemon leaves the directory it was started in, so a relative path would mean another place to it.
         return std::path::absolute(&directory).unwrap_or_else(|_| directory.into());
     }

@@ -69,12 +69,42 @@ pub enum Answer {
     Settings(BTreeMap<String, String>),
 }
 
+impl Answer {
+    /// The ids of the beads that were changed by what this answers.
+    pub fn changed(&self) -> Vec<String> {
+        let done: Vec<&Done> = match self {
+            Self::One(one) => vec![one],
+            Self::Many(many) => many.iter().collect(),
+            Self::Batch(batch) => batch.results.iter().collect(),
+            Self::ClosedAndClaimed(both) => both.closed.iter().chain(both.claimed.as_deref()).collect(),
+            Self::Each(each) => each.iter().filter_map(EachAnswer::done).collect(),
+            Self::Confirmed(ConfirmedAnswer { claimed, .. }) => {
+                return claimed["id"].as_str().map(str::to_owned).into_iter().collect();
+            }
+            Self::Undone(undone) if !undone.dry_run => {
+                return undone.beads.iter().map(|bead| bead.id.to_string()).collect();
+            }
+            _ => return Vec::new(),
+        };
+        done.into_iter().filter(|one| !one.dry_run).filter_map(Done::id).map(ToString::to_string).collect()
+    }
+}
+
 /// What became of one of several operations.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EachAnswer {
     Done(Box<Done>),
     Failed(Failure),
+}
+
+impl EachAnswer {
+    fn done(&self) -> Option<&Done> {
+        match self {
+            Self::Done(done) => Some(done),
+            Self::Failed(_) => None,
+        }
+    }
 }
 
 impl From<Result<Done, Failure>> for EachAnswer {

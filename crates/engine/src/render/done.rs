@@ -123,6 +123,12 @@ pub struct CreatedOf<'a, B> {
 }
 
 impl Done {
+    /// The bead that was changed.
+    pub fn id(&self) -> Option<&BeadId> {
+        let edge = || self.edge.as_ref().map(|edge| &edge.issue_id);
+        self.bead.as_ref().map(|bead| &bead.id).or_else(edge)
+    }
+
     pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
         let Some(bead) = &self.bead else {
             return self.edge.as_ref().map_or(DoneOf::Nothing, DoneOf::Edge);

@@ -12,6 +12,7 @@ mod events;
 pub mod graph;
 mod graph_answer;
 mod import;
+pub mod links;
 pub mod markdown;
 pub mod mermaid;
 mod past;
@@ -60,6 +61,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     match result {
         Ok(answer) => {
             reply.exit = exit_of(&answer);
+            reply.changed = answer.changed();
             reply.stderr = complaint(&answer, output);
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),

@@ -19,6 +19,7 @@ use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
 use super::events::EventAnswer;
 use super::graph_answer::GraphAnswer;
+use super::links::remove_links;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
@@ -43,10 +44,13 @@ impl Shape {
     }
 
     pub fn schema(&self, dialect: Dialect) -> Schema {
-        match (dialect, self.compat) {
+        let mut schema = match (dialect, self.compat) {
             (Dialect::Compat, Some(schema)) => schema(),
             _ => (self.spec)(),
         }
+        .to_value();
+        remove_links(&mut schema);
+        Schema::try_from(schema).unwrap_or_default()
     }
 }
 

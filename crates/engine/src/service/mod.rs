@@ -194,6 +194,7 @@ impl Service {
 
     /// Saves to the ref, in this thread. Returns whether the ref moved.
     pub fn checkpoint(&mut self) -> Result<bool, Failure> {
+        self.note_unsynced();
         Ok(self.replica.checkpoint(&self.repository)?)
     }
 

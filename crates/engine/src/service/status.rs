@@ -29,14 +29,13 @@ impl Service {
         let state = &self.sync_state;
         let shown = |ms: u64| Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default();
         let unsynced = self.replica.position().saturating_sub(state.pushed_position);
-        // Before the first failure nobody noted when the wait began; the journal knows.
+        // Until the first save the journal knows when the wait began. A state that was lost knows the last success at best.
         let waiting_since = state.first_unpushed_ms.or(self.replica.unsaved().oldest_ms);
+        let waiting_since = waiting_since.or(state.last_success_ms).unwrap_or(now_ms);
         SyncStatus {
             remote: state.remote.clone(),
             unsynced,
-            oldest_unsynced_ms: waiting_since
-                .filter(|_| unsynced > 0)
-                .map(|since| now_ms.saturating_sub(since)),
+            oldest_unsynced_ms: (unsynced > 0).then(|| now_ms.saturating_sub(waiting_since)),
             last_success: state.last_success_ms.map(shown),
             last_error: state.last_error.as_ref().map(|error| SyncErrorStatus {
                 code: error.code.clone(),

@@ -58,7 +58,7 @@ impl SyncPlan {
         let result = self.exchange(&repository, checkpoint);
         // Tidying up is for later if it cannot be done now; nothing depends on it.
         if let Err(error) = repository.pack_loose_history() {
-            eprintln!("packing failed: {error}");
+            crate::daemon::log::note(&format!("packing failed: {error}"));
         }
         result
     }
@@ -209,6 +209,7 @@ impl Service {
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
         let SyncResult { saved, remote, exchange, local_only } = result;
         let now_ms = self.replica.now_ms();
+        self.note_unsynced();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
         let synced = told.map(|exchange| Event {
             text: remote.clone(),
@@ -254,6 +255,16 @@ impl Service {
             rounds: exchange.rounds,
             conflicts: exchange.conflicts,
         })
+    }
+
+    /// Takes note since when something waits for the remote, while the journal still knows.
+    pub(super) fn note_unsynced(&mut self) {
+        let is_waiting = self.replica.position() > self.sync_state.pushed_position;
+        if is_waiting && self.sync_state.first_unpushed_ms.is_none() {
+            let since = self.replica.unsaved().oldest_ms.unwrap_or_else(|| self.replica.now_ms());
+            self.sync_state.first_unpushed_ms = Some(since);
+            self.sync_state.save(&self.place.store_dir());
+        }
     }
 
     /// Raises the floor of garbage collection, when that is configured.

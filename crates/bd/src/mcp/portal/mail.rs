@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::{Caller, Open};
 use crate::agent::agent_id::AgentId;
-use crate::agent::bounds::INBOX_LIMIT;
 use crate::agent::clock::Clock;
 use crate::agent::error::Code;
 use crate::agent::root::Root;
@@ -73,13 +72,7 @@ impl Mail {
 
 /// What is not yet acknowledged, newest first.
 fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure> {
-    let asked = inbox::Inbox {
-        agent: agent.to_string(),
-        state: Some("unread".to_owned()),
-        limit: Some(*INBOX_LIMIT.end()),
-        ..Default::default()
-    };
-    let unread = inbox::inbox(store, &asked)?;
+    let unread = inbox::unread(store, agent)?;
     let Some(first) = unread.get(offset) else {
         return Ok(Lines::state(format!("no mail for {agent}")).then("status".to_owned()));
     };
@@ -92,7 +85,7 @@ fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure>
             text += &format!("\n{}", message.body);
         }
         let end = index + 1;
-        lines.row(&text, (end < unread.len()).then(|| command("mail", &json!({"offset": end}))));
+        lines.row(&text, (end < unread.len()).then(|| ("mail", json!({"offset": end}))));
     }
     Ok(lines)
 }
@@ -100,13 +93,8 @@ fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure>
 /// How much is waiting; none for somebody who never used mail.
 pub fn unread(caller: Caller<'_>) -> usize {
     let count = || -> Option<usize> {
-        let asked = inbox::Inbox {
-            agent: address(caller).ok()?.to_string(),
-            state: Some("unread".to_owned()),
-            ..Default::default()
-        };
         // Asking how things stand leaves no trace.
-        Some(inbox::inbox(&store(caller).ok()?.preview(), &asked).ok()?.len())
+        Some(inbox::unread(&store(caller).ok()?.preview(), &address(caller).ok()?).ok()?.len())
     };
     count().unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Caller, Open, row, text};
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::{enums, target};
+use crate::tool::{check, read, schema};
 
 /// Create a bead, or many at once.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -34,6 +35,13 @@ pub struct Make {
 }
 
 impl Open for Make {
+    /// With the second spelling of priorities, which is understood and not listed.
+    fn strict() -> Map<String, Value> {
+        let mut schema = schema::input::<Self>();
+        schema["properties"]["priority"] = json!({"type": ["integer", "string", "null"]});
+        schema
+    }
+
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let Caller { session, actor, .. } = caller;
         if self.many.is_empty() {
@@ -86,17 +94,36 @@ impl Make {
     }
 }
 
+/// A refusal of one of many, which says of which.
+fn in_list(failure: Failure, number: usize) -> Failure {
+    let mut details = failure.details.clone();
+    if let Some(field) = details["field"].as_str() {
+        details["field"] = format!("many.{number}.{field}").into();
+    }
+    Failure::new(failure.code, format!("many[{number}]: {}", failure.message)).with(details)
+}
+
 /// A bead to make, under the name by which the others know it.
 type Named = (Option<String>, Make);
 
 fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
     let mut beads: Vec<Named> = Vec::new();
-    for mut one in many {
-        let name = one.remove("name").map(super::read::<String>).transpose()?;
+    let schema = Value::Object(Make::strict());
+    for (number, mut one) in many.into_iter().enumerate() {
+        let name = match one.remove("name") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name),
+            Some(other) => {
+                let message = format!("\"many.{number}.name\" must be string (received {other})");
+                return Err(Failure::invalid(message).with(json!({"field": format!("many.{number}.name")})));
+            }
+        };
         if name.is_some() && beads.iter().any(|(other, _)| *other == name) {
             return Err(Failure::invalid(format!("two beads have the name {:?}", name.unwrap_or_default())));
         }
-        let bead: Make = super::read(Value::Object(one))?;
+        let mut one = Value::Object(one);
+        check::check(&schema, &mut one).map_err(|failure| in_list(failure, number))?;
+        let bead: Make = read(one).map_err(|failure| in_list(failure, number))?;
         if !bead.many.is_empty() {
             return Err(Failure::usage("many does not nest"));
         }

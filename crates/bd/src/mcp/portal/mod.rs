@@ -13,11 +13,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::envelope::{RESTART, RESTART_FIX, RESTART_MESSAGE};
 use super::expected::Expected;
 use super::lines::Lines;
 use super::session::Session;
 use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
+use crate::tool::{self, check, read};
 
 /// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;
@@ -32,6 +34,8 @@ pub struct Caller<'a> {
     pub actor: &'a Actor,
     /// Tells the client that a long call goes on: so many of so many.
     pub progress: &'a dyn Fn(u64, u64),
+    /// The tools that the client was shown; nothing else is suggested to it.
+    pub toolset: Toolset,
     /// Whether nobody waits for the answer any more: the client gave up, or is gone.
     pub given_up: &'a dyn Fn() -> bool,
 }
@@ -44,6 +48,11 @@ impl std::fmt::Debug for Caller<'_> {
 
 /// A portal is its arguments, whose comments are its documentation, and what it does with them.
 trait Open: JsonSchema + DeserializeOwned {
+    /// What a call is checked against: what is listed, with every bound.
+    fn strict() -> Map<String, Value> {
+        tool::schema::input::<Self>()
+    }
+
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure>;
 }
 
@@ -54,6 +63,8 @@ pub struct Portal {
     set: Toolset,
     read_only: bool,
     schema: fn() -> (String, Map<String, Value>),
+    /// The same with every bound, to check a call against.
+    strict: fn() -> Map<String, Value>,
     open: fn(Value, Caller<'_>) -> Result<Lines, Failure>,
 }
 
@@ -78,7 +89,7 @@ pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
 impl Portal {
     const fn new<T: Open>(name: &'static str, set: Toolset) -> Self {
         let open = |arguments, caller: Caller<'_>| read::<T>(arguments)?.open(caller);
-        Self { name, set, read_only: false, schema: schema::of::<T>, open }
+        Self { name, set, read_only: false, schema: schema::of::<T>, strict: T::strict, open }
     }
 
     const fn read_only(self) -> Self {
@@ -99,29 +110,57 @@ impl Portal {
     }
 
     /// The lines, and whether they tell of a failure.
-    pub fn call(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
-        let run = || {
-            if let Some(workspace) = arguments.remove("workspace") {
-                let name = workspace.as_str().ok_or_else(|| Failure::invalid("workspace is a string"))?;
-                caller.session.workspace.expect(name)?;
-            }
-            let max_chars = match arguments.remove("max_chars") {
-                None | Some(Value::Null) => DEFAULT_CHARS,
-                Some(value) => {
-                    budget::count(&value).ok_or_else(|| Failure::invalid("max_chars is a number"))?
-                }
-            };
-            Ok((self.open)(Value::Object(arguments), caller)?.render(max_chars))
-        };
-        match run() {
+    pub fn call(&self, arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
+        let (mut text, failed) = match self.run(arguments, caller) {
             Ok(text) => (text, false),
-            Err(failure) => (code::error_line(&failure), true),
+            Err(failure) => (code::error_line(&failure, caller.toolset), true),
+        };
+        if caller.session.must_restart() {
+            text += &format!("\nWARNING: {RESTART} {RESTART_MESSAGE} | fix: {RESTART_FIX}");
         }
+        (text, failed)
+    }
+
+    fn run(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Result<String, Failure> {
+        // Clients send null for what they leave out.
+        arguments.retain(|_, value| !value.is_null());
+        let max_chars = match arguments.remove("max_chars") {
+            None => None,
+            Some(value) => Some(budget::count(&value).ok_or_else(|| not_a_number("max_chars", &value))?),
+        };
+        let mut input = Value::Object(arguments);
+        check::check(&self.input_schema(), &mut input)?;
+        if let Some(workspace) = input.as_object_mut().and_then(|fields| fields.remove("workspace")) {
+            caller.session.workspace.expect(workspace.as_str().unwrap_or_default())?;
+        }
+        let lines = (self.open)(input, caller)?;
+        Ok(match max_chars {
+            None => lines.render(DEFAULT_CHARS, None),
+            Some(given) => {
+                let max_chars = given.max(budget::MIN_CHARS);
+                let mut text = lines.render(max_chars, Some(max_chars));
+                if given < max_chars {
+                    text += &format!(
+                        "\nWARNING: BUDGET_MIN_CLAMPED {given} raised to {max_chars} | fix: max_chars {max_chars}"
+                    );
+                }
+                text
+            }
+        })
+    }
+
+    /// What a call is checked against: what is listed, with every bound.
+    pub fn input_schema(&self) -> Value {
+        let mut schema = Value::Object((self.strict)());
+        schema["properties"]["workspace"] = json!({"type": "string"});
+        schema
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
-    serde_json::from_value(arguments).map_err(|error| Failure::invalid(error.to_string()))
+/// A budget that is not a number.
+pub fn not_a_number(field: &str, received: &Value) -> Failure {
+    Failure::invalid(format!("{field:?} must be a number (received {received})"))
+        .with(json!({"field": field}))
 }
 
 /// The bead a call is about: the one it names, else the focus. It must be the one that is expected, if one is.

@@ -82,7 +82,7 @@ impl Next {
 
     /// Waits in slices, so that the client hears of it.
     fn choose(&self, caller: Caller<'_>) -> Result<Value, Failure> {
-        let Caller { session, actor, progress, given_up } = caller;
+        let Caller { session, actor, progress, given_up, .. } = caller;
         let filter = self.filter(caller)?;
         let wait = self.wait_s.unwrap_or_default().min(MAX_WAIT_S);
         let mut waited = 0;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Caller, Open, mail, row, text, title};
 use crate::mcp::lines::{Lines, command};
+use crate::mcp::toolset::Toolset;
 
 /// Where you are: what you hold, what is ready, what to do next.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,10 +43,11 @@ impl Open for Status {
             Some(bead) => command("next", &json!({"id": bead["id"]})),
             None if ready > 0 => "next".to_owned(),
             None if count("open_issues") > 0 => command("next", &json!({"wait_s": 60})),
+            None if caller.toolset == Toolset::Core => command("next", &json!({"wait_s": 60})),
             None => command("make", &json!({"title": "…"})),
         };
         let mut lines = Lines::state(state).then(next);
-        warn(&mut lines, &status["sync"]);
+        warn(&mut lines, &status["sync"], caller.toolset);
         self.list(&mut lines, caller, ready)?;
         Ok(lines)
     }
@@ -62,19 +64,23 @@ impl Status {
         for (index, bead) in shown.iter().enumerate() {
             let end = offset.saturating_add(index + 1);
             let more = usize::try_from(ready).is_ok_and(|ready| end < ready);
-            lines.row(&row(bead), more.then(|| command("status", &json!({"ready": wanted, "offset": end}))));
+            lines.row(&row(bead), more.then(|| ("status", json!({"ready": wanted, "offset": end}))));
         }
         Ok(())
     }
 }
 
-/// What somebody should look at.
-fn warn(lines: &mut Lines, sync: &Value) {
+/// What needs attention, with a way out that the client was shown.
+fn warn(lines: &mut Lines, sync: &Value, toolset: Toolset) {
+    let fix = |tool: &'static str, person: &'static str| if toolset == Toolset::Core { person } else { tool };
     match sync["conflicts"].as_u64() {
         None | Some(0) => {}
-        Some(lost) => lines.warn("CONFLICT", &format!("{lost} overwritten values"), "beads_conflicts"),
+        Some(lost) => {
+            let fix = fix("beads_conflicts", "tell the user to run bd conflicts list");
+            lines.warn("CONFLICT", &format!("{lost} overwritten values"), fix);
+        }
     }
     if let Some(message) = sync["last_error"]["message"].as_str() {
-        lines.warn("NOT_SYNCED", message, "beads_sync");
+        lines.warn("NOT_SYNCED", message, fix("beads_sync", "tell the user to run bd sync"));
     }
 }

@@ -71,11 +71,11 @@ pub struct Create {
     #[serde(default)]
     #[schemars(with = "field::Estimate")]
     estimated_minutes: Option<Estimate>,
-    /// When it is due, RFC 3339 in UTC
+    /// When it is due, RFC 3339, a local date-time or a date
     #[serde(default, deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     due_at: Option<Timestamp>,
-    /// Not ready before this time, RFC 3339 in UTC
+    /// Not ready before this time, RFC 3339, a local date-time or a date
     #[serde(default, deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     defer_until: Option<Timestamp>,

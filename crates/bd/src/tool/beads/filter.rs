@@ -41,7 +41,7 @@ pub struct Filter {
     /// With this in the title, in any case
     #[schemars(with = "field::Title")]
     title_contains: Option<String>,
-    /// Made at or after this time, RFC 3339 in UTC
+    /// Made at or after this time, RFC 3339, a local date-time or a date
     #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     created_after: Option<Timestamp>,

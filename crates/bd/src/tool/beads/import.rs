@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::Failure;
 use beads_engine::request::{Call, ImportSource, InputNotes};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +27,8 @@ impl Action for Import {
     fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
         let path = context.directory.join(&self.path);
         let path = path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-            Failure::new(Code::NotFound, format!("there is no file {}", self.path.display()))
+            let message = format!("there is no file {}; nothing was changed", self.path.display());
+            Failure::not_there(message, &path, "path")
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let deletions = path.with_file_name("deletions.jsonl");

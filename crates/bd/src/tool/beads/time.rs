@@ -1,11 +1,13 @@
-//! Times as tools take them: RFC 3339, where the files have milliseconds.
+//! Times as tools take them, which is as every interface does; the files have milliseconds.
 
 use beads_core::Timestamp;
 use serde::{Deserialize, Deserializer, de::Error};
 
+use crate::moment;
+
 pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    text.map(|text| moment::read(&text).map_err(D::Error::custom)).transpose()
 }
 
 /// For a field that null clears: absent, cleared, or a time.

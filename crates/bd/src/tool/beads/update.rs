@@ -81,11 +81,11 @@ pub struct Update {
     #[serde(default, deserialize_with = "or_null")]
     #[schemars(with = "OrNull<field::Estimate>")]
     estimated_minutes: Option<Option<Estimate>>,
-    /// When it is due, RFC 3339 in UTC; null for never
+    /// When it is due, RFC 3339, a local date-time or a date; null for never
     #[serde(default, deserialize_with = "time::given_or_null")]
     #[schemars(with = "OrNull<field::Time>")]
     due_at: Option<Option<Timestamp>>,
-    /// Not ready before this time, RFC 3339 in UTC; null for at once
+    /// Not ready before this time, RFC 3339, a local date-time or a date; null for at once
     #[serde(default, deserialize_with = "time::given_or_null")]
     #[schemars(with = "OrNull<field::Time>")]
     defer_until: Option<Option<Timestamp>>,

@@ -1,0 +1,80 @@
+//! No hint and no document suggests a command that destroys something: an agent would run it.
+
+use std::path::Path;
+
+use beads_engine::failure::Code;
+
+use crate::sandbox::both;
+
+/// What takes something away that does not come back by itself.
+const DESTRUCTIVE: [&str; 16] = [
+    "bd delete",
+    "bd undo",
+    "repair --apply",
+    "--reset-gc-floor",
+    "--force",
+    "rm -",
+    "reset --hard",
+    "push -f",
+    "push --delete",
+    "git clean",
+    "git gc",
+    "branch -D",
+    "update-ref -d",
+    "reflog expire",
+    "filter-branch",
+    "kill -9",
+];
+
+fn suggested(text: &str) -> Option<&'static str> {
+    DESTRUCTIVE.into_iter().find(|command| text.contains(command))
+}
+
+#[test]
+fn no_hint_suggests_a_destructive_command() {
+    for code in Code::ALL {
+        for hint in code.hint().into_iter().chain(code.recovery()) {
+            assert_eq!(suggested(hint), None, "{code}: {hint}");
+        }
+    }
+}
+
+#[test]
+fn no_document_suggests_a_destructive_command() {
+    // Documents describe what bd has, and that includes how to delete a bead; nothing in them destroys a store.
+    let described = ["bd delete", "bd undo", "--force", "kill -9", "git gc"];
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let documents = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let documents = documents.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    for path in documents.chain([root.join("README.md")]) {
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let found = suggested(line).filter(|command| !described.contains(command));
+            assert_eq!(found, None, "{}: {line}", path.display());
+        }
+    }
+}
+
+/// Errors that people and agents meet, with what is printed around the hint.
+#[test]
+fn no_error_suggests_a_destructive_command() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        bd.json_as("bob", &["claim", &id]);
+        for args in [
+            &["show", "bd-none"][..],
+            &["unclaim", &id],
+            &["claim", &id],
+            &["create", "y", "--id", &id],
+            &["config", "set", "nope", "1"],
+            &["import", "nowhere.jsonl"],
+            &["dep", "add", &id, &id],
+            &["update", &id, "--if-hash", "00"],
+        ] {
+            let run = bd.run(args);
+            assert_ne!(run.exit, Some(0), "{args:?}");
+            assert_eq!(suggested(&run.stderr), None, "{args:?}: {run:?}");
+        }
+        let missing = bd.run(&["import", "nowhere.jsonl", "--json"]).value()["error"].clone();
+        assert!(missing["hint"].as_str().unwrap().contains("path"), "{missing}");
+    });
+}

@@ -1,0 +1,69 @@
+//! Times as people write them: nothing of what is written is lost.
+
+#![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
+
+use beads_core::Timestamp;
+use jiff::tz::{TimeZone, TimeZoneDatabase, offset};
+use proptest::prelude::*;
+
+/// Days since 1970 of a date of the Gregorian calendar, computed without a library.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+fn read(text: &str, hours: i8) -> Option<u64> {
+    let zone = TimeZone::fixed(offset(hours));
+    Timestamp::read(text, &zone, &TimeZoneDatabase::none()).ok().map(Timestamp::ms)
+}
+
+proptest! {
+    /// Whatever the spelling, the time of day and the offset count, to the millisecond.
+    #[test]
+    fn a_time_is_read_whole(
+        (year, month, day) in (1971_i64..2099, 1_i64..=12, 1_i64..=28),
+        (hour, minute, second, milli) in (0_i64..24, 0_i64..60, 0_i64..60, 0_i64..1000),
+        (offset_hours, offset_minutes, west) in (0_i64..=23, 0_i64..60, any::<bool>()),
+        local in -12_i8..=14,
+        space in any::<bool>(),
+    ) {
+        let between = if space { ' ' } else { 'T' };
+        let wall = format!("{year}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}.{milli:03}");
+        let utc = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milli;
+        let shifted = |minutes: i64| u64::try_from(utc - minutes * 60_000).ok();
+        prop_assert_eq!(read(&wall, local), shifted(i64::from(local) * 60));
+        prop_assert_eq!(read(&format!("{wall}Z"), local), shifted(0));
+        let minutes = (offset_hours * 60 + offset_minutes) * if west { -1 } else { 1 };
+        let sign = if west { '-' } else { '+' };
+        let with_offset = format!("{wall}{sign}{offset_hours:02}:{offset_minutes:02}");
+        prop_assert_eq!(read(&with_offset, local), shifted(minutes));
+        // A zone that is not known does not matter beside an offset, and cannot be guessed without one.
+        prop_assert_eq!(read(&format!("{with_offset}[Nowhere/City]"), local), shifted(minutes));
+        prop_assert_eq!(read(&format!("{wall}[Nowhere/City]"), local), None);
+        // A date is its first moment in UTC, wherever it is read.
+        let date = format!("{year}-{month:02}-{day:02}");
+        prop_assert_eq!(read(&date, local), u64::try_from(days(year, month, day) * 86_400_000).ok());
+        // Nothing is read by leaving something out.
+        for rubbish in [format!("{wall}x"), format!("{wall} tomorrow"), format!("{date}Z"), format!("{date}T")] {
+            prop_assert_eq!(read(&rubbish, local), None, "{}", rubbish);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_reading_panic(text in "[0-9TZ:+. \\[\\]a-z/-]{0,40}") {
+        let _ = read(&text, 0);
+    }
+}
+
+#[test]
+fn bounds_are_refused_with_a_reason() {
+    let error = |text| {
+        let read = Timestamp::read(text, &TimeZone::UTC, &TimeZoneDatabase::none());
+        read.unwrap_err().to_string()
+    };
+    assert!(error("2099-12-31T23:59:59-01:00").contains("before the year 2100"));
+    assert!(error("1969-12-31T23:59:59").contains("before 1970"));
+    assert!(error("soon").contains("RFC 3339"));
+}
