@@ -186,7 +186,7 @@ impl Answer<'_> {
         let command = "agent doctor";
         match Store::from_env().and_then(|store| doctor::doctor(&store, input)) {
             Ok(report) => {
-                let shown = self.success(command, &report, &print::report(&report));
+                let shown = self.success(command, &report, &text::report(&report));
                 if report.findings.is_empty() { shown } else { 1 }
             }
             Err(failed) => self.failure(command, &failed, failed.code.exit()),

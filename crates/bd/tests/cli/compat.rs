@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, both, wait_until};
+use crate::sandbox::{Sandbox, both, is_clean, wait_until};
 
 fn is_compat(bd: &Sandbox, id: &str) -> bool {
     bd.show(id)["notes"].is_null()
@@ -25,7 +25,7 @@ fn the_dialect_is_a_property_of_the_store() {
         let metadata: Value =
             serde_json::from_slice(&std::fs::read(bd.dir().join(".beads/metadata.json")).unwrap()).unwrap();
         assert_eq!(metadata["jsonl_export"], "issues.jsonl");
-        assert!(bd.repository().statuses(None).unwrap().is_empty(), "git sees none of it");
+        assert!(is_clean(&bd.repository()), "git sees none of it");
         let answer = bd.json(&["init", "--compat"]);
         assert_eq!(answer["compat"]["export_path"], ".beads/issues.jsonl", "{answer}");
         assert_eq!(bd.json(&["doctor"])["checks"][2]["status"], "ok");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Run, Sandbox, both, commit_something};
+use crate::sandbox::{Run, Sandbox, both, commit_something, is_clean};
 
 /// Every file below a directory, without what is inside `.git`.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -224,7 +224,7 @@ fn a_private_store_in_a_work_tree() {
     both(|bd| {
         let shared = bd.create(&["shared"]);
         bd.text(&["init", "--private"]);
-        assert!(bd.repository().statuses(None).unwrap().is_empty(), "git does not see it");
+        assert!(is_clean(&bd.repository()), "git does not see it");
         let own = bd.create(&["own"]);
         bd.error(&["show", &shared], "not_found");
         let db = bd.dir().join(".beads/beads.db").display().to_string();
