@@ -1,4 +1,7 @@
-"""Drives beads-mcp over standard input and output: SERVER BD REPOSITORY."""
+"""Drives beads-mcp over standard input and output: SERVER DIRECTORY-OF-BD REPOSITORY WAY.
+
+WAY is how the server learns which workspace is meant, as its documentation has it: `context` (a tool call first),
+`workspace_root` (a parameter of every call, and not one variable), or `working_dir` (the variable BEADS_WORKING_DIR)."""
 
 import asyncio
 import json
@@ -8,8 +11,9 @@ import sys
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-server, bd, repository = sys.argv[1:]
+server, bin_directory, repository, way = sys.argv[1:]
 passed = 0
+called = set()
 
 
 def check(what, holds, found):
@@ -23,8 +27,14 @@ def check(what, holds, found):
 async def main(session):
     await session.initialize()
 
+    async def ask(tool, arguments):
+        called.add(tool)
+        if way == "workspace_root" and tool not in ("discover_tools", "get_tool_info"):
+            arguments = {**arguments, "workspace_root": repository}
+        return await session.call_tool(tool, arguments)
+
     async def call(tool, **arguments):
-        result = await session.call_tool(tool, arguments)
+        result = await ask(tool, arguments)
         texts = [block.text for block in result.content if block.type == "text"]
         if result.isError:
             sys.exit(f"FAILED: {tool} {arguments}: {texts}")
@@ -35,11 +45,14 @@ async def main(session):
         return values[0] if len(values) == 1 else values
 
     async def refused(tool, **arguments):
-        result = await session.call_tool(tool, arguments)
+        result = await ask(tool, arguments)
         return result.isError
 
+    listed_tools = {tool.name for tool in (await session.list_tools()).tools}
+    await ask("discover_tools", {})
+    await ask("get_tool_info", {"tool_name": "create"})
     # Which project to work on is said with a tool, as the server's own instructions have it.
-    await session.call_tool("context", {"workspace_root": repository})
+    await ask("context", {"workspace_root": repository} if way == "context" else {"action": "show"})
 
     first = await call("create", title="Find the leak", issue_type="bug", priority=1, description="It drips.",
                        design="Listen", acceptance="Dry", labels=["plumbing", "urgent"], brief=False)
@@ -55,8 +68,8 @@ async def main(session):
     listed = await call("list", query="LEAK", labels=["plumbing"], unassigned=True)
     check("list: filtered", [issue["id"] for issue in listed] == [first["id"]], listed)
 
-    await session.call_tool("dep", {"issue_id": second["id"], "depends_on_id": first["id"], "dep_type": "blocks"})
-    await session.call_tool("dep", {"issue_id": second["id"], "depends_on_id": "bd-epic", "dep_type": "parent-child"})
+    await ask("dep", {"issue_id": second["id"], "depends_on_id": first["id"], "dep_type": "blocks"})
+    await ask("dep", {"issue_id": second["id"], "depends_on_id": "bd-epic", "dep_type": "parent-child"})
     shown = await call("show", issue_id=second["id"])
     links = {link["id"]: link["dependency_type"] for link in shown["dependencies"]}
     check("dep, show: dependencies are whole issues", links == {first["id"]: "blocks", "bd-epic": "parent-child"}, shown)
@@ -75,14 +88,17 @@ async def main(session):
     claimed = await call("claim", issue_id=first["id"], brief=False)
     check("claim", claimed["status"] == "in_progress" and claimed["assignee"], claimed)
 
-    updated = await call("update", issue_id=second["id"], notes="needs a wrench", priority=0, title="Mend it",
+    bullets = "- a wrench\n- a rag"
+    updated = await call("update", issue_id=second["id"], notes=bullets, priority=0, title="Mend it",
                          acceptance_criteria="No drip", brief=False)
-    check("update", (updated["notes"], updated["priority"]) == ("needs a wrench", 0), updated)
+    check("update", (updated["notes"], updated["priority"]) == (bullets, 0), updated)
 
-    await session.call_tool("comment", {"issue_id": first["id"], "text": "behind the wall"})
+    await ask("comment", {"issue_id": first["id"], "text": "- behind the wall"})
     comments = await call("comments", issue_id=first["id"])
     comments = comments if isinstance(comments, list) else [comments]
-    check("comment, comments", [comment["text"] for comment in comments] == ["behind the wall"], comments)
+    check("comment, comments", [comment["text"] for comment in comments] == ["- behind the wall"], comments)
+    noted = await ask("note", {"issue_id": third["id"], "text": "- two coats"})
+    check("note", not noted.isError, noted)
 
     closed = await call("close", issue_id=first["id"], reason="found", brief=False)
     closed = closed[0] if isinstance(closed, list) else closed
@@ -106,16 +122,19 @@ async def main(session):
     check("admin: migration", migration["needs_migration"] is False, migration)
     check("admin: pollution is refused", await refused("admin", action="pollution"), "no error")
     check("an unknown issue is an error", await refused("show", issue_id="bd-nowhere"), "no error")
+    check("every tool was called", called == listed_tools, listed_tools ^ called)
 
 
 async def run():
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "BEADS_PATH": bd}
-    parameters = StdioServerParameters(command=server, env=environment, cwd=repository)
+    environment = {"PATH": f"{bin_directory}:{os.environ['PATH']}", "HOME": os.path.dirname(bin_directory)}
+    if way == "working_dir":
+        environment["BEADS_WORKING_DIR"] = repository
+    parameters = StdioServerParameters(command=server, env=environment, cwd=os.path.dirname(bin_directory))
     with open(os.devnull, "w") as quiet:
         async with stdio_client(parameters, errlog=quiet) as (read, write):
             async with ClientSession(read, write) as session:
                 await main(session)
-    print(f"beads-mcp: {passed} checks passed")
+    print(f"beads-mcp, {way}: {passed} checks passed, {len(called)} tools called")
 
 
 asyncio.run(run())

@@ -12,7 +12,7 @@ const PANICKED: c_int = 101;
 /// instructions of a short command.
 pub fn begin(main: impl FnOnce() -> u8 + UnwindSafe) -> c_int {
     keep_standard_files();
-    ignore_broken_pipes();
+    ignore_deadly_errors();
     let code = catch_unwind(main).map_or(PANICKED, c_int::from);
     // Nobody is left to tell.
     let _ = std::io::stdout().flush();
@@ -31,9 +31,12 @@ fn keep_standard_files() {
     }
 }
 
-/// Whoever reads our output may stop; that is an error to be dealt with, not the end.
+/// A reader that stops reading and a file past the size limit (`ulimit -f`) are errors to report, not the end of the
+/// process.
 #[allow(unsafe_code)]
-fn ignore_broken_pipes() {
-    // SAFETY: no handler is installed, and there is no other thread yet.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+fn ignore_deadly_errors() {
+    for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+        // SAFETY: no handler is installed, and there is no other thread yet.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
 }

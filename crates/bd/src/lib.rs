@@ -5,6 +5,7 @@
 pub mod agent;
 mod begin;
 pub mod cli;
+mod hyphen_values;
 pub mod mcp;
 mod moment;
 mod print;

@@ -33,6 +33,22 @@ pub struct Catalog {
 /// most of the store changes, as in an import or a first sync, everything is built anew.
 const FEW: usize = 64;
 
+/// So many characters of an id without its prefix name a bead that is to be changed.
+const LEAST_ABBREVIATION: usize = 3;
+
+/// What programs print for a value that they do not have.
+const NO_NAMES: [&str; 5] = ["null", "undefined", "none", "nil", "nan"];
+
+/// Refuses what is not a name but the lack of one, even if some bead begins like it.
+fn check_name(name: &str) -> Result<()> {
+    let missing = name.trim().is_empty() || NO_NAMES.contains(&name.to_lowercase().as_str());
+    if !missing {
+        return Ok(());
+    }
+    let message = format!("{name:?} is not an id: the value it came from was missing. Nothing was changed");
+    Err(Error::invalid("id", message))
+}
+
 /// Where a live bead stands in the sets above, so that it can be found again when it moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
@@ -262,6 +278,39 @@ impl Catalog {
             }
         }
         Err(Error::NotFound(name.to_owned()))
+    }
+
+    /// The live bead that a mutation names. Stricter than [`resolve`](Self::resolve): a missing field or a slip must not change
+    /// some bead that happens to begin alike.
+    pub fn resolve_to_change(&self, name: &str) -> Result<&Lineage> {
+        check_name(name)?;
+        let lineage = self.resolve(name)?;
+        self.check_length(name, lineage)?;
+        Ok(lineage)
+    }
+
+    /// The same for deleted beads too, by their whole id.
+    pub fn resolve_any_to_change(&self, name: &str) -> Result<&Lineage> {
+        check_name(name)?;
+        let lineage = self.resolve_any(name)?;
+        self.check_length(name, lineage)?;
+        Ok(lineage)
+    }
+
+    /// An abbreviation has the prefix and something behind it, or at least three characters of the rest.
+    fn check_length(&self, name: &str, found: &Lineage) -> Result<()> {
+        let id = self.id_of(found).as_str();
+        let prefix = id.rfind('-').map_or(0, |dash| dash + 1);
+        let with_prefix = id.starts_with(name) && name.len() > prefix;
+        if with_prefix || (!id.starts_with(name) && name.chars().count() >= LEAST_ABBREVIATION) {
+            return Ok(());
+        }
+        let message = format!(
+            "{name:?} is too short to change a bead by, and nothing was changed; write {} or at least \
+             {LEAST_ABBREVIATION} characters of what follows the prefix",
+            self.id_of(found)
+        );
+        Err(Error::invalid("id", message))
     }
 
     /// The word that keeps a bead from being handed out, if it has one.

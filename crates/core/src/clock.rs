@@ -18,6 +18,10 @@ impl Clock {
         Self { last, tag }
     }
 
+    pub fn tag(&self) -> u16 {
+        self.tag
+    }
+
     pub fn last(&self) -> Stamp {
         self.last
     }

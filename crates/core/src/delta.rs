@@ -1,6 +1,6 @@
 //! A delta: the small state that one operation adds. The journal keeps deltas; taking one is a join.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use crate::setting::{self, StoredSetting};
 use crate::snapshot::FIRST_FORMAT_VERSION;
 use crate::store_id::{self, StoredStoreId};
 use crate::{
-    Conflict, Deletion, Edge, EdgeKey, Floor, Lineage, MintedStoreId, Patch, PrefixRegister, SettingKey,
-    Settings, Stamp,
+    BeadId, Conflict, Deletion, Edge, EdgeKey, Endpoint, Floor, Lineage, MintedStoreId, Patch,
+    PrefixRegister, SettingKey, Settings, Stamp, State,
 };
 
 /// About what an edge takes in the journal: two lineages and two marks.
@@ -58,6 +58,28 @@ impl Delta {
         setting::join(&mut self.settings, &later.settings);
         store_id::join(&mut self.store_id, later.store_id.as_ref());
         self.format_version = self.format_version.max(later.format_version);
+    }
+
+    /// The same without what speaks of beads that are neither in `state` nor brought along whole, and the ids that those
+    /// were born with. After the floor of garbage collection was taken back, the journal may speak of beads that it
+    /// had dropped.
+    pub fn known_to(&self, state: &State) -> (Self, Vec<BeadId>) {
+        let mut unknown = BTreeSet::new();
+        let mut known = |lineage: &Lineage| {
+            let brought = self.beads.get(lineage).is_some_and(|patch| patch.clone().into_bead().is_some());
+            let known = brought || state.bead(lineage).is_some();
+            if !known {
+                unknown.insert(lineage.birth_id().clone());
+            }
+            known
+        };
+        let mut delta = self.clone();
+        delta.beads.retain(|lineage, _| known(lineage));
+        delta
+            .edges
+            .retain(|key, _| [&key.from, &key.to].into_iter().filter_map(Endpoint::lineage).all(&mut known));
+        delta.conflicts.retain(|conflict| known(&conflict.bead));
+        (delta, unknown.into_iter().collect())
     }
 
     /// The format version that a store has once it took this delta, or a later one.

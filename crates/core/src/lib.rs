@@ -90,7 +90,7 @@ pub use prefix::{Prefix, PrefixRegister};
 pub use register::Register;
 pub use salvage::{Salvage, Unreadable};
 pub use savepoint::Savepoint;
-pub use setting::{STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM};
+pub use setting::{GC_FLOOR_RESET, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM};
 pub use shared_map::SharedMap;
 pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};

@@ -15,6 +15,9 @@ pub const STATUS_CUSTOM: &str = "status.custom";
 /// Words for types beyond ours.
 pub const TYPE_CUSTOM: &str = "type.custom";
 
+/// Where the last reset of the garbage-collection floor is noted, with who did it and when.
+pub const GC_FLOOR_RESET: &str = "gc.floor_reset";
+
 /// The name of a setting: lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingKey(Arc<str>);

@@ -4,9 +4,10 @@
 mod support;
 
 use beads_core::op::{
-    Change, ClaimBead, ClaimNext, Close, Create, Dep, Fence, Guard, NoteAdd, Op, Renew, Unclaim, Update,
+    Change, ClaimBead, ClaimNext, Close, Create, Dep, DepRole, Fence, Guard, NoteAdd, Op, Renew, Unclaim,
+    Update,
 };
-use beads_core::{Applied, Bead, BeadType, EdgeKind, Error, Patch, Stamp, Status, content_hash};
+use beads_core::{Applied, Bead, BeadType, Error, Patch, Stamp, Status, content_hash};
 use serde_json::json;
 use support::actor;
 use support::side::{LEASE, STEP, Side, titled};
@@ -116,7 +117,7 @@ fn the_next_bead_is_nobody_elses_and_no_epic_that_waits() {
     assert_eq!((side.about(&ben), expires(&side, "bd-1")), ("bd-1", side.now_ms + 77));
 
     side.done("ann", &Op::Create(Box::new(Create { kind: BeadType::Epic.into(), ..titled("bd-3") })));
-    let child = Create { deps: vec![Dep { kind: EdgeKind::Parent, id: "bd-3".into() }], ..titled("bd-4") };
+    let child = Create { deps: vec![Dep { role: DepRole::Parent, id: "bd-3".into() }], ..titled("bd-4") };
     side.done("ann", &Op::Create(Box::new(child)));
     side.done("ann", &claim("bd-4"));
     assert_eq!(side.refused("cyd", &next()), Error::NothingReady);

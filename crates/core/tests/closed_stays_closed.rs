@@ -135,7 +135,8 @@ proptest! {
 #[test]
 fn giving_back_a_bead_that_an_older_version_started_opens_it() {
     let mut side = Side::with(&["bd-1"]);
-    let older = Op::Update(Box::new(Update { status: Some(Status::InProgress.into()), ..Update::of("bd-1") }));
+    let older =
+        Op::Update(Box::new(Update { status: Some(Status::InProgress.into()), ..Update::of("bd-1") }));
     side.done("ann", &older);
     side.done("ann", &Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }));
     assert_eq!(side.bead("bd-1").status.value.status, Status::InProgress);
@@ -302,7 +303,10 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
         [],
         "only an epic waits for its children"
     );
-    side.done("ann", &Op::Update(Box::new(Update { kind: Some(BeadType::Epic.into()), ..Update::of("bd-1") })));
+    side.done(
+        "ann",
+        &Op::Update(Box::new(Update { kind: Some(BeadType::Epic.into()), ..Update::of("bd-1") })),
+    );
     assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenChildren { .. }));
 }
 

@@ -223,7 +223,7 @@ fn below_the_floor_deletions_are_forgotten_everywhere() {
     let before = ann.clone();
     ann.run(2 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
     let history = ann.clone();
-    let week = CollectGarbage { ttl_ms: 7 * DAY };
+    let week = CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None };
     assert!(ann.run(3 * DAY, &Op::CollectGarbage(week.clone())).is_empty(), "too young");
     let raised = ann.run(20 * DAY, &Op::CollectGarbage(week));
     assert!(raised.gc_floor.is_some());
@@ -256,9 +256,10 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
     ann.catalog.join(ben.state());
     ann.run(2 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
     let before = ann.state().beads().len();
-    ann.run(60 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY }));
+    ann.run(60 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None }));
     assert_eq!(ann.state().beads().len(), before, "the ids of others follow from it");
-    let again = ann.run(61 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY }));
+    let again =
+        ann.run(61 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None }));
     assert!(again.is_empty(), "what stays below the floor raises it only once");
     decode(&ann.state().encode());
     let mut context = Context {
@@ -269,7 +270,7 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
         branch: Default::default(),
         lease_ms: 0,
     };
-    let short = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY - 1 });
+    let short = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY - 1, newest_foreign_ms: None });
     assert!(short.apply(&ann.catalog, &mut context).is_err());
 }
 
@@ -277,7 +278,7 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
 fn the_floor_rises_for_what_it_would_pass_and_for_nothing_else() {
     // Tag 0, so that a deletion can be at the floor to the last digit.
     let mut ann = Side::new("ann", 0);
-    let collect = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY });
+    let collect = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None });
     ann.create(DAY, "bd-a");
     ann.create(DAY, "bd-b");
     let ends = || ("bd-a".to_owned(), "bd-b".to_owned(), EdgeKind::Blocks);

@@ -18,7 +18,7 @@ fn our_own_beads_come_back_with_the_same_fingerprint() {
     let mut clock = clock();
     for op in [
         json!({"op": "create", "id": "bd-a1", "title": "One", "labels": ["x"], "metadata": {"k": [1, 2.5]}}),
-        json!({"op": "create", "id": "bd-b2", "title": "Two", "notes": "slot", "deps": ["blocks:bd-a1"]}),
+        json!({"op": "create", "id": "bd-b2", "title": "Two", "notes": "slot", "deps": ["depends-on:bd-a1"]}),
         json!({"op": "create", "id": "bd-c3", "title": "Three", "parent": "bd-a1"}),
         json!({"op": "note_add", "id": "bd-a1", "content": "a note"}),
         json!({"op": "update", "id": "bd-b2", "notes": "another"}),

@@ -4,8 +4,8 @@
 mod support;
 
 use beads_core::op::{
-    Change, ClaimBead, ClaimNext, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Renew, Reopen,
-    Restore, SetPrefix, Unclaim, Update,
+    Change, ClaimBead, ClaimNext, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, NoteAdd, Op, Renew,
+    Reopen, Restore, SetPrefix, Unclaim, Update,
 };
 use beads_core::{Applied, BeadType, EdgeKind, Error, Field, Patch, Slot, Status};
 use serde_json::{Value, json};
@@ -94,9 +94,9 @@ fn a_new_bead_has_all_that_was_asked_for() {
 
 #[test]
 fn a_dependency_reads_as_it_is_written() {
-    let related = Dep { kind: EdgeKind::Related, id: "bd-1".into() };
+    let related = Dep { role: DepRole::Related, id: "bd-1".into() };
     assert_eq!("related: bd-1".parse(), Ok(related.clone()));
-    assert_eq!("bd-1".parse(), Ok(Dep { kind: EdgeKind::Blocks, id: "bd-1".into() }));
+    assert_eq!("bd-1".parse(), Ok(Dep { role: DepRole::DependsOn, id: "bd-1".into() }));
     assert!("nonsense:bd-1".parse::<Dep>().is_err());
     assert_eq!(serde_json::to_value(&related).unwrap(), json!("related:bd-1"));
     assert_eq!(serde_json::from_value::<Dep>(json!("related:bd-1")).unwrap(), related);
@@ -239,7 +239,7 @@ fn a_bead_moves_from_parent_to_parent() {
 }
 
 #[test]
-fn closing_tells_who_can_go_on_and_again_only_brings_another_reason() {
+fn closing_tells_who_can_go_on_and_again_changes_nothing_unless_forced() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-1"));
     let closed = side.done("ann", &close_for("bd-1", "done"));
@@ -249,15 +249,42 @@ fn closing_tells_who_can_go_on_and_again_only_brings_another_reason() {
         (group.status, group.closed_reason.as_str(), group.closed_on_branch.as_str()),
         (Status::Closed, "done", "main")
     );
-    for same in [close("bd-1"), close_for("bd-1", "done")] {
+    assert!(!closed.unchanged);
+    for same in [close("bd-1"), close_for("bd-1", "done"), close_for("bd-1", "given up")] {
         let applied = side.done("ann", &same);
         assert!(applied.delta.is_empty() && side.about(&applied) == "bd-1", "{same:?}");
+        assert!(applied.unchanged, "{same:?}");
     }
-    let other = side.done("ann", &close_for("bd-1", "given up"));
+    let forced =
+        Close { id: "bd-1".into(), reason: "given up".parse().unwrap(), force: true, ..Close::default() };
+    let other = side.done("ann", &Op::Close(forced));
     assert_eq!(other.unblocked, [], "nobody waited any more");
     assert_eq!(side.bead("bd-1").status.value.closed_reason.as_str(), "given up");
     let open = side.done("ann", &close("bd-2"));
     assert_eq!(status(&side, side.about(&open)), Status::Closed, "without a reason");
+}
+
+/// A new bead may stand between two others unless the first already waits for the second.
+#[test]
+fn a_new_bead_that_blocks() {
+    let mut side = Side::with(&["bd-1", "bd-2"]);
+    side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
+    let between = |deps: &[&str]| {
+        let deps = deps.iter().map(|dep| dep.parse().unwrap()).collect();
+        Op::Create(Box::new(Create {
+            deps,
+            id: Some("bd-3".parse().unwrap()),
+            ..Create::titled("x".parse().unwrap())
+        }))
+    };
+    assert!(matches!(side.refused("ann", &between(&["bd-1", "blocks:bd-2"])), Error::Cycle(_)));
+    assert!(matches!(side.refused("ann", &between(&["bd-1", "blocks:bd-1"])), Error::Cycle(_)));
+    side.done("ann", &between(&["blocked-by:bd-2", "blocks:bd-1"]));
+    let waits: Vec<_> =
+        side.catalog.targets(side.catalog.resolve("bd-1").unwrap(), EdgeKind::Blocks).collect();
+    assert_eq!(waits.len(), 2, "bd-1 waits for bd-2 and for the new bead");
+    let written: String = "depends-on:bd-2".parse::<Dep>().unwrap().into();
+    assert_eq!(written, "depends-on:bd-2", "what goes over the socket comes back the same");
 }
 
 #[test]
@@ -347,7 +374,7 @@ fn edges_come_and_go_and_never_close_a_circle_of_waiting() {
 /// A batch puts the names of its own beads into later operations, so none may be overlooked.
 #[test]
 fn every_name_of_a_bead_in_an_operation_is_found() {
-    let deps = vec![Dep { kind: EdgeKind::Blocks, id: "b".into() }];
+    let deps = vec![Dep { role: DepRole::DependsOn, id: "b".into() }];
     let born = Create { parent: Some("a".into()), deps, ..titled("bd-1") };
     let moved = Update { parent: Some(Change::Set("b".into())), ..Update::of("a") };
     let mut under = ClaimNext::default();

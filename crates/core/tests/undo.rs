@@ -6,8 +6,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use beads_core::op::{
-    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, NoteAdd, Op, Renew, Reopen, Restore,
-    SetPrefix, Unclaim, Undo, Update,
+    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, NoteAdd, Op, Renew, Reopen,
+    Restore, SetPrefix, Unclaim, Undo, Update,
 };
 use beads_core::{Catalog, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Stamp};
 use serde_json::Value;
@@ -94,7 +94,7 @@ fn undo(undo: &Undo) -> Op {
 #[test]
 fn every_kind_of_operation_can_be_undone_and_done_again() {
     let Op::Create(made) = create("bd-9") else { unreachable!("it is one") };
-    let born = Create { deps: vec![Dep { kind: EdgeKind::Blocks, id: "bd-1".into() }], ..*made };
+    let born = Create { deps: vec![Dep { role: DepRole::DependsOn, id: "bd-1".into() }], ..*made };
     let moved = Update {
         priority: Some("0".parse().unwrap()),
         description: Some("long".parse().unwrap()),

@@ -90,7 +90,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "export.path",
         default: "",
-        about: "a file that is kept up to date as bd export writes it, relative to the directory of the store; none when empty",
+        about: "a file that is kept up to date as bd export writes it, relative to the main work tree; none when empty",
         check: |_| Ok(()),
         bounds: None,
     },

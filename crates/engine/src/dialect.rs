@@ -1,10 +1,11 @@
 //! The two ways in which `--json` spells a bead (DESIGN §2). They differ in names and nesting, never in facts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// As the specification has it: `notes` is the log.

@@ -4,16 +4,21 @@
 
 pub mod client;
 pub mod config;
+pub mod conversation;
 pub mod daemon;
+mod deadline;
 pub mod dialect;
 pub mod escape;
 pub mod failure;
 pub mod hangup;
+pub mod log;
 mod names;
 pub mod place;
 pub mod render;
 pub mod replace_file;
 pub mod request;
+pub mod rescued;
 pub mod rest;
+mod runtime_directory;
 pub mod service;
 pub mod wire;

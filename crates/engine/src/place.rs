@@ -20,6 +20,8 @@ pub struct Place {
     pub kind: Kind,
     /// The branch that is checked out where the caller stands.
     pub branch: String,
+    /// The git work tree that a private store lies in, if it lies in one.
+    pub inside: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,33 +39,65 @@ pub struct Wanted {
     pub db: Option<PathBuf>,
     /// `BEADS_DIR`: a `.beads` directory.
     pub dir: Option<PathBuf>,
+    /// A private store even inside a git repository.
+    pub private: bool,
     /// Where to start looking.
     pub start: PathBuf,
 }
 
-impl Place {
-    /// The store that the environment names, or the one around a directory.
-    pub fn from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
+impl Wanted {
+    fn from_env(db: Option<PathBuf>, start: &Path) -> Self {
         // An empty variable is one that is not set: as a path it would name the directory we are in.
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let db = db.or_else(|| variable("BEADS_DB"));
         let dir = variable("BEADS_DIR").filter(|_| db.is_none());
-        Self::find(&Wanted { db, dir, start: start.to_owned() })
+        Self { db, dir, private: false, start: start.to_owned() }
+    }
+
+    /// The directory of the store, if it is named.
+    fn directory(&self, start: &Path) -> Option<PathBuf> {
+        if let Some(db) = &self.db {
+            let db = absolute_in(start, db);
+            return Some(if db.is_dir() { db } else { db.parent().map(Path::to_owned).unwrap_or(db) });
+        }
+        let here = || self.private.then(|| start.join(".beads"));
+        self.dir.as_ref().map(|directory| absolute_in(start, directory)).or_else(here)
+    }
+}
+
+impl Place {
+    /// The store that the environment names, or the one around a directory.
+    pub fn from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
+        Self::find(&Wanted::from_env(db, start))
+    }
+
+    /// The private store that `init --private` makes: in the directory that is named, or in `.beads` here.
+    pub fn private_from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
+        Self::find(&Wanted { private: true, ..Wanted::from_env(db, start) })
+    }
+
+    /// The store of the repository around a directory, even if a private one lies nearer.
+    pub fn of_repository(start: &Path) -> Result<Option<Self>, Failure> {
+        let start = absolute(start)?;
+        Ok(find_git(&start).map(|git| {
+            let branch = branch_of(&git.git_dir);
+            Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None }
+        }))
+    }
+
+    /// The git directory and the work tree of the repository around a directory.
+    pub fn repository_around(directory: &Path) -> Option<(PathBuf, PathBuf)> {
+        let git = find_git(directory)?;
+        Some((git.common_dir, git.work_tree?))
     }
 
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);
         let branch = repository.as_ref().map(|git| branch_of(&git.git_dir)).unwrap_or_default();
-        if let Some(db) = &wanted.db {
-            let db = absolute_in(&start, db);
-            let directory =
-                if db.is_dir() { db.clone() } else { db.parent().map(Path::to_owned).unwrap_or(db) };
-            return Ok(Self::private(&directory, branch));
-        }
-        if let Some(directory) = &wanted.dir {
-            return Ok(Self::private(&absolute_in(&start, directory), branch));
+        if let Some(directory) = wanted.directory(&start) {
+            return Ok(Self::named(&directory, branch, wanted.private));
         }
         let root = repository.as_ref().and_then(|git| git.work_tree.clone());
         for directory in start.ancestors() {
@@ -80,14 +114,34 @@ impl Place {
             }
         }
         Ok(match repository {
-            Some(git) => Self { git_dir: git.common_dir, kind: Kind::Repository, branch },
+            Some(git) => Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None },
             None => Self::private(&start.join(".beads"), branch),
         })
     }
 
+    /// The store in a directory that was named. A `.beads` directory in a git work tree is what is left of another `bd`, or what a
+    /// client looks for: it means the store of that repository, unless a private store is there already.
+    fn named(directory: &Path, branch: String, private: bool) -> Self {
+        let place = Self::private(directory, branch);
+        if place.exists() || private {
+            return place;
+        }
+        let directory = resolved(directory);
+        if directory.file_name().is_none_or(|name| name != ".beads") {
+            return place;
+        }
+        match find_git(&directory).filter(|git| git.work_tree.is_some()) {
+            Some(git) => {
+                Self { git_dir: git.common_dir, kind: Kind::Repository, branch: place.branch, inside: None }
+            }
+            None => place,
+        }
+    }
+
     fn private(directory: &Path, branch: String) -> Self {
         let directory = resolved(directory);
-        Self { git_dir: directory.join(PRIVATE_REPOSITORY), kind: Kind::Private, branch }
+        let inside = find_git(&directory).and_then(|git| git.work_tree);
+        Self { git_dir: directory.join(PRIVATE_REPOSITORY), kind: Kind::Private, branch, inside }
     }
 
     /// The directory of everything local: journal, lock, settings, log.
@@ -116,6 +170,22 @@ impl Place {
     /// Whether there is anything to read yet. A repository always is; a private store is made by its first write.
     pub fn exists(&self) -> bool {
         self.kind == Kind::Repository || self.git_dir.join("HEAD").is_file()
+    }
+
+    /// Whether a private store may come into being by a mere write: not inside a git repository, where it would hide the
+    /// repository's own store.
+    pub fn is_made_by_writing(&self) -> bool {
+        self.inside.is_none()
+    }
+
+    /// Whether the directory of a private store is there, though perhaps empty.
+    pub fn has_directory(&self) -> bool {
+        self.git_dir.parent().is_some_and(Path::is_dir)
+    }
+
+    /// The `.beads` directory that clients written for the Go `bd` look for.
+    pub fn beads_dir(&self) -> PathBuf {
+        self.home().join(".beads")
     }
 
     /// The name people know the store by: the directory it belongs to.

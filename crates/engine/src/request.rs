@@ -75,6 +75,12 @@ pub enum Call {
     },
     Init {
         prefix: Option<String>,
+        /// Set the store up for clients written for the Go `bd`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        compat: bool,
+        /// Make a private store even inside a git repository.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        private: bool,
     },
     Sync,
     /// What a sync does here, without the remote.
@@ -90,6 +96,8 @@ pub enum Call {
     Repair {
         apply: bool,
     },
+    /// Take back a floor of garbage collection that a broken clock raised.
+    ResetGcFloor,
     /// Find edges whose beads are gone, and perhaps remove them.
     RepairDeps {
         fix: bool,
@@ -129,6 +137,13 @@ pub enum Call {
         path: PathBuf,
         /// How reports name the file.
         name: String,
+    },
+    /// Join a state that a daemon rescued when its repository was replaced.
+    ImportRescued {
+        path: PathBuf,
+        /// Also one of a store that has nothing in common with this one.
+        force: bool,
+        dry_run: bool,
     },
     /// All beads, as the answer or as a file.
     Export {
@@ -174,9 +189,26 @@ impl Call {
     pub fn mutates(&self) -> bool {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
+            Self::ResetGcFloor => true,
             Self::Undo { dry_run } => !dry_run,
             Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } | Self::Confirm { call } => call.mutates(),
+            _ => false,
+        }
+    }
+
+    /// Whether it can be answered from a store that nothing can be written to.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Self::Query(_)
+            | Self::Verify
+            | Self::ConflictList { .. }
+            | Self::ConflictShow { .. }
+            | Self::Validate
+            | Self::ConfigGet { .. }
+            | Self::ConfigList
+            | Self::Export { path: None, .. } => true,
+            Self::Wait { call, .. } => call.only_reads(),
             _ => false,
         }
     }
@@ -192,7 +224,7 @@ impl Call {
                 !atomic.dry_run && atomic.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
             Self::Each(each) => !each.dry_run && each.ops.iter().any(|op| matches!(op, Op::Create(_))),
-            Self::Import { dry_run, .. } => !dry_run,
+            Self::Import { dry_run, .. } | Self::ImportRescued { dry_run, .. } => !dry_run,
             Self::Init { .. } | Self::ConfigSet { .. } => true,
             _ => false,
         }
@@ -324,6 +356,10 @@ pub enum Query {
     Ready(ReadyFilter),
     Blocked(Filter),
     Deleted,
+    /// Some deleted beads, by their ids.
+    DeletedBeads {
+        ids: Vec<String>,
+    },
     Notes {
         id: String,
     },

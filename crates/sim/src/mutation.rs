@@ -1,8 +1,8 @@
 //! Random mutations of every kind.
 
 use beads_core::op::{
-    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, Guard, NoteAdd, Reopen, Restore,
-    SetPrefix, Unclaim, Update,
+    Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, Guard, NoteAdd, Reopen,
+    Restore, SetPrefix, Unclaim, Update,
 };
 use beads_core::{
     Actor, BeadType, Catalog, EdgeKind, Error, Estimate, Label, Op, Priority, Status, Timestamp,
@@ -78,7 +78,7 @@ impl Mutations<'_> {
             create.parent = Some(self.bead());
         }
         if self.dice.chance(30) {
-            create.deps = vec![Dep { kind: self.edge_kind(), id: self.bead() }];
+            create.deps = vec![Dep { role: self.dep_role(), id: self.bead() }];
         }
         create.kind = BeadType::ALL[self.dice.index(BeadType::ALL.len())].into();
         create.priority = Priority::try_from(self.dice.below(5))?;
@@ -159,6 +159,15 @@ impl Mutations<'_> {
 
     fn edge_kind(&mut self) -> EdgeKind {
         EdgeKind::ALL[self.dice.index(EdgeKind::ALL.len())]
+    }
+
+    fn dep_role(&mut self) -> DepRole {
+        match self.edge_kind() {
+            EdgeKind::Blocks => DepRole::DependsOn,
+            EdgeKind::DiscoveredFrom => DepRole::DiscoveredFrom,
+            EdgeKind::Parent => DepRole::Parent,
+            EdgeKind::Related => DepRole::Related,
+        }
     }
 
     fn labels(&mut self) -> Result<Vec<Label>, Error> {

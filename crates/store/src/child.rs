@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +16,15 @@ const LONG_LOOK: Duration = Duration::from_millis(20);
 /// How long the output of a program that is done may stay open. What it started and left behind, as ssh does with the
 /// connection it shares, may hold it open for hours.
 const LEFT_OPEN: Duration = Duration::from_millis(500);
+
+/// Set once, by a process that is about to end.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the programs that are running now, and those that are started later, as if their time were up. For a daemon that
+/// leaves: the next one must not wait for a remote that does not answer.
+pub fn abandon_all() {
+    ABANDONED.store(true, Ordering::Relaxed);
+}
 
 /// What a program that is done has said.
 pub struct Output {
@@ -45,7 +55,7 @@ pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> R
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() >= deadline => {
+            Ok(None) if start.elapsed() >= deadline || ABANDONED.load(Ordering::Relaxed) => {
                 let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = child.wait();

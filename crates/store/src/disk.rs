@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::identity::{Fate, Identity};
 
 /// One flat directory of files.
 pub trait Disk: Send + std::fmt::Debug {
@@ -32,12 +35,40 @@ pub trait DiskFile: Send + std::fmt::Debug {
 #[derive(Debug, Clone)]
 pub struct RealDisk {
     directory: PathBuf,
+    identity: Option<Arc<Identity>>,
+    read_only: bool,
 }
 
 impl RealDisk {
     /// The directory is made when the first file is created, so that reading leaves no trace.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into() }
+        Self { directory: directory.into(), identity: None, read_only: false }
+    }
+
+    /// The same, but no file is made or removed once another store is at this path.
+    pub fn watched(directory: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+        Self { directory: directory.into(), identity: Some(identity), read_only: false }
+    }
+
+    /// For a store that can only be read: files are opened, and writing to them fails.
+    pub fn reading(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), identity: None, read_only: true }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match self.identity.as_ref().map(|identity| identity.check()) {
+            Some(Fate::Moved | Fate::Replaced) => Err(io::Error::other("the store was replaced or moved")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The journal's segment is the file by which a store that was restored in place is told.
+    fn file(&self, name: &str, file: File) -> io::Result<RealFile> {
+        let identity = self.identity.clone().filter(|_| name.starts_with(crate::journal::NAME));
+        let watch = identity.map(|identity| (identity, self.path(name)));
+        let file = RealFile { file, watch };
+        file.note()?;
+        Ok(file)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -67,16 +98,20 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, name: &str) -> io::Result<RealFile> {
+        self.check()?;
         fs::create_dir_all(&self.directory)?;
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(self.path(name))?;
-        Ok(RealFile(file))
+        self.file(name, file)
     }
 
     fn open(&self, name: &str) -> io::Result<RealFile> {
-        Ok(RealFile(OpenOptions::new().write(true).open(self.path(name))?))
+        let mut options = OpenOptions::new();
+        let options = if self.read_only { options.read(true) } else { options.write(true) };
+        self.file(name, options.open(self.path(name))?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.check()?;
         fs::remove_file(self.path(name))
     }
 
@@ -93,16 +128,35 @@ impl Disk for RealDisk {
 
 /// A file of the real file system.
 #[derive(Debug)]
-pub struct RealFile(File);
+pub struct RealFile {
+    file: File,
+    watch: Option<(Arc<Identity>, PathBuf)>,
+}
+
+impl RealFile {
+    fn forget(&self) {
+        if let Some((identity, _)) = &self.watch {
+            identity.forget();
+        }
+    }
+
+    fn note(&self) -> io::Result<()> {
+        if let Some((identity, path)) = &self.watch {
+            identity.note(path, &self.file.metadata()?);
+        }
+        Ok(())
+    }
+}
 
 impl DiskFile for RealFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset).inspect_err(|_| self.forget())
     }
 
     /// On macOS the standard library asks for `F_FULLFSYNC` here, which reaches the platters.
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data().inspect_err(|_| self.forget())?;
+        self.note()
     }
 }
 

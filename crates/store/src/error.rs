@@ -54,6 +54,8 @@ pub enum Error {
     #[error("the store is busy: another process holds {} for longer than {waited_ms} ms", path.display())]
     Busy { path: PathBuf, waited_ms: u64 },
 
+    #[error("{} is not the store that was opened: it was replaced or moved; nothing was changed there", path.display())]
+    Replaced { path: PathBuf },
     #[error(
         "{reason}. This is a partial clone: what is missing may still be at its remote, so nothing is repaired. Run this \
          again when the remote can be reached and git is installed"
@@ -110,6 +112,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a file could not be written because nothing can be written there.
+    pub fn is_read_only(&self) -> bool {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
+    }
+
+    pub(crate) fn busy(path: &std::path::Path, patience: std::time::Duration) -> Self {
+        let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        Self::Busy { path: path.to_owned(), waited_ms }
+    }
+
     pub fn code(&self) -> Code {
         match self {
             Self::Core(error) => error.code(),
@@ -127,6 +140,7 @@ impl Error {
             Self::TooManyRequests(_) => Code::TooManyRequests,
             Self::Git(_) | Self::BranchInTheWay => Code::GitError,
             Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
+            Self::Replaced { .. } => Code::StoreReplaced,
             Self::NoRevision(_) => Code::NotFound,
             Self::AmbiguousRevision(_) => Code::AmbiguousRevision,
             Self::NoStore(_) => Code::NoStore,

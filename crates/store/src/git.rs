@@ -55,6 +55,22 @@ impl GitRepository {
         self.git.commondir()
     }
 
+    /// The main work tree, if there is one.
+    pub fn work_tree(&self) -> Option<&Path> {
+        self.git.workdir()
+    }
+
+    /// Whether a file of the main work tree is in the index, so that every change of it would show in `git status`.
+    pub fn tracks(&self, path: &Path) -> Result<bool> {
+        let Some(work_tree) = self.git.workdir() else { return Ok(false) };
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = work_tree.canonicalize().unwrap_or_else(|_| work_tree.to_owned());
+        let Ok(inner) = path.strip_prefix(&root) else { return Ok(false) };
+        let mut index = self.git.index()?;
+        index.read(false)?;
+        Ok(index.get_path(inner, 0).is_some())
+    }
+
     /// Whether a branch of the user keeps the sync ref from existing.
     pub fn has_branch_in_the_way(&self) -> bool {
         self.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()

@@ -95,6 +95,10 @@ impl<D: Disk> Journal<D> {
 
     /// What is in the journal now, read again from the disk.
     pub fn records(&self) -> Result<Vec<Record>> {
+        Ok(self.read_again()?.records)
+    }
+
+    fn read_again(&self) -> Result<Recovered> {
         let mut recovered = Recovered::default();
         let numbers = self.older.iter().copied().chain(self.segment.iter().map(|segment| segment.number));
         let last = self.current_segment();
@@ -103,7 +107,14 @@ impl<D: Disk> Journal<D> {
             let bytes = self.disk.read(&name).map_err(|error| self.io("read", &name, error))?;
             self.read_segment(&name, &bytes, number == last, &mut recovered)?;
         }
-        Ok(recovered.records)
+        Ok(recovered)
+    }
+
+    /// The position up to which the disk holds mutations, read again; `None` for a journal that was never started.
+    pub fn tail(&self) -> Result<Option<u64>> {
+        let recovered = self.read_again()?;
+        let announced = recovered.header.map(|header| header.position);
+        Ok(recovered.records.last().map(|record| record.position).or(announced))
     }
 
     fn open_segment(

@@ -3,7 +3,7 @@
 use beads_core::op::Undo;
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::repository::CommitId;
 
@@ -40,6 +40,9 @@ impl Asked {
     }
 }
 
+/// Stands in a receipt for an operation that had nothing to do.
+const UNCHANGED: &str = "unchanged";
+
 /// Remembers a request, so that its repetition gets the first answer instead of a second mutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +70,7 @@ pub struct Receipt {
     /// What each operation of an all-or-nothing batch was told, in their order. Only the batch has an id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Self>,
-    /// What was told, where that is not about one bead: an import's summary, a sync's outcome.
+    /// What was told beside or instead of a bead: an import's summary, a sync's outcome, [`UNCHANGED`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Value>,
 }
@@ -76,9 +79,9 @@ impl Receipt {
     pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
         let (id, digest) = (asked.id.clone(), asked.digest.clone());
         let until_ms = now_ms.saturating_add(asked.keep_ms);
-        let Applied { delta: _, bead, edge, note, renewed, fence, unblocked, warnings: _, undone } =
+        let Applied { delta: _, bead, edge, note, renewed, fence, unchanged, unblocked, warnings: _, undone } =
             applied.clone();
-        let (parts, told) = (Vec::new(), None);
+        let (parts, told) = (Vec::new(), unchanged.then(|| json!(UNCHANGED)));
         Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts, told }
     }
 
@@ -98,9 +101,20 @@ impl Receipt {
 
     /// The first answer again; the delta is in the state already.
     pub fn applied(&self) -> Applied {
+        let unchanged = self.told.as_ref().is_some_and(|told| told == UNCHANGED);
         let Self { bead, edge, note, renewed, fence, unblocked, undone, .. } = self.clone();
-        let warnings = Vec::new();
-        Applied { delta: Delta::default(), bead, edge, note, renewed, fence, unblocked, warnings, undone }
+        Applied {
+            delta: Delta::default(),
+            bead,
+            edge,
+            note,
+            renewed,
+            fence,
+            unchanged,
+            unblocked,
+            warnings: Vec::new(),
+            undone,
+        }
     }
 }
 

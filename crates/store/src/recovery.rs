@@ -60,7 +60,7 @@ pub(crate) fn state_at(
 }
 
 /// The state of the ref and all records, what everybody did last, and the events that the log does not have yet: first
-/// those of the records, as they were told when they were made, then those of a merge that was saved and not told.
+/// those of the records, as they were told when they were made, then those of a merge that was saved and not told. And what was passed over.
 pub(crate) fn replay(
     repository: &impl Repository,
     state: State,
@@ -68,7 +68,7 @@ pub(crate) fn replay(
     recovered: &Recovered,
     (events, last_operations): (&mut EventLog<impl DiskFile>, &mut LastOperations),
     now_ms: u64,
-) -> Result<Catalog> {
+) -> Result<(Catalog, Vec<String>)> {
     let position = recovered.records.last().map(|record| record.position);
     let position = position.or(recovered.header.as_ref().map(|header| header.position)).unwrap_or(0);
     let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
@@ -92,9 +92,17 @@ pub(crate) fn replay(
     }
     let told = events.covered().map(|covered| covered.position);
     let mut catalog = Catalog::from(start);
+    let mut skipped = Vec::new();
     for record in &recovered.records {
         last_operations.replay(&catalog, record);
-        let taken = catalog.take_watched(&record.delta, record.at_ms);
+        let mut taken = catalog.take_watched(&record.delta, record.at_ms);
+        if taken.is_err() && catalog.state().gc_floor().epoch > 0 {
+            let (known, unknown) = record.delta.known_to(catalog.state());
+            skipped.extend(unknown.iter().map(|id| {
+                format!("journal record {}: {id} was dropped by garbage collection", record.position)
+            }));
+            taken = catalog.take_watched(&known, record.at_ms);
+        }
         let news = taken.map_err(|error| Error::JournalDamaged {
             file: "journal".into(),
             offset: 0,
@@ -108,7 +116,7 @@ pub(crate) fn replay(
         events.push(position, catalog.join_watched(&merged, now_ms));
     }
     events.settle();
-    Ok(catalog)
+    Ok((catalog, skipped))
 }
 
 /// Whether the records can be told from here: a tracking ref may have moved since they were made.

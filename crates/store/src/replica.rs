@@ -16,6 +16,7 @@ use crate::recovery::{
     join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes,
 };
 use crate::repository::{CommitId, Repository};
+use crate::tags::Tags;
 use crate::wall::World;
 use crate::{Asked, Header, Receipt, Record, Result};
 
@@ -59,6 +60,10 @@ pub struct Replica<D: Disk, W: World> {
     unsaved: Unsaved,
     /// The part of `unsaved` that a checkpoint under way is saving.
     saving: Unsaved,
+    /// Only where garbage collection is configured.
+    tags: Option<Tags>,
+    /// What the journal says about beads that garbage collection had dropped before its floor was taken back.
+    skipped: Vec<String>,
     /// Commits that were saved once and that neither the ref nor the repository has any more.
     missing: Vec<CommitId>,
 }
@@ -104,7 +109,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         conflicts.append(&mut lost.conflicts);
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
         let told = (&mut events, &mut last_operations);
-        let catalog = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
+        let (catalog, skipped) = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
         let receipts = Receipts::open(journal.disk(), world.now_ms())?;
         // A tag of its own for each opening: a copied directory then never mints the stamps of its original.
         let tag = loop {
@@ -129,6 +134,8 @@ impl<D: Disk, W: World> Replica<D, W> {
             ground,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),
+            tags: None,
+            skipped,
             missing: lost.missing,
         };
         replica.observe_stamps();
@@ -211,6 +218,33 @@ impl<D: Disk, W: World> Replica<D, W> {
         let mut records = self.journal.records()?;
         records.extend(self.unsynced.iter().cloned());
         Ok(records)
+    }
+
+    /// Records that were passed over when the store was opened, because they speak of beads that garbage collection had
+    /// dropped everywhere.
+    pub fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+
+    /// Keeps a list of the tags drawn here from now on, as collecting garbage needs.
+    pub fn keep_tags(&mut self) {
+        if self.tags.is_none() {
+            self.tags = Some(Tags::load(self.journal.disk(), self.catalog.state()));
+        }
+    }
+
+    /// When another replica last made a bead, by its own clock; `None` in a store that only this replica wrote.
+    pub fn newest_foreign_ms(&mut self) -> Option<u64> {
+        self.keep_tags();
+        let tag = self.clock.tag();
+        let tags = self.tags.as_ref()?;
+        tags.newest_foreign_ms(self.catalog.state(), tag)
+    }
+
+    /// Whether the journal on disk still ends where this replica left it.
+    pub fn journal_is_intact(&self) -> bool {
+        let journaled = self.position - self.unsynced.len() as u64;
+        self.journal.tail().is_ok_and(|tail| tail.is_none_or(|tail| tail == journaled))
     }
 
     /// What an actor did last here, and how to undo it.
@@ -330,6 +364,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         if !self.ground_noted {
             self.unsynced[0].ground.clone_from(&self.ground);
+        }
+        if let Some(tags) = &mut self.tags {
+            tags.note(self.clock.tag(), self.journal.disk(), self.catalog.state())?;
         }
         self.journal.append(&self.unsynced)?;
         self.ground_noted = true;

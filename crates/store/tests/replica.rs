@@ -302,3 +302,59 @@ fn a_rehearsal_changes_nothing() {
     replica.commit().unwrap();
     assert!(store.journal_segments().is_empty());
 }
+
+#[test]
+fn the_first_record_of_a_later_format_starts_a_segment_that_earlier_programs_refuse() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    replica.apply(&create("plain"), &caller()).unwrap();
+    replica.commit().unwrap();
+    assert_eq!(store.journal_segments(), ["journal.000000000001"]);
+    let id = replica.catalog().id_of(replica.catalog().live().next().unwrap().0).to_string();
+    let update =
+        beads_core::op::Update { status: Some("blocked".parse().unwrap()), ..beads_core::op::Update::of(id) };
+    replica.apply(&Op::Update(Box::new(update)), &caller()).unwrap();
+    replica.commit().unwrap();
+    assert_eq!(store.journal_segments(), ["journal.000000000001", "journal.000000000002"]);
+    let before = encoded(&replica);
+    drop(replica);
+    let replica = store.open();
+    assert_eq!(encoded(&replica), before);
+    assert_eq!(replica.catalog().state().format_version(), 2);
+    // The header comes first, and it is what a program of format 1 looks at first.
+    let bytes = std::fs::read(store.journal_dir().join("journal.000000000002")).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.find("\"version\":2").unwrap() < text.find("status_word").unwrap());
+}
+
+#[test]
+fn births_of_other_replicas_are_told_from_our_own() {
+    let store = BenchStore::new();
+    let mut replica = store.open();
+    replica.apply(&create("before the list began"), &caller()).unwrap();
+    assert_eq!(replica.newest_foreign_ms(), None);
+    replica.apply(&create("ours"), &caller()).unwrap();
+    replica.checkpoint(&store.repository()).unwrap();
+    drop(replica);
+    let mut replica = store.open();
+    replica.apply(&create("ours again"), &caller()).unwrap();
+    assert_eq!(
+        replica.newest_foreign_ms(),
+        None,
+        "each opening has a tag of its own, and the list knows them"
+    );
+    replica.checkpoint(&store.repository()).unwrap();
+    drop(replica);
+    let other = store.second_journal();
+    let mut theirs = other.open();
+    theirs.apply(&create("theirs"), &caller()).unwrap();
+    theirs.checkpoint(&store.repository()).unwrap();
+    let mut ours = store.open();
+    assert_eq!(ours.newest_foreign_ms(), Some(store.world.now_ms()));
+    store.world.jump(5 * 365 * DAY_MS as i64);
+    ours.apply(&create("ours, with a clock years ahead"), &caller()).unwrap();
+    ours.checkpoint(&store.repository()).unwrap();
+    drop(ours);
+    let five_years_ago = store.world.now_ms() - 5 * 365 * DAY_MS;
+    assert_eq!(store.open().newest_foreign_ms(), Some(five_years_ago), "ours do not count");
+}

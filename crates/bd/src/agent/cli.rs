@@ -5,15 +5,17 @@ use std::io::Write;
 
 use beads_engine::escape::escape;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 
 use super::envelope::Envelope;
 use super::error::{Code, Error, Reason, Result};
 use super::store::Store;
 use super::{
-    ack, guard, heartbeat, inbox, list, print as text, read, register, release, reserve, send, show, status,
+    ack, doctor, guard, heartbeat, inbox, list, print as text, read, register, release, reserve, send, show,
+    status,
 };
+use crate::hyphen_values::accept_any_value;
 use crate::print::{self, ids_in};
 
 /// Coordination for agents that share a repository
@@ -65,6 +67,10 @@ enum Verb {
     Status(status::Status),
     /// May this agent edit these paths?
     Guard(guard::Guard),
+    /// Check every file of the store, and change nothing
+    ///
+    /// Names each file and line that cannot be read. Exit code 1 if there is one.
+    Doctor(doctor::Doctor),
 }
 
 /// Mark a message as read
@@ -80,7 +86,7 @@ struct ReadArgs {
 /// The verbs that change something.
 const CHANGING: [&str; 7] = ["register", "heartbeat", "send", "read", "ack", "reserve", "release"];
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "register",
     "list",
     "show",
@@ -93,12 +99,13 @@ const VERBS: [&str; 12] = [
     "release",
     "status",
     "guard",
+    "doctor",
 ];
 
 /// Runs one command and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    match Bb::try_parse_from(&args) {
+    match parse(&args) {
         Ok(Bb { json, area: Area::Agent(verb) }) => Answer { out, err, json, command: "" }.run(&verb),
         Err(wrong) if !wrong.use_stderr() => {
             print::print(out, err, wrong.to_string().as_bytes(), Vec::new, 0)
@@ -112,6 +119,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
             answer.usage(&wrong)
         }
     }
+}
+
+fn parse(args: &[OsString]) -> std::result::Result<Bb, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
+    Bb::from_arg_matches(&matches)
+}
+
+/// The whole parser. Its options take any value: a message may begin with a bullet.
+fn command() -> clap::Command {
+    let mut command = Bb::command();
+    command.build();
+    accept_any_value(command)
 }
 
 struct Answer<'a> {
@@ -138,6 +157,7 @@ impl Answer<'_> {
             Verb::Release(input) => self.give("agent release", input, release::release, text::released),
             Verb::Status(input) => self.give("agent status", input, status::status, text::status),
             Verb::Guard(input) => self.guard(input),
+            Verb::Doctor(input) => self.doctor(input),
         }
     }
 
@@ -149,8 +169,26 @@ impl Answer<'_> {
         verb: impl Fn(&Store, &I) -> Result<T>,
         text: impl Fn(&T) -> String,
     ) -> u8 {
-        match Store::from_env().and_then(|store| verb(&store, input)) {
-            Ok(data) => self.success(command, &data, &text(&data)),
+        let answered = Store::from_env().and_then(|store| Ok((verb(&store, input)?, store.take_warnings())));
+        match answered {
+            Ok((data, warnings)) => {
+                for warning in warnings {
+                    let warning = escape(&warning).into_owned();
+                    drop(writeln!(self.err, "Warning: {warning} (bb agent doctor checks all files)"));
+                }
+                self.success(command, &data, &text(&data))
+            }
+            Err(failed) => self.failure(command, &failed, failed.code.exit()),
+        }
+    }
+
+    fn doctor(&mut self, input: &doctor::Doctor) -> u8 {
+        let command = "agent doctor";
+        match Store::from_env().and_then(|store| doctor::doctor(&store, input)) {
+            Ok(report) => {
+                let shown = self.success(command, &report, &text::report(&report));
+                if report.findings.is_empty() { shown } else { 1 }
+            }
             Err(failed) => self.failure(command, &failed, failed.code.exit()),
         }
     }
@@ -239,5 +277,29 @@ fn reason(wrong: &clap::Error) -> Reason {
         Some(ContextValue::String(arg)) if arg.starts_with("--limit") => Reason::InvalidLimit,
         Some(ContextValue::String(arg)) if arg.starts_with("--ttl") => Reason::InvalidTtl,
         _ => Reason::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_every_verb_takes_any_value() {
+        let command = command();
+        let agent = command.find_subcommand("agent").unwrap();
+        let mut count = 0;
+        for verb in agent.get_subcommands() {
+            for argument in verb.get_arguments().filter(|argument| !argument.is_positional()) {
+                if argument.get_action().takes_values() {
+                    assert!(argument.is_allow_hyphen_values_set(), "{} {argument}", verb.get_name());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 20, "{count} options were looked at");
+        let words = ["bb", "agent", "send", "--from", "a", "--to", "b", "--bead", "bd-1"];
+        let text = ["--category", "INFO", "--subject", "- one", "--body", "- a\n- b"];
+        assert!(parse(&words.iter().chain(&text).map(OsString::from).collect::<Vec<_>>()).is_ok());
     }
 }

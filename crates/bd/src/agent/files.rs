@@ -50,17 +50,27 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// The records of a log. What follows the last line feed was never acknowledged by its writer and is left out.
-pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+/// The records of a log, and an error for each line that cannot be read. What follows the last line feed was never acknowledged by its
+/// writer and is left out.
+pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, Vec<BadLine>)> {
     let bytes = read(path)?.unwrap_or_default();
-    let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else { return Ok(Vec::new()) };
-    let lines = bytes[..end].split(|b| *b == b'\n').enumerate();
-    lines
-        .map(|(at, line)| {
-            serde_json::from_slice(line)
-                .map_err(|why| Error::damaged(path, format!("line {}: {why}", at + 1)))
-        })
-        .collect()
+    let (mut records, mut bad) = (Vec::new(), Vec::new());
+    let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else { return Ok((records, bad)) };
+    for (at, line) in bytes[..end].split(|b| *b == b'\n').enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push(record),
+            Err(why) => bad.push(BadLine { line: at + 1, why: why.to_string() }),
+        }
+    }
+    Ok((records, bad))
+}
+
+/// A line of a log that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// From 1.
+    pub line: usize,
+    pub why: String,
 }
 
 /// Replaces a snapshot, pretty-printed.

@@ -64,9 +64,6 @@ fn newest_first(
     sent.sort_by_key(|message| Reverse(message.created_at));
     let bead = bead.map(str::trim).filter(|bead| !bead.is_empty());
     let about = |message: &Message| bead.is_none_or(|bead| bead == message.bead_id);
-    let current = sent.iter().filter(|message| about(message)).map(|message| session.current(message));
-    let wanted = |message: &Result<Message>| {
-        message.as_ref().map_or(true, |message| state.is_none_or(|state| state == message.state))
-    };
-    current.filter(wanted).take(limit).collect()
+    let current = session.readable(sent.iter().filter(|message| about(message)));
+    Ok(current.filter(|message| state.is_none_or(|state| state == message.state)).take(limit).collect())
 }

@@ -38,7 +38,8 @@ impl Message {
     }
 }
 
-/// `msg_` and then letters, digits, `_` and `-` only: it names a file of the index and nothing else.
+/// Letters, digits, `_`, `-` and `.`, not first a sign: it names a file of the index and nothing else. Ours begin with `msg_`; those of
+/// earlier versions of the original tool have a time with a fraction in them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct MessageId(String);
 
@@ -47,14 +48,13 @@ impl MessageId {
 
     pub fn parse(text: &str) -> Result<MessageId> {
         let id = text.trim();
-        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        match id.strip_prefix(Self::PREFIX) {
-            Some(rest) if !rest.is_empty() && id.len() <= MESSAGE_ID_MAX && rest.bytes().all(plain) => {
-                Ok(MessageId(id.to_owned()))
-            }
-            _ => Err(Error::new(Code::MessageNotFound, format!("'{id}' is not a message id."))
-                .because(Reason::InvalidMessageId)),
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        let begins = id.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
+        if begins && id.len() <= MESSAGE_ID_MAX && id.bytes().all(plain) && id != Self::PREFIX {
+            return Ok(MessageId(id.to_owned()));
         }
+        Err(Error::new(Code::MessageNotFound, format!("'{id}' is not a message id."))
+            .because(Reason::InvalidMessageId))
     }
 
     pub fn as_str(&self) -> &str {
@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn an_id_names_no_file_outside_the_index() {
         assert!(MessageId::parse("msg_20260213_220001_7f3c_agent-ui-1").is_ok());
-        for bad in ["", "msg_", "res_1", "msg_../x", "msg_a/b", "msg_a.json", "msg_a\0", "../msg_a", "msg_é"]
+        assert!(MessageId::parse("msg_20261116_190317.958Z_624d").is_ok(), "of the original tool");
+        for bad in ["", "msg_", ".", "..", ".hidden", "msg_../x", "msg_a/b", "msg_a\0", "../msg_a", "msg_é"]
         {
             assert_eq!(MessageId::parse(bad).unwrap_err().code, Code::MessageNotFound, "{bad}");
         }

@@ -13,6 +13,7 @@ pub mod bounds;
 pub mod cli;
 pub mod clock;
 mod commit;
+pub mod doctor;
 pub mod envelope;
 pub mod error;
 mod failure;

@@ -5,11 +5,20 @@ use std::fmt::Write;
 use beads_engine::escape::{escape, escape_lines};
 
 use super::agent_record::{Agent, Liveness, SeenAgent};
+use super::doctor::Report;
 use super::guard::{Decision, Verdict};
 use super::message::Message;
 use super::reservation::Reservation;
 use super::send::Sent;
 use super::status::StatusReport;
+
+pub fn report(report: &Report) -> String {
+    let mut text = format!("{} files checked, {} findings\n", report.files, report.findings.len());
+    for finding in &report.findings {
+        line(&mut text, format_args!("- {}", escape(&finding.message)));
+    }
+    text
+}
 
 pub fn registered(agent: &Agent) -> String {
     let Agent { agent_id, role, status, .. } = agent;

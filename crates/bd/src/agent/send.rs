@@ -32,7 +32,7 @@ pub struct Send {
     /// One line
     #[arg(long)]
     pub subject: String,
-    /// The text; write --body='- …' for one that starts with a hyphen
+    /// The text
     #[arg(long)]
     pub body: String,
     /// Thread [default: bead:<BEAD_ID>]

@@ -92,8 +92,8 @@ fn messages(
     };
     let mut waiting = Vec::new();
     for id in recipients {
-        for sent in session.sent_to(&id)?.iter().rev().filter(|sent| about(&sent.bead_id)) {
-            let message = session.current(sent)?;
+        let sent = session.sent_to(&id)?;
+        for message in session.readable(sent.iter().rev().filter(|sent| about(&sent.bead_id))) {
             match message.state {
                 MessageState::Unread => summary.unread += 1,
                 MessageState::Read => summary.read += 1,

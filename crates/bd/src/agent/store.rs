@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::agent_id::AgentId;
@@ -11,7 +11,7 @@ use super::agent_record::Agent;
 use super::bounds::LOCK_WAIT;
 use super::clock::Clock;
 use super::error::{Code, Error, Reason, Result};
-use super::files;
+use super::files::{self, BadLine};
 use super::intent::Intent;
 use super::message::{Message, MessageId};
 use super::moment::Moment;
@@ -25,11 +25,22 @@ pub struct Store {
     clock: Clock,
     caller: Option<AgentId>,
     preview: bool,
+    /// What was passed over, to be said beside the answer.
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Store {
     pub fn new(root: Root, clock: Clock) -> Store {
-        Store { root, clock, caller: None, preview: false }
+        Store { root, clock, caller: None, preview: false, warnings: Mutex::default() }
+    }
+
+    /// What was passed over since this was last asked.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn warn(&self, warning: String) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
     }
 
     /// As the environment says: `BB_AGENT_ROOT`, `BB_NOW`, `BB_ID`, and `BB_AGENT` for who is calling.
@@ -228,11 +239,16 @@ impl Session<'_> {
         }
     }
 
-    /// All agents by id.
-    pub fn agents(&self) -> Result<Vec<Agent>> {
+    /// The ids that the files of agents are named after.
+    pub fn agent_ids(&self) -> Result<Vec<AgentId>> {
         let mut ids = self.names(&self.path(&[AGENTS]), ".json")?;
         ids.sort_unstable();
-        ids.iter().filter_map(|id| self.find_agent(id).transpose()).collect()
+        Ok(ids)
+    }
+
+    /// All agents by id.
+    pub fn agents(&self) -> Result<Vec<Agent>> {
+        self.agent_ids()?.iter().filter_map(|id| self.find_agent(id).transpose()).collect()
     }
 
     pub fn save_agent(&self, agent: &Agent) -> Result<()> {
@@ -279,7 +295,27 @@ impl Session<'_> {
 
     /// The messages to an agent as they were sent, oldest first.
     pub fn sent_to(&self, id: &AgentId) -> Result<Vec<Message>> {
-        files::read_log(&self.inbox_path(id))
+        let path = self.inbox_path(id);
+        let (sent, bad) = files::read_log(&path)?;
+        for BadLine { line, why } in bad {
+            let file = path.display();
+            self.store.warn(format!("line {line} of {file} cannot be read and was passed over: {why}"));
+        }
+        Ok(sent)
+    }
+
+    /// The same messages as they are today, without those whose files cannot be read.
+    pub fn readable<'a>(
+        &'a self,
+        sent: impl IntoIterator<Item = &'a Message>,
+    ) -> impl Iterator<Item = Message> {
+        sent.into_iter().filter_map(|sent| match self.current(sent) {
+            Ok(message) => Some(message),
+            Err(failed) => {
+                self.store.warn(format!("message {} was passed over: {}", sent.message_id, failed.message));
+                None
+            }
+        })
     }
 
     /// The same message as it is today.
@@ -323,7 +359,12 @@ impl Session<'_> {
 
     /// Those that ended, oldest first.
     pub fn history(&self) -> Result<Vec<Reservation>> {
-        files::read_log(&self.history_path())
+        let path = self.history_path();
+        let (ended, bad) = files::read_log(&path)?;
+        match bad.first() {
+            None => Ok(ended),
+            Some(BadLine { line, why }) => Err(Error::damaged(&path, format!("line {line}: {why}"))),
+        }
     }
 
     pub fn mint_reservation_id(&self, active: &[Reservation]) -> Result<String> {

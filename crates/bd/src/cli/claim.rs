@@ -25,9 +25,8 @@ pub struct Args {
     /// The first of `bd ready` that is in nobody's hands; the filters say which will do
     #[arg(long)]
     next: bool,
-    /// How long it is yours, such as 90m [default: the setting claim.lease]
-    #[arg(long, value_name = "TIME", value_parser = lease)]
-    lease: Option<u64>,
+    #[command(flatten)]
+    lease: LeaseArgs,
     /// With --next: wait so long for something to become ready
     #[arg(long, value_name = "TIME", value_parser = super::globals::duration)]
     wait: Option<Duration>,
@@ -43,8 +42,31 @@ pub struct Args {
     filter: FilterArgs,
 }
 
+/// How long a claim lasts.
+#[derive(Debug, clap::Args)]
+pub struct LeaseArgs {
+    /// How long it is yours, such as 90m [default: the setting claim.lease]
+    #[arg(long, value_name = "TIME", value_parser = lease)]
+    lease: Option<u64>,
+    /// The same in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = lease_secs, conflicts_with = "lease")]
+    lease_secs: Option<u64>,
+}
+
+impl LeaseArgs {
+    /// Milliseconds, if a time was given.
+    pub fn ms(&self) -> Option<u64> {
+        self.lease.or(self.lease_secs)
+    }
+}
+
+fn lease_secs(text: &str) -> Result<u64, String> {
+    let seconds: u32 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
+    lease(&format!("{seconds}s"))
+}
+
 /// Milliseconds of a lease.
-pub fn lease(text: &str) -> Result<u64, String> {
+fn lease(text: &str) -> Result<u64, String> {
     let lease = parse_duration(text).map_err(|failure| failure.message)?;
     if lease.is_zero() {
         return Err("a lease of no time is no claim".to_owned());
@@ -54,7 +76,7 @@ pub fn lease(text: &str) -> Result<u64, String> {
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let (filter, guard, lease_ms) = (self.filter.filter(), self.guard.guard(), self.lease);
+        let (filter, guard, lease_ms) = (self.filter.filter(), self.guard.guard(), self.lease.ms());
         if let Some(id) = self.id {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
                 return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));

@@ -3,7 +3,7 @@ use beads_core::op::Close;
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
-use super::claim;
+use super::claim::{self, LeaseArgs};
 use super::guard::GuardArgs;
 use super::input::Input;
 
@@ -20,15 +20,15 @@ pub struct Args {
     /// How it ended
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
+    /// Close without warnings although another actor holds it, or blockers or children are open; with --reason, also
+    /// replace when, by whom and why closed beads were closed (without it closing them again changes nothing)
+    #[arg(long, short = 'f')]
+    force: bool,
     /// Take the next bead that is ready
     #[arg(long)]
     claim_next: bool,
-    /// With --claim-next: how long that one is yours [default: the setting claim.lease]
-    #[arg(long, value_name = "TIME", requires = "claim_next", value_parser = claim::lease)]
-    lease: Option<u64>,
-    /// Close although another actor holds it, or blockers or children are open; nothing is warned about
-    #[arg(long, short = 'f')]
-    force: bool,
+    #[command(flatten)]
+    lease: LeaseArgs,
     #[command(flatten)]
     guard: GuardArgs,
 }
@@ -36,12 +36,15 @@ pub struct Args {
 impl Args {
     pub fn call(self, input: Input) -> Result<Call, Failure> {
         let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
-        let guard = self.guard.guard();
-        let force = self.force;
+        let (guard, force) = (self.guard.guard(), self.force);
         let close =
             |id| Close { id, guard: guard.clone(), reason: reason.clone(), force, ..Close::default() };
+        let lease_ms = self.lease.ms();
+        if lease_ms.is_some() && !self.claim_next {
+            return Err(Failure::usage("--lease is for the bead that --claim-next takes"));
+        }
         if self.claim_next {
-            let next = claim::next(Default::default(), None, self.lease)?;
+            let next = claim::next(Default::default(), None, lease_ms)?;
             return Ok(Call::CloseAndClaim {
                 close: self.ids.into_iter().map(close).collect(),
                 next: Box::new(next),

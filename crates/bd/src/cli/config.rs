@@ -18,7 +18,11 @@ enum Verb {
     Get { key: String },
     /// Change a setting
     #[command(after_help = "Example:\n  bd config set issue_prefix app")]
-    Set { key: String, value: String },
+    Set {
+        key: String,
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
     /// Back to the default
     #[command(after_help = "Example:\n  bd config unset claim.lease")]
     Unset { key: String },

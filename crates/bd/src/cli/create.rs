@@ -14,15 +14,18 @@ use super::{create_graph, input, markdown};
 /// Long text may come from standard input (-) or from a file (@/absolute/path).
 ///
 /// --graph makes many beads with their edges in one step, all or none, from JSON: {"beads":[{"name":"a","title":"…"},
-/// {"name":"b","title":"…","parent":"a","deps":["blocks:bd-x1"]}],"edges":[{"from":"a","to":"bd-c3","kind":"related"}]}.
+/// {"name":"b","title":"…","parent":"a","deps":["depends-on:bd-x1"]}],"edges":[{"from":"a","to":"bd-c3","kind":"related"}]}.
 /// A bead has the fields of the create operation (docs/PROTOCOL.md); parent, deps and edges take the names of the file or ids.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps blocks:bd-b2 -d -\n  bd create \"Renew the certificate\" --due 2030-02-01 --defer +2d --estimate 30 --silent\n  bd create --graph plan.json --json"
+    after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps bd-b2 -d -\n  bd create \"Fix the schema\" --deps blocks:bd-c3      bd-c3 waits for the new bead\n  bd create \"Renew the certificate\" --due 2030-02-01 --defer +2d --estimate 30 --silent\n  bd create --graph plan.json --json"
 )]
 pub struct Args {
     /// What is to be done, on one line
-    #[arg(required_unless_present_any = ["title_flag", "graph", "file"])]
+    #[arg(
+        required_unless_present_any = ["title_flag", "graph", "file"],
+        allow_hyphen_values = true
+    )]
     title: Option<Title>,
     #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
     title_flag: Option<Title>,
@@ -32,11 +35,11 @@ pub struct Args {
     /// bug, feature, task, epic or chore, or a word such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "task")]
     kind: TypeName,
-    /// 0 (urgent) to 4 (some day)
-    #[arg(long, short = 'p', default_value = "2", value_name = "0-4", allow_negative_numbers = true)]
+    /// 0 (urgent) to 4 (some day), P0 to P4, or high, medium, low
+    #[arg(long, short = 'p', default_value = "2", value_name = "0-4")]
     priority: Priority,
     /// The whole story
-    #[arg(long, short = 'd')]
+    #[arg(long, short = 'd', visible_alias = "desc")]
     description: Option<String>,
     /// Take the description from a file, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
@@ -50,7 +53,7 @@ pub struct Args {
     /// A first note
     #[arg(long)]
     notes: Option<String>,
-    /// Who should do it
+    /// Who should do it; me for yourself
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
     /// Labels, separated by commas
@@ -65,8 +68,11 @@ pub struct Args {
     /// The bead this one is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// What it waits for: ids, or kind:id, separated by commas
-    #[arg(long, value_name = "[KIND:]ID,…", value_delimiter = ',')]
+    /// What it waits for, separated by commas; a role before an id says otherwise
+    ///
+    /// ID, depends-on:ID and blocked-by:ID: the new bead waits for ID. blocks:ID: ID waits for the new bead. parent:ID, related:ID
+    /// and discovered-from:ID: the new bead is a part of ID, relates to it, was found while working on it.
+    #[arg(long, value_name = "[ROLE:]ID,…", value_delimiter = ',')]
     deps: Vec<Dep>,
     /// A pointer into another tracker
     #[arg(long, value_name = "REF")]

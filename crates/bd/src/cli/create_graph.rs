@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use beads_core::op::{Create, DepAdd};
+use beads_core::op::{Create, DepAdd, DepRole};
 use beads_core::{EdgeKind, Op};
 use beads_engine::failure::Failure;
 use beads_engine::request::Atomic;
@@ -47,7 +47,10 @@ pub fn parse(text: &str, dry_run: bool) -> Result<Atomic, Failure> {
     let mut edges = Vec::new();
     for (name, create) in &mut beads {
         let deps = std::mem::take(&mut create.deps).into_iter();
-        edges.extend(deps.map(|dep| DepAdd { from: name.clone(), to: dep.id, kind: dep.kind }));
+        edges.extend(deps.map(|dep| match dep.role {
+            DepRole::Blocks => DepAdd { from: dep.id, to: name.clone(), kind: EdgeKind::Blocks },
+            role => DepAdd { from: name.clone(), to: dep.id, kind: role.kind() },
+        }));
     }
     edges.extend(file.edges.into_iter().map(|edge| DepAdd { from: edge.from, to: edge.to, kind: edge.kind }));
     let beads = parents_first(beads)?;

@@ -1,11 +1,11 @@
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use beads_core::Timestamp;
 use beads_engine::client;
 use beads_engine::daemon::{self, RunOptions, SocketPath};
 use beads_engine::failure::Failure;
+use beads_engine::log;
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, Answer, DaemonStatus};
 use beads_engine::request::{Call, Reply};
@@ -55,6 +55,9 @@ enum Verb {
         /// The store is a private one
         #[arg(long, hide = true)]
         private: bool,
+        /// How long to wait for the store, in milliseconds
+        #[arg(long, hide = true)]
+        patience: Option<u64>,
     },
 }
 
@@ -66,25 +69,29 @@ impl Args {
                 let place = globals.place()?;
                 let request = globals.request(&place, Call::DaemonStop)?;
                 let socket = SocketPath::of(&place);
-                let before = birth(socket.path());
-                if client::ask_running(&place, &request).is_some() {
-                    // It has left when it lets go of the store, or when somebody who needs one has started the next.
-                    let is_another = || birth(socket.path()).is_some_and(|now| Some(now) != before);
+                let before = socket.birth();
+                if let Some(reply) = client::ask_running(&place, &request, PATIENCE)? {
+                    if reply.error.is_some() || reply.exit != 0 {
+                        return Ok(reply);
+                    }
+                    // It has left when it lets go of the store, or when a client that needs one has started the next.
+                    let is_another = || socket.birth().is_some_and(|now| Some(now) != before);
                     drop(StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?);
                 }
                 status(globals, &place)
             }
             Verb::Log { since } => {
-                let text = daemon::log::read(&globals.place()?.store_dir(), since)?;
+                let text = log::read(&globals.place()?.store_dir(), since)?;
                 Ok(text_reply(&text, globals))
             }
-            Verb::Run { detach, store, private } => {
+            Verb::Run { detach, store, private, patience } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };
                 let place = match store {
-                    Some(git_dir) => Place { git_dir, kind, branch: String::new() },
+                    Some(git_dir) => Place { git_dir, kind, branch: String::new(), inside: None },
                     None => globals.place()?,
                 };
-                daemon::run(&RunOptions { place, detach, read_command: super::read })?;
+                let patience = patience.map(Duration::from_millis);
+                daemon::run(&RunOptions { place, detach, patience, read_command: super::read })?;
                 Ok(answered(String::new()))
             }
         }
@@ -95,13 +102,8 @@ impl Args {
 fn status(globals: &Globals, place: &Place) -> Result<Reply, Failure> {
     let request = globals.request(place, Call::DaemonStatus)?;
     let absent = || render::reply(Ok(Answer::Daemon(not_running(place))), &request.output, 0);
-    Ok(client::ask_running(place, &request).unwrap_or_else(absent))
-}
-
-/// Tells the socket of one daemon from that of the next, which may get the same inode.
-fn birth(socket: &Path) -> Option<(u64, i64, i64)> {
-    let metadata = std::fs::metadata(socket).ok()?;
-    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+    let patience = globals.access().lock_timeout;
+    Ok(client::ask_running(place, &request, patience)?.unwrap_or_else(absent))
 }
 
 fn not_running(place: &Place) -> DaemonStatus {

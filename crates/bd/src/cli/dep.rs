@@ -29,7 +29,7 @@ enum Verb {
         #[arg(long, default_value = "down")]
         direction: DirectionArg,
         /// Only this kind; the parent is listed only when asked for by its kind
-        #[arg(long = "type", short = 't', value_name = "KIND")]
+        #[arg(long = "type", short = 't', value_name = "KIND", visible_alias = "kind")]
         kind: Option<EdgeKind>,
     },
     /// Everything a bead waits for, as a tree
@@ -58,7 +58,7 @@ struct Edge {
     #[arg(value_name = "ID")]
     to: String,
     /// blocks, parent, related or discovered_from
-    #[arg(long = "type", short = 't', value_name = "KIND", default_value = "blocks")]
+    #[arg(long = "type", short = 't', value_name = "KIND", default_value = "blocks", visible_alias = "kind")]
     kind: EdgeKind,
 }
 

@@ -1,8 +1,14 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use beads_core::query::Severity;
 use beads_engine::failure::{Failure, exit};
+use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use beads_engine::request::{Call, Format, Reply};
-use serde_json::Value;
+use beads_engine::rescued;
+use beads_store::GitRepository;
+use serde_json::{Value, json};
 
 use super::answered;
 use super::globals::Globals;
@@ -51,7 +57,16 @@ impl Args {
         let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
         let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
         let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
-        let checks = vec![check("store", store), check("dependencies", edges)];
+        let about_clocks =
+            |finding: &Value| matches!(finding["code"].as_str(), Some("future_stamp" | "clock_exhausted"));
+        let (clocks, store): (Vec<_>, Vec<_>) = store.into_iter().partition(about_clocks);
+        let mut checks =
+            vec![check("store", store), check("dependencies", edges), check("clock_skew", clocks)];
+        let rescued = rescued::of(&place);
+        if !rescued.is_empty() {
+            checks.push(check("rescued", rescued.iter().map(|path| finding(path)).collect()));
+        }
+        checks.push(check("clients", client_findings(globals, &place)?));
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {
@@ -60,6 +75,50 @@ impl Args {
         };
         Ok(Reply { exit: if overall_ok { exit::OK } else { exit::DOMAIN }, ..answered(stdout) })
     }
+}
+
+/// A rescue file, in the shape of what `bd validate` finds.
+fn finding(path: &Path) -> Value {
+    json!({
+        "severity": Severity::Warning.as_str(), "code": "rescued_changes", "file": path, "line": null, "id": null,
+        "message": rescued::describe(path),
+    })
+}
+
+/// Whether the store is set up for the programs that look for a `.beads` directory.
+fn client_findings(globals: &Globals, place: &Place) -> Result<Vec<Value>, Failure> {
+    let settings: BTreeMap<String, String> = globals.value(place, Call::ConfigList)?;
+    let set = |key: &str| settings.get(key).is_some_and(|value| !value.is_empty());
+    let mut findings = Vec::new();
+    let mut warn = |code: &str, message: String| {
+        findings.push(json!({"severity": "warning", "code": code, "message": message}));
+    };
+    if place.beads_dir().join("metadata.json").is_file() && !set("json.dialect") {
+        warn(
+            "clients_not_set_up",
+            "this work tree has .beads/metadata.json, but this clone is not set up for the programs that read it; \
+             bd init --compat does that"
+                .to_owned(),
+        );
+    }
+    if let Some(path) = settings.get("export.path").filter(|path| !path.is_empty())
+        && place.kind == Kind::Repository
+        && GitRepository::open(&place.git_dir)?.tracks(&place.home().join(path))?
+    {
+        warn("export_tracked", format!("{path} is tracked by git, so nothing is exported there"));
+    }
+    if let Some(work_tree) = &place.inside {
+        let (store, root) = (place.git_dir.display(), work_tree.display());
+        let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display();
+        warn(
+            "private_store",
+            format!(
+                "the private store {store} answers instead of the store of the repository {root}; bd import --from \
+                 private-store {directory} takes its beads into that one, and moving {store} away lets that one answer"
+            ),
+        );
+    }
+    Ok(findings)
 }
 
 fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

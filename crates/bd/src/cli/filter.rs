@@ -9,28 +9,27 @@ use crate::moment;
 
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
-    /// open, in_progress, closed, blocked, or a word such as deferred; several separated by commas
+    /// open, in_progress, closed, blocked, a word such as deferred, or all; several separated by commas
     #[arg(long, short = 's', value_delimiter = ',')]
-    status: Vec<StatusFilter>,
+    status: Vec<StatusArg>,
     /// bug, feature, task, epic, chore, or a word such as decision; several separated by commas
     #[arg(long = "type", short = 't', value_name = "TYPE", value_delimiter = ',')]
     kind: Vec<TypeName>,
-    /// Exactly this priority
+    /// Exactly this priority: 0 to 4, P0 to P4, high, medium or low
     #[arg(
         long,
         short = 'p',
         value_name = "0-4",
-        allow_negative_numbers = true,
         conflicts_with_all = ["priority_min", "priority_max"]
     )]
     priority: Option<Priority>,
     /// This priority or a less urgent one
-    #[arg(long, value_name = "0-4", allow_negative_numbers = true)]
+    #[arg(long, value_name = "0-4")]
     priority_min: Option<Priority>,
     /// This priority or a more urgent one
-    #[arg(long, value_name = "0-4", allow_negative_numbers = true)]
+    #[arg(long, value_name = "0-4")]
     priority_max: Option<Priority>,
-    /// In these hands
+    /// In these hands; me for your own
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
     /// In nobody's hands
@@ -61,22 +60,49 @@ pub struct FilterArgs {
     closed_after: Option<Timestamp>,
     #[arg(long, value_name = "TIME", value_parser = time)]
     closed_before: Option<Timestamp>,
-    /// priority, created (or oldest), updated, closed, id, title, status, type, assignee or impact
-    #[arg(long, value_name = "KEY", default_value = "priority")]
-    sort: SortKey,
+    /// priority, created (or oldest), updated, closed, id, title, status, type, assignee or impact; with :asc or :desc behind
+    /// it the smallest or the greatest value first
+    #[arg(long, value_name = "KEY[:asc|:desc]", default_value = "priority", value_parser = sort)]
+    sort: Sort,
     /// The other way round
     #[arg(long, short = 'r')]
     reverse: bool,
     /// At most so many; 0 for all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
     limit: usize,
 }
 
+/// A status to look for, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum StatusArg {
+    All,
+    One(StatusFilter),
+}
+
+impl std::str::FromStr for StatusArg {
+    type Err = beads_core::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
+    }
+}
+
 impl FilterArgs {
+    /// Whether every status was asked for by name.
+    pub fn wants_every_status(&self) -> bool {
+        self.status.contains(&StatusArg::All)
+    }
+
     pub fn filter(self) -> Filter {
+        let one = |status: &StatusArg| match status {
+            StatusArg::All => None,
+            StatusArg::One(status) => Some(status.clone()),
+        };
+        let status =
+            if self.wants_every_status() { Vec::new() } else { self.status.iter().filter_map(one).collect() };
         Filter {
             ids: self.ids,
-            status: self.status,
+            status,
             types: self.kind,
             priority_min: self.priority.or(self.priority_min),
             priority_max: self.priority.or(self.priority_max),
@@ -91,11 +117,25 @@ impl FilterArgs {
             updated_before: self.updated_before,
             closed_after: self.closed_after,
             closed_before: self.closed_before,
-            sort: Sort { by: self.sort, reverse: self.reverse },
+            sort: Sort { by: self.sort.by, reverse: self.sort.reverse != self.reverse },
             limit: (self.limit > 0).then_some(self.limit),
             ..Filter::default()
         }
     }
+}
+
+/// An order, perhaps with the direction that it should have.
+fn sort(text: &str) -> Result<Sort, String> {
+    let (key, direction) =
+        text.split_once(':').map_or((text, None), |(key, direction)| (key, Some(direction)));
+    let by: SortKey = key.parse().map_err(|error: beads_core::Error| error.to_string())?;
+    let reverse = match direction {
+        None => false,
+        Some("asc") => by.is_descending(),
+        Some("desc") => !by.is_descending(),
+        Some(other) => return Err(format!("{other:?} is not asc or desc")),
+    };
+    Ok(Sort { by, reverse })
 }
 
 /// A time as [`moment::read`] takes it, or an age.

@@ -177,6 +177,11 @@ impl Globals {
         Place::from_env(self.db.clone(), &self.directory()?)
     }
 
+    /// The private store that `init --private` makes.
+    pub fn private_place(&self) -> Result<Place, Failure> {
+        Place::private_from_env(self.db.clone(), &self.directory()?)
+    }
+
     /// Where the command acts, as an absolute path. The current directory may be gone; with an absolute path nobody
     /// needs it.
     pub fn directory(&self) -> Result<PathBuf, Failure> {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use beads_core::canonical::hex;
 use beads_core::import::{LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile};
 use beads_engine::failure::{Code, Failure};
-use beads_engine::request::{Call, ImportSource, InputNotes, Reply};
+use beads_engine::place::{Kind, Place};
+use beads_engine::request::{Call, ExportFormat, ImportSource, InputNotes, Reply};
 use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
@@ -24,10 +25,10 @@ use super::progress::Progress;
 /// do, and does it with --yes.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old"
+    after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old\n  bd import --rescued ~/.local/state/beads/rescued/repo-1f2e3d4c-2026-11-17T054205Z.journal"
 )]
 pub struct Args {
-    /// A file, a .beads directory, - for standard input; with --from legacy-store a directory or a ref
+    /// A file, a .beads directory, - for standard input; with --from legacy-store a directory or a ref; with --from private-store its .beads directory
     #[arg(value_name = "FILE|-")]
     input: Option<PathBuf>,
     /// What the input is
@@ -45,16 +46,31 @@ pub struct Args {
     /// Compare this file with the store, field by field, and change nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "dry_run", "yes", "report"])]
     verify: Option<PathBuf>,
+    /// The file is one that a daemon wrote because its repository was replaced (bd doctor lists them)
+    #[arg(long, requires = "input", conflicts_with_all = ["from", "report", "verify", "yes"])]
+    rescued: bool,
+    /// With --rescued: also when it shares no history with this store
+    #[arg(long, requires = "rescued")]
+    force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum From {
     Jsonl,
     LegacyStore,
+    PrivateStore,
 }
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        if let Some(input) = self.input.as_ref().filter(|_| self.rescued) {
+            let path = globals.absolute(input)?;
+            let Self { force, dry_run, .. } = self;
+            return super::ask(globals, Call::ImportRescued { path, force, dry_run }, |_| ());
+        }
+        if self.from == From::PrivateStore {
+            return self.private_store(globals);
+        }
         if let Some(file) = &self.verify {
             return verify(globals, file);
         }
@@ -62,7 +78,7 @@ impl Args {
         let Input { source, notes, label, dry_run, _spool } = match (&self.input, self.from) {
             (None, _) => self.found(globals)?,
             (Some(path), From::Jsonl) => self.jsonl(globals, path)?,
-            (Some(path), From::LegacyStore) => self.legacy(globals, path)?,
+            (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy(globals, path)?,
         };
         let _progress = Progress::show(format!("importing {label}"), globals.is_quiet());
         super::ask(globals, Call::Import { source, dry_run, report, input: notes }, |_| ())
@@ -95,6 +111,32 @@ impl Args {
         }
         let notes = InputNotes { found: None, warnings: go_directory::warnings(&path) };
         Ok(Input { notes, dry_run, ..Input::file(&path) })
+    }
+
+    /// Takes the beads of a private store into the store of the repository around it, which it hides.
+    fn private_store(&self, globals: &Globals) -> Result<Reply, Failure> {
+        let input =
+            self.input.as_ref().ok_or_else(|| Failure::usage("name the .beads directory of the store"))?;
+        let directory = globals.absolute(input)?;
+        let private = Place::from_env(Some(directory.join("beads.db")), &globals.directory()?)?;
+        if private.kind != Kind::Private || !private.exists() {
+            let message = format!("{} has no private store", directory.display());
+            return Err(Failure::new(Code::NoStore, message));
+        }
+        let Some(repository) = Place::of_repository(&directory)? else {
+            let message = format!("{} is not in a git repository", directory.display());
+            return Err(Failure::new(Code::NoStore, message));
+        };
+        let spool = Spool::new()?;
+        let path = spool.directory.join("issues.jsonl");
+        let format = ExportFormat::Jsonl;
+        let _: serde_json::Value =
+            globals.value(&private, Call::Export { format, path: Some(path.clone()) })?;
+        let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
+        let source = ImportSource::Jsonl { path, name: "issues.jsonl".to_owned(), deletions: None, copy_of };
+        let report = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
+        let call = Call::Import { source, dry_run: self.dry_run, report, input: InputNotes::default() };
+        super::ask_at(&repository, globals, call, |_| ())
     }
 
     fn legacy(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {

@@ -30,7 +30,7 @@ impl Args {
         let count = ask(globals, &place, Call::query(Query::Count { filter: Filter::default(), by: None }))?;
         let config = ask(globals, &place, Call::ConfigList)?;
         let status = globals.request(&place, Call::DaemonStatus)?;
-        let daemon_connected = client::ask_running(&place, &status).is_some();
+        let daemon_connected = client::ask_running(&place, &status, globals.access().lock_timeout)?.is_some();
         let schema = self.schema.then(|| store_schema(globals, &place)).transpose()?;
         let info = InfoAnswer {
             database_path: place.store_dir(),

@@ -1,18 +1,34 @@
-use beads_engine::request::Call;
+use beads_engine::failure::Failure;
+use beads_engine::request::{Call, Reply};
 
-/// Make the store, or find it as it is
+use super::ask_at;
+use super::globals::Globals;
+
+/// Create the store (does nothing if it exists)
 ///
-/// Needed once in a new project at most: the first write makes the store too, and a clone finds it by itself.
+/// Needed once in a new project at most: the first write creates the store too, and a clone finds it by itself.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd init --prefix app")]
+#[command(after_help = "Examples:\n  bd init --prefix app\n  bd init --compat")]
 pub struct Args {
     /// What minted ids start with
     #[arg(long, short = 'p', value_name = "PREFIX")]
     prefix: Option<String>,
+    /// Set this clone up for programs written for the Go bd
+    ///
+    /// --json then prints the compat dialect, .beads/metadata.json marks the work tree as theirs, and .beads/issues.jsonl is kept
+    /// up to date for those that watch it. Git ignores both files through .git/info/exclude. Settings belong to one
+    /// clone: run it again in the next one.
+    #[arg(long)]
+    compat: bool,
+    /// Create a private store in .beads here, even inside a git repository
+    #[arg(long)]
+    private: bool,
 }
 
 impl Args {
-    pub fn call(self) -> Call {
-        Call::Init { prefix: self.prefix }
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let place = if self.private { globals.private_place()? } else { globals.place()? };
+        let call = Call::Init { prefix: self.prefix, compat: self.compat, private: self.private };
+        ask_at(&place, globals, call, |_| ())
     }
 }

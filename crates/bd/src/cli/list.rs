@@ -1,4 +1,4 @@
-use beads_core::query::Filter;
+use beads_core::query::{Filter, ReadyFilter};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
@@ -7,7 +7,7 @@ use super::filter::FilterArgs;
 /// List beads, all of them unless filtered
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd list --status open --label backend --limit 20\n  bd list --updated-after 2d --sort updated"
+    after_help = "Examples:\n  bd list --status open --label backend --limit 20\n  bd list --updated-after 2d --sort updated:desc\n  bd list --assignee me --priority high\n  bd list --ready --json"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -18,6 +18,9 @@ pub struct Args {
     /// Closed beads too, which is what happens anyway
     #[arg(long)]
     all: bool,
+    /// Only what can be worked on now, as bd ready lists it; --parent then means any depth
+    #[arg(long, conflicts_with_all = ["tree", "all"])]
+    ready: bool,
     /// As text, each bead below its parent
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
     tree: Option<bool>,
@@ -25,6 +28,10 @@ pub struct Args {
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
+        if self.ready {
+            let asked = ReadyFilter { filter: self.filter.filter(), under: self.parent };
+            return Ok(Call::query(Query::Ready(asked)));
+        }
         let filter = Filter { parent: self.parent, ..self.filter.filter() };
         if self.all && !filter.status.is_empty() {
             return Err(Failure::usage("--all and --status contradict each other"));

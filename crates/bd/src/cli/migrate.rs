@@ -4,7 +4,7 @@ use beads_core::snapshot::FORMAT_VERSION;
 use beads_engine::client;
 use beads_engine::failure::Failure;
 use beads_engine::render::{self, MigrationAnswer, TakenOverAnswer};
-use beads_engine::request::{Call, Format, Query, Reply};
+use beads_engine::request::{Call, Format, Mutate, Query, Reply};
 use beads_engine::service;
 use beads_store::TakenOver;
 use serde_json::Value;
@@ -44,7 +44,9 @@ impl Args {
         };
         if !self.inspect && taken.is_none() {
             let raise = Op::RaiseFormat(RaiseFormat { version: FORMAT_VERSION });
-            let _: Value = globals.value(&place, Call::one(raise))?;
+            // As a list: the answer to a single operation that touches no bead is null, which reads as no answer at all.
+            let raise = Mutate { ops: vec![raise], many: true, dry_run: false };
+            let _: Value = globals.value(&place, Call::Mutate(raise))?;
         }
         let waiting = self.inspect && !earlier.is_empty();
         let mut answer = MigrationAnswer {
@@ -63,8 +65,7 @@ impl Args {
             let status: Value = globals.value(&place, Call::query(Query::Status))?;
             answer.issue_count = status["summary"]["total_issues"].as_u64().unwrap_or_default();
             answer.current_version = status["format_version"].as_u64().unwrap_or_default();
-            answer.needs_migration = answer.current_version < FORMAT_VERSION;
-            if answer.needs_migration {
+            if answer.current_version < FORMAT_VERSION {
                 let warning = format!("format {FORMAT_VERSION} is refused by earlier releases of bd");
                 answer.warnings.push(warning);
             }
@@ -102,7 +103,7 @@ fn text(answer: &MigrationAnswer, output: &beads_engine::request::Output) -> Str
             });
         }
         None if answer.current_version == 0 => {}
-        None if answer.needs_migration => out.push_str(&format!(
+        None if answer.current_version < FORMAT_VERSION => out.push_str(&format!(
             "format {}; nothing here needs format {FORMAT_VERSION}, nothing to migrate\n",
             answer.current_version
         )),

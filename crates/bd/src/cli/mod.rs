@@ -37,6 +37,7 @@ mod list;
 mod log;
 mod markdown;
 mod mcp;
+mod me;
 mod migrate;
 mod moment;
 mod note;
@@ -75,10 +76,13 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::Instant;
 
+use beads_core::Actor;
 use beads_engine::client;
 use beads_engine::failure::{Code, Failure, exit};
+use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rescued;
 use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
@@ -178,11 +182,19 @@ impl Verb {
         matches!(self, Self::Create(args) if args.is_silent())
     }
 
+    /// The actor that an option of the verb names.
+    fn author(&self) -> Option<&Actor> {
+        match self {
+            Self::Note(args) => args.author(),
+            _ => None,
+        }
+    }
+
     /// Verbs about beads become a call on the store; the others act on their own, once they are told to: the daemon reads
     /// verbs too, and must not do what they do.
     fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
         let call = match self {
-            Self::Init(args) => args.call(),
+            Self::Init(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Create(args) => args.call(input)?,
             Self::Update(args) => args.call(input)?,
             Self::Show(args) => args.call(),
@@ -198,7 +210,7 @@ impl Verb {
             Self::Reopen(args) => args.call(input)?,
             Self::Delete(args) => args.call(input)?,
             Self::Restore(args) => args.call(input)?,
-            Self::Deleted(args) => args.call(),
+            Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.call(input)?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
@@ -280,11 +292,14 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
     let globals = cli.globals;
     let format = globals.format();
     let ids_only = cli.verb.wants_ids_only();
+    let author = cli.verb.author().cloned();
     let answer = || -> Result<Reply, Failure> {
         match cli.verb.action(&globals, Input::Ours)? {
             Action::Own(deed) => deed(&globals),
             Action::Call(call) => ask(&globals, call, |request| {
                 request.output.ids_only = ids_only;
+                request.actor = author.unwrap_or_else(|| request.actor.clone());
+                me::replace(&mut request.call, &request.actor);
                 if request.call.mutates() && request.request_id.is_none() {
                     request.request_id = unanswered.request_id;
                 }
@@ -296,12 +311,21 @@ fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
 
 /// Puts a call to whoever holds the store around the caller.
 fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Result<Reply, Failure> {
-    let place = globals.place()?;
-    let mut request = globals.request(&place, call)?;
+    ask_at(&globals.place()?, globals, call, adjust)
+}
+
+/// The same for a store that was chosen otherwise.
+fn ask_at(
+    place: &Place,
+    globals: &Globals,
+    call: Call,
+    adjust: impl FnOnce(&mut Request),
+) -> Result<Reply, Failure> {
+    let mut request = globals.request(place, call)?;
     adjust(&mut request);
     let started = Instant::now();
     let access = client::Access { is_last: true, ..globals.access() };
-    let mut reply = client::ask(&place, request, &access);
+    let mut reply = rescued::noted(place, client::ask(place, request, &access));
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);

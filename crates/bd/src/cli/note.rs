@@ -1,5 +1,7 @@
-use beads_core::Op;
+use std::path::Path;
+
 use beads_core::op::NoteAdd;
+use beads_core::{Actor, Op};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use clap::Subcommand;
@@ -13,17 +15,15 @@ use super::input::Input;
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  bd note add bd-a1 \"reproduced on main\"\n  bd note list bd-a1"
+    after_help = "Examples:\n  bd note bd-a1 \"reproduced on main\"\n  git log -1 | bd comment bd-a1 --stdin\n  bd note list bd-a1"
 )]
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
     #[arg(value_name = "ID")]
     id: Option<String>,
-    #[arg(value_name = "TEXT")]
-    text: Vec<String>,
     #[command(flatten)]
-    guard: GuardArgs,
+    note: NoteArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -43,27 +43,66 @@ enum Verb {
 struct Add {
     #[arg(value_name = "ID")]
     id: String,
+    #[command(flatten)]
+    note: NoteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct NoteArgs {
     /// The text; - for standard input, @/absolute/path for a file
-    #[arg(value_name = "TEXT", required = true)]
-    text: Vec<String>,
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: Option<String>,
+    #[arg(hide = true)]
+    more: Vec<String>,
+    /// Take the text from standard input
+    #[arg(long, conflicts_with = "text")]
+    stdin: bool,
+    /// Take the text from a file, - for standard input
+    #[arg(long, short = 'f', value_name = "FILE", conflicts_with_all = ["text", "stdin"])]
+    file: Option<std::path::PathBuf>,
+    /// Who says it, instead of --actor
+    #[arg(long, short = 'a', value_name = "NAME")]
+    author: Option<Actor>,
     #[command(flatten)]
     guard: GuardArgs,
 }
 
 impl Args {
+    /// The actor that `--author` names.
+    pub fn author(&self) -> Option<&Actor> {
+        match &self.verb {
+            Some(Verb::Add(add)) => add.note.author.as_ref(),
+            Some(Verb::List { .. }) => None,
+            None => self.note.author.as_ref(),
+        }
+    }
+
     pub fn call(self, input: Input) -> Result<Call, Failure> {
         match (self.verb, self.id) {
             (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
-            (Some(Verb::Add(add)), _) => append(input, add.id, &add.text, add.guard.guard()),
-            (None, Some(id)) if self.text.is_empty() => Ok(Call::query(Query::Notes { id })),
-            (None, Some(id)) => append(input, id, &self.text, self.guard.guard()),
+            (Some(Verb::Add(add)), _) => add.note.append(add.id, input),
+            (None, Some(id)) if self.note.is_empty() => Ok(Call::query(Query::Notes { id })),
+            (None, Some(id)) => self.note.append(id, input),
             (None, None) => Err(Failure::usage("an id is needed")),
         }
     }
 }
 
-fn append(input: Input, id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
-    let content = input.text(&text.join(" "))?;
-    let op = Op::NoteAdd(NoteAdd { id, guard, content, ..NoteAdd::default() });
-    Ok(Call::one(op))
+impl NoteArgs {
+    fn is_empty(&self) -> bool {
+        self.text.is_none() && !self.stdin && self.file.is_none()
+    }
+
+    fn append(self, id: String, input: Input) -> Result<Call, Failure> {
+        let guard = self.guard.guard();
+        let content = match (self.text, self.file) {
+            (Some(text), _) => input.text(&[vec![text], self.more].concat().join(" "))?,
+            (None, Some(file)) => input.source(&file)?.parse()?,
+            (None, None) if self.stdin => input.source(Path::new("-"))?.parse()?,
+            (None, None) => {
+                return Err(Failure::usage("a text is needed; --stdin reads it from standard input"));
+            }
+        };
+        Ok(Call::one(Op::NoteAdd(NoteAdd { id, guard, content, ..NoteAdd::default() })))
+    }
 }

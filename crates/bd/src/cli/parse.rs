@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
 
 use super::{Cli, Globals, Verb};
+use crate::hyphen_values::{accept_any_value, is_text, options_only};
 
 /// A command line is first read by a parser that knows nothing but its verb. Help and errors speak of all verbs, so they
 /// come from a second look with everything built.
@@ -14,31 +15,32 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_verb_only(arguments) {
         return Ok(cli);
     }
-    let mut everything = Cli::command();
-    everything.build();
+    let everything = complete(Cli::command(), arguments);
     everything.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// The first look: the options of all verbs, and the global ones on each of them, take longer to set up than the rest of
 /// the command.
 pub fn parse_verb_only(arguments: &[OsString]) -> Option<Cli> {
-    let matches = verb_of(arguments).and_then(only)?.try_get_matches_from(arguments).ok()?;
+    let parser = verb_of(arguments).and_then(only)?;
+    let matches = complete(parser, arguments).try_get_matches_from(arguments).ok()?;
     Cli::from_arg_matches(&matches).ok()
 }
 
 thread_local! {
-    /// Parsers that were used before, by verb.
-    static PARSERS: RefCell<BTreeMap<String, clap::Command>> = const { RefCell::new(BTreeMap::new()) };
+    /// Parsers that were used before, by verb, and whether they take positional text that begins with a hyphen.
+    static PARSERS: RefCell<BTreeMap<(String, bool), clap::Command>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The first look of somebody who reads many command lines: a parser is set up once for each verb.
 pub fn parse_verb_again(arguments: &[OsString]) -> Option<Cli> {
     let verb = verb_of(arguments)?;
     PARSERS.with_borrow_mut(|parsers| {
-        if !parsers.contains_key(verb) {
-            parsers.insert(verb.to_owned(), only(verb)?);
+        let key = (verb.to_owned(), has_text(arguments));
+        if !parsers.contains_key(&key) {
+            parsers.insert(key.clone(), complete(only(verb)?, arguments));
         }
-        let matches = parsers.get_mut(verb)?.try_get_matches_from_mut(arguments).ok()?;
+        let matches = parsers.get_mut(&key)?.try_get_matches_from_mut(arguments).ok()?;
         Cli::from_arg_matches(&matches).ok()
     })
 }
@@ -63,6 +65,18 @@ fn only(verb: &str) -> Option<clap::Command> {
     let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
     let verb = verbs.find_subcommand(verb)?.clone();
     Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
+}
+
+/// Builds a parser, and lets its options take any value. Positional text may begin with a hyphen only if some word can be nothing
+/// else: a mistyped option must not become a title.
+fn complete(mut command: clap::Command, arguments: &[OsString]) -> clap::Command {
+    command.build();
+    let command = accept_any_value(command);
+    if has_text(arguments) { command } else { options_only(command) }
+}
+
+fn has_text(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| word.to_str().is_some_and(is_text))
 }
 
 #[cfg(test)]
@@ -117,5 +131,56 @@ mod tests {
             let row = help.lines().find(|row| row.trim_start().starts_with(line)).unwrap_or_default();
             assert!(row.split_whitespace().count() > 2, "{line}: {row:?}");
         }
+    }
+
+    /// Every option of every verb takes text that begins with a hyphen, and no option takes two words: it would swallow the
+    /// option behind it.
+    #[test]
+    fn every_option_of_every_verb_takes_any_value() {
+        fn check(command: &clap::Command, path: &str, count: &mut usize) {
+            for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
+                if !argument.get_action().takes_values() || argument.is_require_equals_set() {
+                    continue;
+                }
+                let name = argument.get_long().unwrap_or_default();
+                assert!(
+                    argument.is_allow_hyphen_values_set(),
+                    "{path} --{name} refuses values such as \"- x\""
+                );
+                let words = argument.get_num_args().map_or(1, |range| range.max_values());
+                assert_eq!(words, 1, "{path} --{name} takes more than one word");
+                *count += 1;
+            }
+            for verb in command.get_subcommands() {
+                check(verb, &format!("{path} {}", verb.get_name()), count);
+            }
+        }
+        let mut count = 0;
+        for verb in Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()) {
+            check(&complete(only(&verb).unwrap(), &[]), "bd", &mut count);
+        }
+        assert!(count > 300, "{count} options were looked at");
+    }
+
+    #[test]
+    fn text_that_begins_with_a_hyphen_is_read_and_a_mistyped_option_is_not_text() {
+        let read = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            format!("{:?}", parse(&words).map_err(|error| error.to_string()))
+        };
+        for words in [
+            vec!["bd", "create", "- a title", "-d", "- one\n- two", "--design", "--- rule", "--notes", "-1"],
+            vec!["bd", "note", "bd-1", "- a bullet", "--json"],
+            vec!["bd", "note", "add", "bd-1", "-- a dash", "--json"],
+            vec!["bd", "search", "- bullet"],
+            vec!["bd", "close", "bd-1", "--reason", "--no longer needed"],
+            vec!["bd", "config", "set", "sync.remote", "- odd"],
+        ] {
+            assert!(read(&words).starts_with("Ok"), "{words:?}: {}", read(&words));
+        }
+        assert!(!read(&["bd", "note", "bd-1", "- a", "--json"]).contains("\"--json\""));
+        let mistyped = read(&["bd", "create", "--tilte", "x"]);
+        assert!(mistyped.contains("--tilte") && mistyped.contains("similar"), "{mistyped}");
+        assert!(read(&["bd", "create", "--tilte"]).starts_with("Err"));
     }
 }

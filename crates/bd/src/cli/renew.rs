@@ -3,7 +3,7 @@ use beads_core::op::Renew;
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
-use super::claim;
+use super::claim::LeaseArgs;
 use super::guard::GuardArgs;
 
 /// Keep what you hold
@@ -15,16 +15,15 @@ use super::guard::GuardArgs;
 pub struct Args {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// How long from now, such as 90m [default: the setting claim.lease]
-    #[arg(long, value_name = "TIME", value_parser = claim::lease)]
-    lease: Option<u64>,
+    #[command(flatten)]
+    lease: LeaseArgs,
     #[command(flatten)]
     guard: GuardArgs,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let (guard, lease_ms) = (self.guard.guard(), self.lease);
+        let (guard, lease_ms) = (self.guard.guard(), self.lease.ms());
         if self.ids.is_empty() {
             if guard != Default::default() {
                 return Err(Failure::usage("--if-hash and --fence are about one bead; name it"));

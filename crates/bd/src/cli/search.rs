@@ -9,8 +9,10 @@ use super::filter::FilterArgs;
 #[command(after_help = "Example:\n  bd search \"login loop\" --status open")]
 pub struct Args {
     /// The text, in any case
-    #[arg(required = true)]
-    text: Vec<String>,
+    #[arg(required = true, allow_hyphen_values = true)]
+    text: String,
+    #[arg(hide = true)]
+    more: Vec<String>,
     #[command(flatten)]
     filter: FilterArgs,
     /// Direct children of this bead
@@ -20,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let text = self.text.join(" ");
+        let text = [vec![self.text], self.more].concat().join(" ");
         if text.trim().is_empty() {
             return Err(Failure::invalid("an empty text matches everything; bd list does that"));
         }

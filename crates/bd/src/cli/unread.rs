@@ -5,13 +5,17 @@
 
 use std::ffi::OsString;
 
-use beads_engine::client::{self, Exchange};
+use beads_engine::client;
+use beads_engine::conversation::{Exchange, exchange};
 use beads_engine::daemon::SocketPath;
 use beads_engine::failure::{Code, Failure};
-use beads_engine::request::{Call, Reply, Request};
+use beads_engine::render;
+use beads_engine::request::{Call, Format, Reply, Request};
+use beads_engine::rescued;
 
 use super::globals::Globals;
 use super::input::Input;
+use super::me;
 use super::parse::{parse_verb_again, verb_of};
 use super::{Action, Cli};
 use crate::moment;
@@ -33,12 +37,19 @@ pub struct Unanswered {
 /// Asks a running daemon to read the command line and answer it.
 pub fn send(arguments: &[OsString]) -> Result<Reply, Unanswered> {
     let (place, request) = prepare(arguments).ok_or_else(Unanswered::default)?;
-    match client::exchange(&SocketPath::of(&place), &request) {
+    let patience = Globals::default().access().lock_timeout;
+    match exchange(&place, &SocketPath::of(&place), &request, patience) {
         Exchange::Reply(reply) => match &reply.error {
             Some(failure) if refuses(failure) => Err(Unanswered::default()),
-            _ => Ok(*reply),
+            _ => Ok(rescued::noted(&place, *reply)),
         },
-        Exchange::Nobody => Err(Unanswered::default()),
+        Exchange::Nobody | Exchange::Foreign => Err(Unanswered::default()),
+        // Asking again would only double the wait.
+        Exchange::Silent => {
+            let wants_json = arguments.iter().any(|word| word == "--json");
+            let format = if wants_json { Format::Json } else { Format::Text };
+            Ok(render::failure_reply(client::no_answer(&place, patience), format))
+        }
         Exchange::Lost => Err(Unanswered { request_id: request.request_id }),
     }
 }
@@ -51,6 +62,10 @@ fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Reques
     }
     let words =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
+    // Somebody who says how long to wait must not wait longer for this short way.
+    if arguments.iter().any(|word| word.as_encoded_bytes().starts_with(b"--lock-timeout")) {
+        return None;
+    }
     let globals = Globals::default();
     if globals.access().no_daemon {
         return None;
@@ -93,11 +108,15 @@ pub fn read(mut request: Request) -> Result<Request, Failure> {
     };
     request.output.ids_only = verb.wants_ids_only();
     globals.correct(&mut request);
+    if let Some(author) = verb.author() {
+        request.actor = author.clone();
+    }
     request.call = match verb.action(&globals, Input::OutOfReach) {
         // Somebody who waits asks again with the time that is left.
         Ok(Action::Call(call)) if !matches!(call, Call::Wait { .. }) => call,
         // Least of all what would act here, and might ask this very daemon.
         _ => return Err(back()),
     };
+    me::replace(&mut request.call, &request.actor);
     Ok(request)
 }

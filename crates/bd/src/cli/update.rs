@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use beads_core::op::{Change, Update};
+use beads_core::op::{Change, Dep, Update};
 use beads_core::{Actor, Label, Line, Op, Priority, StatusName, Title, TypeName};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
@@ -15,7 +15,7 @@ use super::moment::ahead;
 /// What is not named stays as it is. An empty text clears a field.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd update bd-a1 -p 0 --add-label urgent\n  bd update bd-a1 bd-b2 --status in_progress\n  bd update bd-a1 --claim"
+    after_help = "Examples:\n  bd update bd-a1 -p 0 --add-label urgent\n  bd update bd-a1 bd-b2 --status in_progress\n  bd update bd-a1 --deps bd-b2,blocks:bd-c3\n  bd update bd-a1 --claim"
 )]
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     title: Option<Title>,
     /// The whole story
-    #[arg(long, short = 'd')]
+    #[arg(long, short = 'd', visible_alias = "desc")]
     description: Option<String>,
     /// Take the description from a file, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
@@ -34,21 +34,18 @@ pub struct Args {
     /// open, in_progress or closed, or a word such as blocked, deferred, review or cancelled
     #[arg(long, short = 's')]
     status: Option<StatusName>,
-    /// 0 (urgent) to 4 (some day)
-    #[arg(long, short = 'p', value_name = "0-4", allow_negative_numbers = true)]
+    /// 0 (urgent) to 4 (some day), P0 to P4, or high, medium, low
+    #[arg(long, short = 'p', value_name = "0-4")]
     priority: Option<Priority>,
     /// bug, feature, task, epic or chore, or a word such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE")]
     kind: Option<TypeName>,
-    /// Who should do it; empty for nobody
+    /// Who should do it; me for yourself, empty for nobody
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<String>,
     /// Take it out of another actor's claim; say why
     #[arg(long, requires = "reason")]
     force: bool,
-    /// Why the status or the assignee changes; kept as a note
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
     /// Take it: assignee, lease and status in one step
     #[arg(long, conflicts_with_all = ["assignee", "status"])]
     claim: bool,
@@ -70,6 +67,15 @@ pub struct Args {
     /// Append a note; earlier ones stay
     #[arg(long)]
     notes: Option<String>,
+    /// Append a note: the newest text of --notes with this below it
+    #[arg(long, value_name = "TEXT", conflicts_with = "notes")]
+    append_notes: Option<String>,
+    /// Why the status or the assignee changes: the reason of a closing, else kept as a note
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Dependencies to add, written as for bd create
+    #[arg(long, value_name = "[ROLE:]ID,…", value_delimiter = ',')]
+    deps: Vec<Dep>,
     /// How long it should take, in minutes; empty for unknown
     #[arg(long, short = 'e', value_name = "MINUTES")]
     estimate: Option<String>,
@@ -123,6 +129,8 @@ impl Args {
             design: input.optional(self.design.as_ref())?,
             acceptance_criteria: input.optional(self.acceptance.as_ref())?,
             notes: input.optional(self.notes.as_ref())?,
+            append_notes: input.optional(self.append_notes.as_ref())?,
+            deps: self.deps,
             external_ref: self.external_ref,
             source_repo: self.source_repo,
             estimated_minutes: change(self.estimate.as_deref(), input::minutes)?,
@@ -139,6 +147,10 @@ impl Args {
         };
         if update == about_change {
             return Err(Failure::usage("nothing to change: name at least one field"));
+        }
+        let explains = update.status.is_some() || update.assignee.is_some() || update.claim;
+        if !update.reason.is_empty() && !explains {
+            return Err(Failure::usage("--reason is for a change of the status or the assignee"));
         }
         let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));
         Ok(Call::each(self.ids, op))

@@ -18,6 +18,8 @@ pub enum Client {
     Cursor,
     /// Whatever reads AGENTS.md
     Generic,
+    /// Programs written for the Go bd, as bd init --compat sets this clone up for them
+    Clients,
 }
 
 /// Under this heading everybody explains themselves to agents.
@@ -83,6 +85,8 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
             target(".codex/hooks.json", hook(wrapped)),
         ],
         Client::Generic => Vec::new(),
+        // Settings of the store, not files of the project.
+        Client::Clients => return Vec::new(),
     };
     targets.push(target("AGENTS.md", Edit::Section { marks: MARKDOWN, text: SECTION }));
     targets

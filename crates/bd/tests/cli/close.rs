@@ -19,7 +19,34 @@ fn closing_records_who_when_why_and_where() {
         bd.json(&["close", &id]);
         bd.json(&["close", &id, "--reason", "fixed in 1f3a"]);
         assert_eq!(bd.everything(), before);
-        assert_eq!(bd.json(&["close", &id, "-r", "a better one"])[0]["closed_reason"], "a better one");
+    });
+}
+
+/// Closing again keeps who closed it, when and why, and says so; with --force the reason is replaced.
+#[test]
+fn closing_a_closed_bead_changes_nothing_unless_forced() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        assert!(bd.json(&["close", &id, "-r", "first"])[0].get("unchanged").is_none());
+        let before = bd.everything();
+        let again = bd.json_as("bob", &["close", &id, "-r", "second"]);
+        assert_eq!((&again[0]["unchanged"], &again[0]["closed_reason"]), (&true.into(), &"first".into()));
+        let run = bd.run(&["close", &id, "-r", "second"]);
+        assert_eq!((run.exit, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+        assert!(run.stderr.starts_with(&format!("note: {id} was closed before by")), "{run:?}");
+        let retried = |()| bd.json(&["close", &id, "-r", "third", "--request-id", "r1"]);
+        assert_eq!(retried(()), retried(()), "a repetition gets the first answer");
+        assert_eq!(bd.everything(), before);
+        let forced = bd.json_as("bob", &["close", &id, "-r", "a better one", "--force"]);
+        assert_eq!(
+            (&forced[0]["closed_reason"], &forced[0]["closed_by"]),
+            (&"a better one".into(), &"bob".into())
+        );
+        let same = bd.json(&["close", &id, "--force"]);
+        assert_eq!(
+            (&same[0]["unchanged"], &same[0]["closed_reason"]),
+            (&true.into(), &"a better one".into())
+        );
     });
 }
 

@@ -320,7 +320,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     let claim = json!({"id": b, "idempotency_key": "q2"});
     let by_tool = tool(&bd, "tom", "beads.claim", &claim)["result"].clone();
     assert_eq!(tool(&bd, "tom", "beads.claim", &claim)["result"]["fence"], by_tool["fence"]);
-    let mut data = |client: &mut Mcp, tool: &str, arguments: Value| {
+    let data = |client: &mut Mcp, tool: &str, arguments: Value| {
         let answer = client.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         answer["result"]["structuredContent"].clone()
     };

@@ -59,3 +59,41 @@ fn a_deleted_bead_says_so() {
         assert_eq!(bd.show("bd-gon")["id"], "bd-gone2");
     });
 }
+
+/// What `jq` prints for a missing field, and what a slip of a finger leaves, change nothing.
+#[test]
+fn mutations_refuse_names_that_are_none_and_names_that_are_too_short() {
+    both(|bd| {
+        for id in ["bd-null1", "bd-undefined2", "bd-none3", "bd-two", "bd-t"] {
+            bd.create(&["x", "--id", id]);
+        }
+        let before = bd.everything();
+        for name in ["null", "undefined", "None", "NULL", "", " ", "\t", "t", "tw", "bd-"] {
+            for args in [
+                &["close", name][..],
+                &["update", name, "-p", "0"],
+                &["claim", name],
+                &["delete", name],
+                &["note", "add", name, "x"],
+                &["label", "add", name, "x"],
+                &["dep", "add", name, "bd-two"],
+                &["dep", "add", "bd-two", name],
+                &["create", "y", "--parent", name],
+                &["restore", name],
+            ] {
+                let run = bd.run(&[args, &["--json"]].concat());
+                assert_ne!(run.exit, Some(0), "{args:?}: {run:?}");
+            }
+        }
+        let error = bd.error(&["close", "null"], "invalid_value");
+        assert!(error["message"].as_str().unwrap().contains("Nothing was changed"), "{error}");
+        assert_eq!(bd.everything(), before);
+        // Queries are lenient.
+        assert_eq!(bd.show("null")["id"], "bd-null1");
+        // What an abbreviation stands for is printed.
+        assert_eq!(bd.json(&["close", "two"])[0]["id"], "bd-two");
+        assert_eq!(bd.json(&["close", "bd-nu"])[0]["id"], "bd-null1");
+        let run = bd.run(&["close", "undef"]);
+        assert_eq!((run.exit, run.stderr.as_str()), (Some(0), "note: undef is bd-undefined2\n"), "{run:?}");
+    });
+}

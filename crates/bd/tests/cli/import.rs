@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{Mode, Run, Sandbox, both};
 
 const OLD: &str = r#"{"id":"bd-a1","title":"One","description":"","status":"closed","priority":1,"issue_type":"task","created_at":"2025-11-02T21:58:07.295058-08:00","updated_at":"2025-11-03T20:56:22.700641-08:00","closed_at":"2025-11-03T20:56:22.700641-08:00","dependencies":[{"issue_id":"bd-a1","depends_on_id":"other_app-2.1","type":"parent-child","created_at":"2025-11-02T22:23:49.475356-08:00","created_by":"stevey"}]}
-{"id":"other_app-2.1","title":"Two","status":"hooked","priority":0,"issue_type":"merge-request","created_at":"2025-11-01T00:00:00Z","updated_at":"2025-11-03T00:00:00Z","comments":[{"id":1,"issue_id":"other_app-2.1","author":"stevey","text":"hello","created_at":"2025-12-14T22:49:04Z"}]}
+{"id":"other_app-2.1","title":"Two","status":"in_progress","priority":0,"issue_type":"task","created_at":"2025-11-01T00:00:00Z","updated_at":"2025-11-03T00:00:00Z","comments":[{"id":1,"issue_id":"other_app-2.1","author":"stevey","text":"hello","created_at":"2025-12-14T22:49:04Z"}]}
 "#;
 
 fn write(bd: &Sandbox, name: &str, content: impl AsRef<[u8]>) -> String {

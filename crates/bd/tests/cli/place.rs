@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Run, Sandbox, both, commit_something};
+use crate::sandbox::{Run, Sandbox, both, commit_something, is_clean};
 
 /// Every file below a directory, without what is inside `.git`.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -168,8 +168,9 @@ fn the_nearest_store_up_to_the_repository() {
         let inner = bd.dir().join("inner");
         std::fs::create_dir(&inner).unwrap();
         let db = inner.join(".beads/beads.db");
-        let id = bd.create(&["private", "--db", db.to_str().unwrap()]);
         let at = inner.to_str().unwrap();
+        bd.text(&["-C", at, "init", "--private"]);
+        let id = bd.create(&["private", "--db", db.to_str().unwrap()]);
         assert_eq!(bd.json(&["-C", at, "show", &id])[0]["title"], "private");
         bd.error(&["show", &id], "not_found");
         let nested = inner.join("nested");
@@ -187,6 +188,74 @@ fn a_directory_that_is_not_there_is_an_error() {
     });
 }
 
+/// A `.beads` directory in a work tree, which another `bd` left or a client made, means the repository's store.
+#[test]
+fn a_leftover_directory_does_not_split_the_store() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        let beads = bd.dir().join(".beads");
+        std::fs::create_dir(&beads).unwrap();
+        std::fs::write(beads.join("beads.db"), "SQLite format 3").unwrap();
+        let db = beads.join("beads.db").display().to_string();
+        let other = bd.root().join("other");
+        bd.repository().worktree("other", &other, None).unwrap();
+        let there = other.join(".beads/beads.db").display().to_string();
+        for db in [&db, &there] {
+            assert_eq!(bd.json(&["--db", db, "show", &id])[0]["title"], "x", "{db}");
+            for (name, value) in [("BEADS_DB", Path::new(db)), ("BEADS_DIR", Path::new(db).parent().unwrap())]
+            {
+                let run = Run::of(bd.command(&["show", &id, "--json"]).env(name, value));
+                assert_eq!(run.succeeded(name).value()[0]["title"], "x");
+            }
+        }
+        let made = bd.create(&["y", "--db", &db]);
+        assert_eq!(bd.show(&made)["title"], "y", "one store");
+        assert!(!beads.join("store.git").exists());
+        // Elsewhere in the work tree nothing is made by a mere write.
+        let odd = bd.dir().join("odd/beads.db").display().to_string();
+        bd.error(&["create", "z", "--db", &odd], "no_store");
+        assert!(!bd.dir().join("odd").exists());
+    });
+}
+
+/// A private store that is there already answers; doctor says so, and its beads can be taken over.
+#[test]
+fn a_private_store_in_a_work_tree() {
+    both(|bd| {
+        let shared = bd.create(&["shared"]);
+        bd.text(&["init", "--private"]);
+        assert!(is_clean(&bd.repository()), "git does not see it");
+        let own = bd.create(&["own"]);
+        bd.error(&["show", &shared], "not_found");
+        let db = bd.dir().join(".beads/beads.db").display().to_string();
+        assert_eq!(bd.json(&["--db", &db, "show", &own])[0]["title"], "own");
+        let doctor = bd.json(&["doctor"]);
+        assert_eq!(doctor["checks"][2]["findings"][0]["code"], "private_store", "{doctor}");
+        bd.json(&["import", "--from", "private-store", ".beads"]);
+        std::fs::rename(bd.dir().join(".beads/store.git"), bd.root().join("moved.git")).unwrap();
+        assert_eq!(bd.show(&own)["title"], "own");
+        assert_eq!(bd.show(&shared)["title"], "shared");
+    });
+}
+
+/// A client that reads first finds nothing, and leaves nothing behind.
+#[test]
+fn an_empty_directory_outside_git_is_an_empty_store() {
+    for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
+        let bd = Sandbox::without_repository(mode);
+        let beads = bd.dir().join(".beads");
+        std::fs::create_dir(&beads).unwrap();
+        let db = beads.join("beads.db").display().to_string();
+        for query in [&["list"][..], &["ready"], &["blocked"], &["dep", "cycles"], &["epic", "status"]] {
+            let answer = bd.json(&[&["--db", &db], query].concat());
+            assert_eq!(answer, serde_json::json!([]), "{query:?}");
+        }
+        assert_eq!(bd.json(&["--db", &db, "stats"])["summary"]["total_issues"], 0);
+        bd.error(&["--db", &db, "show", "bd-1"], "not_found");
+        bd.error(&["--db", &db, "close", "bd-1"], "no_store");
+        assert_eq!(files(bd.dir()), [beads]);
+    }
+}
 /// As jj lays them out: the main workspace has a directory `.jj/repo`, the others a file that names it.
 #[test]
 fn workspaces_of_a_jj_repository_share_the_store() {

@@ -17,7 +17,13 @@ fn a_closing_is_taken_back_and_the_claim_is_over() {
         assert!(bead["assignee"].is_null());
         assert_eq!(bead["notes"][0]["content"], "it came back");
         let before = bd.everything();
-        bd.json(&["reopen", &id]);
+        assert_eq!(bd.json(&["reopen", &id])[0]["unchanged"], true);
+        assert_eq!(bd.json(&["unclaim", &id])[0]["unchanged"], true);
+        for (verb, why) in [("reopen", "is open, not closed"), ("unclaim", "is in nobody's hands")] {
+            let run = bd.run(&[verb, &id]);
+            assert_eq!((run.exit, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+            assert_eq!(run.stderr, format!("note: {id} {why}; nothing changed\n"));
+        }
         assert_eq!(bd.everything(), before, "reopening what is open changes nothing");
         assert_eq!(bd.text(&["close", &id]), "");
         assert_eq!(bd.text(&["reopen", &id]), format!("reopened {id}: x\n"));

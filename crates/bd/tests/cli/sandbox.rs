@@ -233,6 +233,13 @@ pub fn commit_something(dir: &Path) {
     repository.commit(Some("HEAD"), &author, &author, "first", &tree, &[]).unwrap();
 }
 
+/// Whether `git status` would show nothing.
+pub fn is_clean(repository: &git2::Repository) -> bool {
+    let mut options = git2::StatusOptions::new();
+    options.include_ignored(false).include_untracked(true).recurse_untracked_dirs(true);
+    repository.statuses(Some(&mut options)).unwrap().is_empty()
+}
+
 pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }

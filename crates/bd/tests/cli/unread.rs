@@ -102,7 +102,8 @@ fn what_belongs_to_the_caller_is_read_by_the_caller() {
         assert_eq!(reply["error"]["code"], "not_read", "{words}: {reply}");
     }
     let reply = client.ask(&json!({"words": ["show", "bd-1", "--json"]})).unwrap();
-    assert!(reply["stdout"].as_str().unwrap().contains("from a file"), "{reply}");
+    let printed = String::from_utf8(client.body(&reply)).unwrap();
+    assert!(printed.contains("from a file"), "{printed}");
 }
 
 /// One that was started where the store is, or with the variables that name it, would ask itself and wait for ever.
@@ -150,13 +151,15 @@ fn words_that_got_no_reply_are_asked_again_under_the_same_id() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["first", "--id", "bd-1"]);
     bd.text(&["daemon", "stop"]);
+    // Only the holder of the lock is asked.
+    let lock = beads_store::StoreLock::try_take(&bd.dir().join(".git/beads/lock")).unwrap().unwrap();
     let listener = UnixListener::bind(bd.socket()).unwrap();
     let child = bd.command(&["create", "once", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let (taken, _) = listener.accept().unwrap();
     BufReader::new(&taken).read_line(&mut line).unwrap();
     std::fs::remove_file(bd.socket()).unwrap();
-    drop((taken, listener));
+    drop((taken, listener, lock));
     assert_eq!(Run::finish(child).exit, Some(0));
 
     let sent: Value = serde_json::from_str(&line).unwrap();

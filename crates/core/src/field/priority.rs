@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// 0 (drop everything) to 4 (some day). Written `2` or `P2`.
+/// 0 (drop everything) to 4 (some day). Written `2` or `P2`; in words critical, high, medium, low, backlog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u64", into = "u64")]
 #[schemars(extend("maximum" = 4))]
@@ -44,10 +44,19 @@ impl std::str::FromStr for Priority {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let digits = text.strip_prefix(['p', 'P']).unwrap_or(text);
-        match digits.as_bytes() {
-            [digit @ b'0'..=b'4'] => Ok(Self(digit - b'0')),
-            _ => Err(Error::invalid("priority", format!("{text:?} is not 0, 1, 2, 3 or 4"))),
+        let lower = text.to_ascii_lowercase();
+        let digits = lower.strip_prefix('p').unwrap_or(&lower);
+        match (lower.as_str(), digits.as_bytes()) {
+            ("critical" | "urgent", _) => Ok(Self(0)),
+            ("high", _) => Ok(Self(1)),
+            ("medium" | "normal", _) => Ok(Self(2)),
+            ("low", _) => Ok(Self(3)),
+            ("backlog", _) => Ok(Self(4)),
+            (_, [digit @ b'0'..=b'4']) => Ok(Self(digit - b'0')),
+            _ => Err(Error::invalid(
+                "priority",
+                format!("{text:?} is not 0, 1, 2, 3 or 4, nor high, medium or low"),
+            )),
         }
     }
 }

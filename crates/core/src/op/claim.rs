@@ -17,7 +17,7 @@ pub struct ClaimBead {
 
 impl ClaimBead {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve(&self.id)?;
+        let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         check_free(catalog, lineage, bead, context)?;

@@ -9,6 +9,10 @@ use crate::{Catalog, Context, Delta, Error, Floor, Result, Stamp};
 #[serde(deny_unknown_fields)]
 pub struct CollectGarbage {
     pub ttl_ms: u64,
+    /// When another replica last made a bead, by its own clock. The floor stays as far below it as below the clock here,
+    /// so that a clock that runs ahead forgets nothing too early. Absent in a store that only this replica wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_foreign_ms: Option<u64>,
 }
 
 impl CollectGarbage {
@@ -16,7 +20,8 @@ impl CollectGarbage {
         if self.ttl_ms < MIN_TOMBSTONE_TTL_MS {
             return Err(Error::invalid("tombstone TTL", format!("{} ms is less than 7 days", self.ttl_ms)));
         }
-        let floor = Stamp::decode(context.now_ms.saturating_sub(self.ttl_ms), 0)?;
+        let now_ms = self.newest_foreign_ms.map_or(context.now_ms, |foreign| foreign.min(context.now_ms));
+        let floor = Stamp::decode(now_ms.saturating_sub(self.ttl_ms), 0)?;
         // A floor that covers nothing new would only make replicas exchange commits for its own sake.
         let before = catalog.state().gc_floor();
         let covers = |at: Stamp| at < floor && at >= before.stamp;

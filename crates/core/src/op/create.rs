@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Applied;
+use super::{Applied, Dep, DepRole};
 use crate::{
-    Actor, BeadId, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
-    Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp, Title,
+    Actor, BeadId, Catalog, Claim, Context, Delta, Edge, EdgeKind, Error, Estimate, Label, Labels, Line,
+    Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp, Title,
     TypeGroup, TypeName,
 };
 
@@ -54,39 +54,6 @@ pub struct Create {
     pub metadata: Metadata,
 }
 
-/// A dependency of the new bead: `id`, or `kind:id`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Dep {
-    pub kind: EdgeKind,
-    pub id: String,
-}
-
-impl std::str::FromStr for Dep {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text.split_once(':') {
-            Some((kind, id)) => Ok(Self { kind: kind.trim().parse()?, id: id.trim().to_owned() }),
-            None => Ok(Self { kind: EdgeKind::Blocks, id: text.trim().to_owned() }),
-        }
-    }
-}
-
-impl TryFrom<String> for Dep {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Dep> for String {
-    fn from(dep: Dep) -> Self {
-        format!("{}:{}", dep.kind, dep.id)
-    }
-}
-
 impl Create {
     /// A bead with nothing but a title; the rest is set field by field.
     pub fn titled(title: Title) -> Self {
@@ -113,19 +80,18 @@ impl Create {
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let parent = self.parent.as_deref().map(|name| catalog.resolve(name)).transpose()?;
+        let parent = self.parent.as_deref().map(|name| catalog.resolve_to_change(name)).transpose()?;
         let mut ends = Vec::new();
         for dep in &self.deps {
-            ends.push((catalog.resolve(&dep.id)?.clone(), dep.kind));
+            ends.push((catalog.resolve_to_change(&dep.id)?.clone(), dep.role));
         }
-        ends.extend(parent.map(|parent| (parent.clone(), EdgeKind::Parent)));
+        check_cycles(catalog, &ends)?;
+        ends.extend(parent.map(|parent| (parent.clone(), DepRole::Parent)));
         let id = self.choose_id(catalog, parent, context)?;
         let mark = context.mark([])?;
         let lineage = Lineage::new(id, mark.at(), mark.by().clone());
-        let edges: BTreeMap<_, _> = ends
-            .iter()
-            .map(|(end, kind)| (EdgeKey::new(&lineage, end, *kind), Edge::added(mark.clone())))
-            .collect();
+        let edges: BTreeMap<_, _> =
+            ends.iter().map(|(end, role)| (role.edge(&lineage, end), Edge::added(mark.clone()))).collect();
         let kind = self.kind.resolve(catalog.state())?;
         let patch = self.birth(&lineage, &kind, context)?;
         let beads = BTreeMap::from([(lineage.clone(), patch)]);
@@ -190,6 +156,19 @@ impl Create {
             }
         }
     }
+}
+
+/// Refuses a new bead between two others of which the first already waits for the second, through others perhaps.
+pub(super) fn check_cycles(catalog: &Catalog, ends: &[(Lineage, DepRole)]) -> Result<()> {
+    let with = |role: DepRole| ends.iter().filter(move |end| end.1 == role).map(|end| &end.0);
+    for awaited in with(DepRole::DependsOn) {
+        for waiting in with(DepRole::Blocks) {
+            if let Some(way) = catalog.path(awaited, waiting, EdgeKind::Blocks) {
+                return Err(Error::Cycle(way.iter().map(|lineage| catalog.id_of(lineage).clone()).collect()));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn next_child(catalog: &Catalog, parent: &BeadId) -> Result<BeadId> {

@@ -14,7 +14,7 @@ pub struct DepAdd {
 
 impl DepAdd {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let (from, to) = (catalog.resolve(&self.from)?, catalog.resolve(&self.to)?);
+        let (from, to) = (catalog.resolve_to_change(&self.from)?, catalog.resolve_to_change(&self.to)?);
         check_edge(catalog, from, to, self.kind)?;
         let key = EdgeKey::new(from, to, self.kind);
         let old = catalog.state().edge(&key);

@@ -15,7 +15,8 @@ pub struct DepRemove {
 impl DepRemove {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         // An edge to or from a deleted bead can be cleared away too.
-        let (from, to) = (catalog.resolve_any(&self.from)?, catalog.resolve_any(&self.to)?);
+        let (from, to) =
+            (catalog.resolve_any_to_change(&self.from)?, catalog.resolve_any_to_change(&self.to)?);
         let key = EdgeKey::new(from, to, self.kind);
         let Some(old) = catalog.state().edge(&key).filter(|edge| !edge.deleted) else {
             let (from, to) = (catalog.id_of(from).clone(), catalog.id_of(to).clone());

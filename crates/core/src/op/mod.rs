@@ -11,6 +11,7 @@ mod conflict_dismiss;
 mod conflict_restore;
 mod create;
 mod delete;
+mod dep;
 mod dep_add;
 mod dep_remove;
 mod guard;
@@ -21,6 +22,7 @@ mod raise_format;
 mod references;
 mod renew;
 mod reopen;
+mod reset_gc_floor;
 mod restore;
 mod set_prefix;
 mod set_setting;
@@ -35,8 +37,9 @@ pub use close::Close;
 pub use collect_garbage::CollectGarbage;
 pub use conflict_dismiss::ConflictDismiss;
 pub use conflict_restore::ConflictRestore;
-pub use create::{Create, Dep};
+pub use create::Create;
 pub use delete::Delete;
+pub use dep::{Dep, DepRole};
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
 pub(crate) use guard::words_of;
@@ -46,6 +49,7 @@ pub use note_add::NoteAdd;
 pub use raise_format::RaiseFormat;
 pub use renew::Renew;
 pub use reopen::Reopen;
+pub use reset_gc_floor::ResetGcFloor;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
 pub use set_setting::SetSetting;
@@ -81,6 +85,7 @@ pub enum Op {
     ConflictDismiss(ConflictDismiss),
     ConflictRestore(ConflictRestore),
     CollectGarbage(CollectGarbage),
+    ResetGcFloor(ResetGcFloor),
     Undo(Box<Undo>),
 }
 
@@ -97,6 +102,8 @@ pub struct Applied {
     pub renewed: bool,
     /// The fence of the claim that was made or renewed.
     pub fence: Option<Stamp>,
+    /// There was nothing to do: it was closed, open or free before.
+    pub unchanged: bool,
     /// Beads that waited for this one alone.
     pub unblocked: Vec<Lineage>,
     /// What the caller should know although the operation went through.
@@ -119,6 +126,11 @@ pub enum Warning {
 impl Applied {
     fn bead(lineage: &Lineage, delta: Delta) -> Self {
         Self { delta, bead: Some(lineage.clone()), ..Self::default() }
+    }
+
+    /// The bead is as it should be already.
+    fn unchanged(lineage: &Lineage) -> Self {
+        Self { unchanged: true, ..Self::bead(lineage, Delta::default()) }
     }
 }
 
@@ -146,6 +158,7 @@ impl Op {
             Self::ConflictDismiss(op) => op.apply(catalog, context),
             Self::ConflictRestore(op) => op.apply(catalog, context),
             Self::CollectGarbage(op) => op.apply(catalog, context),
+            Self::ResetGcFloor(op) => op.apply(catalog, context),
             Self::Undo(op) => op.apply(catalog, context),
         }?;
         crate::size::check(catalog, &applied.delta)?;

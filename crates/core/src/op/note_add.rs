@@ -23,7 +23,7 @@ pub struct NoteAdd {
 
 impl NoteAdd {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve(&self.id)?;
+        let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if self.kind.is_none() && !self.data.is_empty() {

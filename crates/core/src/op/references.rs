@@ -12,7 +12,8 @@ impl Op {
                     Change::Set(parent) => Some(parent),
                     Change::Clear => None,
                 });
-                [&mut op.id].into_iter().chain(parent).collect()
+                let deps = op.deps.iter_mut().map(|dep| &mut dep.id);
+                [&mut op.id].into_iter().chain(parent).chain(deps).collect()
             }
             Self::Claim(op) => vec![&mut op.id],
             Self::Renew(op) => vec![&mut op.id],
@@ -32,6 +33,7 @@ impl Op {
             | Self::ConflictDismiss(_)
             | Self::ConflictRestore(_)
             | Self::CollectGarbage(_)
+            | Self::ResetGcFloor(_)
             | Self::Undo(_) => Vec::new(),
         }
     }

@@ -21,7 +21,7 @@ pub struct Reopen {
 
 impl Reopen {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve(&self.id)?;
+        let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         let status = self.status.unwrap_or_default();
@@ -29,7 +29,7 @@ impl Reopen {
             return Err(Error::invalid("status", "reopen to open or in_progress"));
         }
         if bead.status.value.status != Status::Closed {
-            return Ok(Applied::bead(lineage, Delta::default()));
+            return Ok(Applied::unchanged(lineage));
         }
         let mark = context.mark(bead.stamps())?;
         let note = |text: &Text| Arc::new(Note::new(lineage, &mark, text.clone(), None));

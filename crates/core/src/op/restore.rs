@@ -18,7 +18,7 @@ pub struct Restore {
 
 impl Restore {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_any(&self.id)?;
+        let lineage = catalog.resolve_any_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if bead.deletion.is_none() {

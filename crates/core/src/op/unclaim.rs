@@ -21,7 +21,7 @@ pub struct Unclaim {
 
 impl Unclaim {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve(&self.id)?;
+        let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if let Some(holder) = bead.claim.holder(context.now_ms)
@@ -32,7 +32,7 @@ impl Unclaim {
         }
         let started = bead.status.value.status == Status::InProgress;
         if bead.claim.assignee.is_none() && !started {
-            return Ok(Applied::bead(lineage, Delta::default()));
+            return Ok(Applied::unchanged(lineage));
         }
         let mark = context.mark(bead.stamps())?;
         let note = |text: &Text| Arc::new(Note::new(lineage, &mark, text.clone(), None));

@@ -6,7 +6,7 @@ use super::change::present;
 use super::claim::{claimed, renewal};
 use super::close_check::CloseCheck;
 use super::lease::check_lease;
-use super::{Applied, Change, Guard, Warning};
+use super::{Applied, Change, Dep, DepRole, Guard, Warning};
 use crate::{
     Actor, Bead, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
     Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status, StatusGroup,
@@ -47,6 +47,12 @@ pub struct Update {
     /// Appends to the log; it never replaces what is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,
+    /// Appends to the log the newest text of the notes with this behind it, on lines of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub append_notes: Option<Text>,
+    /// Why the status or the assignee changes. A closing keeps it as its reason, any other change as a note.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<Line>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,15 +68,15 @@ pub struct Update {
     /// Takes the bead out of another actor's live lease, with a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Why; kept as a note.
-    #[serde(default, skip_serializing_if = "Text::is_empty")]
-    pub reason: Text,
     /// Refuses to close what `bd close` would only warn about.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
     /// Moves the bead under another parent, or out from under any.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub parent: Option<Change<String>>,
+    /// Dependencies to add; those that are there already stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deps: Vec<Dep>,
 }
 
 impl Update {
@@ -79,14 +85,15 @@ impl Update {
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve(&self.id)?;
+        let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if self.claim {
             super::claim::check_free(catalog, lineage, bead, context)?;
         }
         let warnings = self.check_claim(catalog, lineage, bead, context)?;
-        let edges = self.parent_edges(catalog, lineage)?;
+        let mut edges = self.parent_edges(catalog, lineage)?;
+        edges.extend(self.new_edges(catalog, lineage)?);
         let overwritten: Vec<Stamp> = bead
             .stamps()
             .chain(edges.iter().filter_map(|(key, _)| Some(catalog.state().edge(key)?.changed.at())))
@@ -154,10 +161,19 @@ impl Update {
         }
         let (status, claim) = self.status_and_claim(catalog, bead, mark, context)?;
         let kind = self.kind.as_ref().map(|kind| kind.resolve(catalog.state())).transpose()?;
-        let reason =
-            Some(&self.reason).filter(|text| !text.is_empty() && (status.is_some() || claim.is_some()));
-        let reason = reason.map(|text| Arc::new(Note::new(lineage, mark, text.clone(), None)));
-        let notes = self.notes.iter().filter(|text| !text.is_empty());
+        let notes = [self.notes.clone(), self.appended(bead)?];
+        let mut notes: Vec<_> = notes
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.is_empty())
+            .map(|text| Arc::new(Note::new(lineage, mark, text, Some(Slot::Notes))))
+            .collect();
+        let closes = bead.status.value.status != Status::Closed
+            && status.as_ref().is_some_and(|group| group.status == Status::Closed);
+        // A closing has its reason beside it.
+        if (status.is_some() || claim.is_some()) && !closes && !self.reason.is_empty() {
+            notes.push(Arc::new(Note::new(lineage, mark, self.reason.clone(), None)));
+        }
         Ok(Patch {
             title: set(mark, &bead.title, self.title.clone()),
             description: set(mark, &bead.description, self.description.clone()),
@@ -178,10 +194,7 @@ impl Update {
             metadata: set(mark, &bead.metadata, self.metadata.clone()),
             status: status.map(|group| Register::new(mark.clone(), group)),
             claim,
-            notes: notes
-                .map(|text| Arc::new(Note::new(lineage, mark, text.clone(), Some(Slot::Notes))))
-                .chain(reason)
-                .collect(),
+            notes,
             deletion: None,
             created_on_branch: Line::default(),
         })
@@ -238,7 +251,11 @@ impl Update {
             match (old.status, new.status) {
                 // Another word for the same closing.
                 (Status::Closed, Status::Closed) => StatusGroup { word: new.word, ..old.clone() },
-                (_, Status::Closed) => StatusGroup { closed_on_branch: context.branch.clone(), ..new },
+                (_, Status::Closed) => StatusGroup {
+                    closed_reason: self.reason.clone(),
+                    closed_on_branch: context.branch.clone(),
+                    ..new
+                },
                 _ => new,
             }
         });
@@ -257,10 +274,41 @@ impl Update {
             && bead.claim.is_taken()
     }
 
+    /// The newest text of the notes with the new one behind it.
+    fn appended(&self, bead: &Bead) -> Result<Option<Text>> {
+        let Some(more) = &self.append_notes else { return Ok(None) };
+        let in_order = bead.notes_in_order();
+        let newest = in_order.iter().rev().find(|note| note.slot == Some(Slot::Notes));
+        match newest.and_then(|note| note.content.non_empty()) {
+            Some(before) if !more.is_empty() => format!("{before}\n{more}").parse().map(Some),
+            _ => Ok(Some(more.clone())),
+        }
+    }
+
+    /// Edges to add, without those that are there.
+    fn new_edges(&self, catalog: &Catalog, lineage: &Lineage) -> Result<Vec<(EdgeKey, bool)>> {
+        let mut edges = Vec::new();
+        for dep in &self.deps {
+            let key = dep.role.edge(lineage, catalog.resolve_to_change(&dep.id)?);
+            if let (Some(from), Some(to)) = (key.from.lineage(), key.to.lineage()) {
+                super::dep_add::check_edge(catalog, from, to, key.kind)?;
+            }
+            if catalog.state().edge(&key).is_none_or(|edge| edge.deleted) {
+                edges.push((key, false));
+            }
+        }
+        super::create::check_cycles(catalog, &self.ends(catalog)?)?;
+        Ok(edges)
+    }
+
+    fn ends(&self, catalog: &Catalog) -> Result<Vec<(Lineage, DepRole)>> {
+        self.deps.iter().map(|dep| Ok((catalog.resolve_to_change(&dep.id)?.clone(), dep.role))).collect()
+    }
+
     /// The edges to touch, each with whether it goes.
     fn parent_edges(&self, catalog: &Catalog, lineage: &Lineage) -> Result<Vec<(EdgeKey, bool)>> {
         let Some(change) = &self.parent else { return Ok(Vec::new()) };
-        let new = change.value().map(|name| catalog.resolve(name)).transpose()?;
+        let new = change.value().map(|name| catalog.resolve_to_change(name)).transpose()?;
         let old: Vec<_> = catalog.targets(lineage, EdgeKind::Parent).collect();
         let mut edges: Vec<_> = old
             .iter()

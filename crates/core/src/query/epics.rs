@@ -17,19 +17,20 @@ impl Catalog {
             .filter(|(_, bead)| {
                 bead.kind.value.kind == BeadType::Epic && bead.status.value.status != Status::Closed
             })
-            .map(|(lineage, _)| {
-                let children =
-                    self.sources(lineage, EdgeKind::Parent).filter_map(|child| self.live_bead(child));
-                let closed: Vec<bool> =
-                    children.map(|child| child.status.value.status == Status::Closed).collect();
-                let closed_children = closed.iter().filter(|closed| **closed).count();
-                EpicStatus {
-                    lineage: lineage.clone(),
-                    total_children: closed.len(),
-                    closed_children,
-                    eligible_for_close: !closed.is_empty() && closed_children == closed.len(),
-                }
-            })
+            .map(|(lineage, _)| self.progress(lineage))
             .collect()
+    }
+
+    /// How many children a bead has, and how many of them are closed.
+    pub fn progress(&self, lineage: &Lineage) -> EpicStatus {
+        let children = self.sources(lineage, EdgeKind::Parent).filter_map(|child| self.live_bead(child));
+        let closed: Vec<bool> = children.map(|child| child.status.value.status == Status::Closed).collect();
+        let closed_children = closed.iter().filter(|closed| **closed).count();
+        EpicStatus {
+            lineage: lineage.clone(),
+            total_children: closed.len(),
+            closed_children,
+            eligible_for_close: !closed.is_empty() && closed_children == closed.len(),
+        }
     }
 }

@@ -49,6 +49,11 @@ impl SortKey {
         Self::Impact,
     ];
 
+    /// Whether the greatest value comes first: what people ask for when they sort by a time that moves.
+    pub fn is_descending(self) -> bool {
+        matches!(self, Self::Updated | Self::Closed)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Priority => "priority",
@@ -117,7 +122,6 @@ impl Catalog {
             let order = match sort.by {
                 SortKey::Priority | SortKey::Hybrid => a.1.priority.value.cmp(&b.1.priority.value),
                 SortKey::Created => a.0.cmp(b.0),
-                // Newest first is what people ask for when they sort by a time that moves.
                 SortKey::Updated => b.1.updated().cmp(&a.1.updated()),
                 SortKey::Closed => closed_ms(b.1).cmp(&closed_ms(a.1)),
                 SortKey::Id => self.id_of(a.0).cmp(self.id_of(b.0)),

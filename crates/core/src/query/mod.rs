@@ -1,6 +1,7 @@
 //! Questions a catalog answers. Each is a file.
 
 mod blocked;
+mod clock_skew;
 mod count;
 mod cycles;
 mod diff;
@@ -21,6 +22,7 @@ mod validate;
 mod work_graph;
 
 pub use blocked::Blocked;
+pub use clock_skew::ClockSkew;
 pub use count::{CountBy, Group, Summary};
 pub use diff::{Difference, DifferenceKind};
 pub use drawing::{Drawing, DrawingOf};

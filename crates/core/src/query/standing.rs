@@ -31,7 +31,9 @@ impl Catalog {
             Status::Closed => Standing::Closed,
             Status::InProgress if is_stuck(bead) => Standing::Stuck,
             Status::InProgress if !bead.claim.expired(now_ms) => Standing::Held,
-            _ if self.set_aside_by(bead).is_some_and(|word| word.as_str() == "deferred") => Standing::Deferred,
+            _ if self.set_aside_by(bead).is_some_and(|word| word.as_str() == "deferred") => {
+                Standing::Deferred
+            }
             _ if self.set_aside_by(bead).is_some() => Standing::Blocked,
             _ if self.open_blockers(lineage).next().is_some() => Standing::Blocked,
             _ if deferred => Standing::Deferred,

@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 
 use beads_core::Op;
 use beads_core::op::{Guard, Unclaim};
+use beads_store::Fate;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job, Traffic};
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
-use super::{MAX_BATCH, SocketPath, VERSION, is_newer, log};
+use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
 use crate::failure::{Code, Failure};
+use crate::log;
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Output, Reply, Request, Unconfirmed};
 use crate::service::{Service, SyncResult, claims};
@@ -54,11 +56,18 @@ pub type Owed = (oneshot::Sender<Reply>, Format, Reply);
 /// Why the engine stopped.
 #[derive(Debug)]
 pub enum Stopped {
-    /// Asked to, or idle: save and go.
+    /// Idle, or by a signal: save and go.
     Gracefully,
+    /// Asked to. Whether everything was saved is the answer.
+    Asked(Vec<Owed>),
+    /// Another store is at the path of this one, or none: nothing can be saved there.
+    Replaced(Fate),
     /// The journal failed: memory is ahead of the disk and must not be saved.
     JournalFailed(Failure),
 }
+
+/// How long a daemon that leaves waits for the exchange under way, and then, once it was abandoned, for its thread.
+const LAST_EXCHANGE: Duration = Duration::from_secs(1);
 
 /// How far a save that nobody waits for steps back behind those who are waiting.
 const BACKGROUND: i32 = 5;
@@ -82,6 +91,7 @@ impl Engine {
             undelivered: Vec::new(),
             lost,
         };
+        engine.service.note_remote();
         if engine.service.replica().unsaved().records > 0 {
             engine.changed();
         }
@@ -122,6 +132,18 @@ impl Engine {
         // Let connections that have something to read hand it over, so that it shares the sync.
         tokio::task::yield_now().await;
         self.last_request = Instant::now();
+        match self.service.fate() {
+            Fate::Same | Fate::Touched => {}
+            // A client that asks about this very daemon learns where its changes went.
+            fate @ Fate::Replaced if matches!(first.request.call, Call::DaemonStatus | Call::DaemonStop) => {
+                let failure = self.service.replaced(fate);
+                let format = first.request.output.format;
+                let _ = first.reply.send(render::failure_reply(failure.clone(), format));
+                return Some(Stopped::JournalFailed(failure));
+            }
+            // Clients see the connection end. Nothing they asked was done, so they ask the next daemon.
+            fate => return Some(Stopped::Replaced(fate)),
+        }
         let before = self.service.replica().position();
         let mut replies = Vec::new();
         let mut stop = None;
@@ -152,10 +174,14 @@ impl Engine {
         let committed = if super::planted::commits_later() { Ok(()) } else { self.service.commit() };
         #[cfg(not(feature = "planted"))]
         let committed = self.service.commit();
+        let fate = self.service.fate();
+        if !matches!(fate, Fate::Same | Fate::Touched) {
+            let failure = self.service.replaced(fate);
+            refuse(replies, &failure);
+            return Some(Stopped::JournalFailed(failure));
+        }
         if let Err(failure) = committed {
-            for (reply, format, _) in replies {
-                let _ = reply.send(render::failure_reply(failure.clone(), format));
-            }
+            refuse(replies, &failure);
             return Some(Stopped::JournalFailed(failure));
         }
         let mut lost = Vec::new();
@@ -253,9 +279,12 @@ impl Engine {
                 let status = Answer::Daemon(self.status());
                 let position = self.service.replica().position();
                 let answer = render::reply(Ok(status), &request.output, position);
-                let stop = matches!(request.call, Call::DaemonStop);
-                replies.push((reply, request.output.format, answer));
-                stop.then_some(Stopped::Gracefully)
+                let owed = (reply, request.output.format, answer);
+                if matches!(request.call, Call::DaemonStop) {
+                    return Some(Stopped::Asked(vec![owed]));
+                }
+                replies.push(owed);
+                None
             }
             _ => {
                 match self.service.attempt(&request) {
@@ -428,24 +457,37 @@ impl Engine {
         }
     }
 
-    /// Waits for the sync under way, saves the rest, and lets go of the store.
+    /// Saves what is not saved yet and lets go of the store. A client that asked for this learns how it went.
     pub async fn leave(mut self, stopped: Stopped) -> Result<(), Failure> {
-        // Whoever still waits in the queue sees the end and asks the next daemon.
+        // Requests that are still in the queue see the end; their clients ask the next daemon.
         self.queue.close();
         // Replies are written by the tasks of their connections: give those a turn before the runtime goes.
         for _ in 0..FAREWELL_TURNS {
             tokio::task::yield_now().await;
         }
-        if let Stopped::JournalFailed(failure) = stopped {
-            return Err(failure);
+        let (left, replies) = match stopped {
+            Stopped::JournalFailed(failure) => (Err(failure), Vec::new()),
+            Stopped::Replaced(Fate::Moved) => (Ok(()), Vec::new()),
+            Stopped::Replaced(fate) => (Err(self.service.replaced(fate)), Vec::new()),
+            Stopped::Gracefully => (self.save_all().await, Vec::new()),
+            Stopped::Asked(replies) => (self.save_all().await, replies),
+        };
+        match &left {
+            Ok(()) => replies.into_iter().for_each(|(reply, _, answer)| drop(reply.send(answer))),
+            Err(failure) => refuse(replies, failure),
         }
-        if self.saver.running
-            && let Some(result) = self.saver.results.recv().await
-        {
-            self.saver.next_waiting.clear();
-            self.synced(result);
+        left
+    }
+
+    async fn save_all(&mut self) -> Result<(), Failure> {
+        if self.saver.running {
+            self.finish_exchange().await;
         }
         self.finish_export();
+        match self.service.fate() {
+            Fate::Same | Fate::Touched => {}
+            fate => return Err(self.service.replaced(fate)),
+        }
         if let Some(job) = self.service.take_export() {
             report(job.run());
         }
@@ -453,6 +495,29 @@ impl Engine {
             self.service.checkpoint()?;
         }
         Ok(())
+    }
+
+    /// Gives the exchange under way a moment, then abandons it: the next daemon waits for the store, and the remote may
+    /// never answer. What was not exchanged is the next daemon's to exchange.
+    async fn finish_exchange(&mut self) {
+        let mut result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
+        if result.is_err() {
+            beads_store::abandon_all();
+            result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
+        }
+        match result {
+            Ok(Some(result)) => {
+                self.saver.next_waiting.clear();
+                self.synced(result);
+            }
+            _ => self.service.replica().abandon_checkpoint(),
+        }
+    }
+}
+
+fn refuse(replies: Vec<Owed>, failure: &Failure) {
+    for (reply, format, _) in replies {
+        let _ = reply.send(render::failure_reply(failure.clone(), format));
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod connection;
 mod engine;
-pub mod log;
 #[cfg(feature = "planted")]
 mod planted;
 mod run;
@@ -13,7 +12,7 @@ mod waiters;
 
 pub use run::{RunOptions, run};
 pub use socket::SocketPath;
-pub use start::{program, start};
+pub use start::{Started, program, start};
 
 use crate::failure::Failure;
 use crate::request::Request;

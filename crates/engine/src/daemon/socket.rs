@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Code, Failure};
 use crate::place::Place;
+use crate::runtime_directory::runtime_directory;
 
 /// Where a store's daemon listens.
 #[derive(Debug, Clone)]
@@ -27,6 +28,18 @@ impl SocketPath {
         let name = hex(&Sha256::digest(store.as_os_str().as_encoded_bytes()));
         let path = directory.join(format!("{}.sock", &name[..16]));
         Self { directory, path }
+    }
+
+    /// A socket that is named elsewhere; `None` for a path that cannot be one.
+    pub fn at(path: &Path) -> Option<Self> {
+        let directory = path.parent().filter(|_| path.is_absolute())?;
+        Some(Self { directory: directory.to_owned(), path: path.to_owned() })
+    }
+
+    /// Tells the socket of one daemon from that of the next, which may get the same inode.
+    pub fn birth(&self) -> Option<(u64, i64, i64)> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
     }
 
     pub fn path(&self) -> &Path {
@@ -70,20 +83,4 @@ impl SocketPath {
 /// Where no socket can be, no daemon can be, and commands do the work themselves.
 pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(Code::DaemonUnreachable, format!("cannot {action} {}: {error}", path.display()))
-}
-
-fn runtime_directory() -> PathBuf {
-    // An empty variable is one that is not set: as a path it would name the current directory.
-    if let Some(directory) = std::env::var_os("BD_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
-        // The daemon leaves the directory it was started in, so a relative path would mean another place to it.
-        return std::path::absolute(&directory).unwrap_or_else(|_| directory.into());
-    }
-    let ours = |parent: &Path| parent.is_absolute() && parent.is_dir();
-    if let Some(parent) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|parent| ours(parent))
-    {
-        return parent.join("beads");
-    }
-    // macOS gives each user a temporary directory of its own; elsewhere the name keeps users apart and `check` the rest.
-    let parent = if cfg!(target_os = "macos") { std::env::temp_dir() } else { PathBuf::from("/tmp") };
-    parent.join(format!("beads-{}", rustix::process::getuid().as_raw()))
 }

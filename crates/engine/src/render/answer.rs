@@ -18,6 +18,7 @@ use super::graph_answer::GraphAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
 
@@ -60,6 +61,7 @@ pub enum Answer {
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
     Imported(Box<beads_core::import::Summary>),
+    Rescued(RescuedAnswer),
     Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
     Initialised(InitAnswer),
@@ -124,11 +126,33 @@ pub struct Detail {
     pub bead: BeadView,
     pub dependencies: Vec<LinkedBead>,
     pub dependents: Vec<LinkedBead>,
+    /// Of an epic with children.
+    pub progress: Option<Progress>,
+}
+
+/// How far an epic is, in the names of the Go `bd`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Progress {
+    #[serde(rename = "epic_total_children")]
+    pub total: usize,
+    #[serde(rename = "epic_closed_children")]
+    pub closed: usize,
+    #[serde(rename = "epic_closeable")]
+    pub closeable: bool,
+}
+
+/// One bead of `show`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DetailOf<'a> {
+    #[serde(flatten)]
+    bead: &'a BeadView,
+    #[serde(flatten)]
+    progress: Option<&'a Progress>,
 }
 
 impl Serialize for Detail {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.bead.serialize(serializer)
+        DetailOf { bead: &self.bead, progress: self.progress.as_ref() }.serialize(serializer)
     }
 }
 
@@ -274,6 +298,12 @@ pub struct StatusAnswer {
     /// Where `bd watch --since` goes on from here.
     pub cursor: String,
     pub git_dir: PathBuf,
+    /// Actors whose clocks run ahead of the one here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clock_skew: Vec<beads_core::query::ClockSkew>,
+    /// Journal records that were passed over, because garbage collection had dropped their beads everywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_records: Vec<String>,
     /// Beads in progress without a claim: neither ready nor reclaimed. `bd update ID --status open` frees one.
     pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,
@@ -414,6 +444,22 @@ pub struct CountByAnswer {
 pub struct InitAnswer {
     pub prefix: Prefix,
     pub git_dir: PathBuf,
+    /// With `--compat`: what was set up for clients of the Go `bd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<CompatSetup>,
+}
+
+/// What clients of the Go `bd` find now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CompatSetup {
+    pub json_dialect: Dialect,
+    /// The file by which they recognise the workspace.
+    pub metadata: PathBuf,
+    /// The file that is kept up to date, relative to the main work tree; null when it is not.
+    pub export_path: Option<&'static str>,
+    /// Why nothing is exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_exported: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -464,4 +510,17 @@ pub struct VersionAnswer {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TextAnswer {
     pub text: String,
+}
+
+/// What `import --rescued` did.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RescuedAnswer {
+    pub file: PathBuf,
+    /// Beads that were not here.
+    pub added: usize,
+    /// Beads that were here in another state.
+    pub changed: usize,
+    /// Values that lost against concurrent writes and are kept as conflicts.
+    pub conflicts: usize,
+    pub dry_run: bool,
 }

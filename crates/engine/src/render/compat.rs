@@ -6,7 +6,7 @@ use beads_core::{BeadFacts, BeadId, BeadView, LinkView, Slot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answer::{Answer, Detail, EpicAnswer, LinkedBead, NoteAnswer};
+use super::answer::{Answer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress};
 use super::done::{Done, DoneOf};
 use super::planning::ExplainAnswer;
 use super::worded::Worded;
@@ -24,6 +24,7 @@ pub enum CompatAnswer<'a> {
     Linked(Vec<CompatLinked<'a>>),
     Epics(Vec<CompatEpic<'a>>),
     Explained(ExplainAnswer<CompatBead<'a>>),
+    Comments(Vec<&'a NoteAnswer>),
     Same(&'a Answer),
 }
 
@@ -44,6 +45,7 @@ impl<'a> From<&'a Answer> for CompatAnswer<'a> {
             Answer::Linked(linked) => Self::Linked(linked.iter().map(CompatLinked::of).collect()),
             Answer::Epics(epics) => Self::Epics(epics.iter().map(CompatEpic::of).collect()),
             Answer::Explained(explained) => Self::Explained(explained.shown(CompatBead::of)),
+            Answer::Notes(notes) => Self::Comments(notes.iter().filter(|note| note.slot.is_none()).collect()),
             other => Self::Same(other),
         }
     }
@@ -70,6 +72,8 @@ pub struct CompatDetail<'a> {
     own: CompatFacts<'a>,
     dependencies: Vec<CompatLinked<'a>>,
     dependents: Vec<CompatLinked<'a>>,
+    #[serde(flatten)]
+    progress: Option<&'a Progress>,
 }
 
 /// Everything about a bead but its neighbours.
@@ -79,7 +83,7 @@ struct CompatFacts<'a> {
     facts: Worded<'a, BeadFacts>,
     /// The newest text that was set as a whole, by `create --notes` or `update --notes`.
     notes: Option<&'a str>,
-    /// The whole log, oldest first.
+    /// The rest of the log, oldest first: everything but what is or was in `notes`.
     comments: Vec<NoteAnswer>,
     comment_count: usize,
     dependency_count: usize,
@@ -90,12 +94,13 @@ struct CompatFacts<'a> {
 
 impl<'a> CompatFacts<'a> {
     fn of(bead: &'a BeadView) -> Self {
-        let in_the_slot = bead.notes.iter().rev().find(|note| note.slot == Some(Slot::Notes));
+        let (slot, comments): (Vec<_>, Vec<_>) =
+            bead.notes.iter().partition(|note| note.slot == Some(Slot::Notes));
         Self {
             facts: Worded(&bead.facts),
-            notes: in_the_slot.and_then(|note| note.content.non_empty()),
-            comments: bead.notes.iter().map(|note| NoteAnswer::new(&bead.id, note)).collect(),
-            comment_count: bead.notes.len(),
+            notes: slot.last().and_then(|note| note.content.non_empty()),
+            comment_count: comments.len(),
+            comments: comments.into_iter().map(|note| NoteAnswer::new(&bead.id, note)).collect(),
             dependency_count: bead.dependencies.len(),
             dependent_count: bead.dependents.len(),
             blocked_by_count: bead.blocked_by.as_ref().map(Vec::len),
@@ -117,6 +122,7 @@ impl<'a> CompatDetail<'a> {
             own: CompatFacts::of(&detail.bead),
             dependencies: detail.dependencies.iter().map(CompatLinked::of).collect(),
             dependents: detail.dependents.iter().map(CompatLinked::of).collect(),
+            progress: detail.progress.as_ref(),
         }
     }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use beads_core::{BeadView, LinkView, Timestamp};
 
-use super::answer::NoteAnswer;
+use super::answer::{NoteAnswer, Progress};
 use super::style::Style;
 use crate::escape::{escape, escape_lines};
 
-pub fn bead(out: &mut String, view: &BeadView, style: Style) {
+pub fn bead(out: &mut String, view: &BeadView, progress: Option<&Progress>, style: Style) {
     let _ = writeln!(out, "{}  {}", style.id(view.id.as_str()), style.bold(&escape(view.title.as_str())));
     let _ = write!(
         out,
@@ -28,6 +28,10 @@ pub fn bead(out: &mut String, view: &BeadView, style: Style) {
     }
     out.push('\n');
     times(out, view, style);
+    if let Some(Progress { total, closed, closeable }) = progress {
+        let hint = if *closeable { "; it can be closed" } else { "" };
+        let _ = writeln!(out, "{}", style.faint(&format!("{closed} of {total} children closed{hint}")));
+    }
     section(out, "Description", view.description.non_empty(), style);
     section(out, "Design", view.design.get(), style);
     section(out, "Acceptance criteria", view.acceptance_criteria.get(), style);

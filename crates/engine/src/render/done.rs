@@ -16,6 +16,10 @@ pub struct Done {
     pub next: bool,
     pub bead: Option<BeadView>,
     pub edge: Option<EdgeAnswer>,
+    /// What the caller wrote for the bead, when it is not its id.
+    pub asked: Option<String>,
+    /// There was nothing to do.
+    pub unchanged: bool,
     /// The note that was appended.
     pub note: Option<NoteId>,
     pub renewed: bool,
@@ -115,6 +119,7 @@ pub enum DoneOf<'a, B> {
     Claimed(ClaimedOf<'a, B>),
     Closed(ClosedOf<'a, B>),
     Created(CreatedOf<'a, B>),
+    Unchanged(UnchangedOf<B>),
     Bead(B),
     Nothing,
 }
@@ -139,6 +144,19 @@ pub struct ClosedOf<'a, B> {
     /// What the closing went past: a claim, open blockers, open children.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'a [WarningAnswer],
+    /// It was closed before, and stays closed as it was.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unchanged: bool,
+}
+
+/// A bead that is as it should be already.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnchangedOf<B> {
+    #[serde(flatten)]
+    bead: B,
+    /// There was nothing to do.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unchanged: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -173,7 +191,11 @@ impl Done {
                 bead: show(bead),
                 unblocked: &self.unblocked,
                 warnings: &self.warnings,
+                unchanged: self.unchanged,
             }),
+            (None, _) if self.unchanged => {
+                DoneOf::Unchanged(UnchangedOf { bead: show(bead), unchanged: true })
+            }
             (None, "created") => DoneOf::Created(CreatedOf { bead: show(bead), similar: &self.similar }),
             (None, "noted") => match bead.notes.iter().find(|note| Some(&note.id) == self.note.as_ref()) {
                 Some(note) => DoneOf::Note(NoteAnswer::new(&bead.id, note)),

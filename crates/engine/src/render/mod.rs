@@ -26,10 +26,11 @@ mod upkeep;
 mod worded;
 
 pub use answer::{
-    Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
-    EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim,
-    NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
+    CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress, RepairAnswer,
+    RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer,
+    TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;
@@ -148,14 +149,42 @@ fn complaint(answer: &Answer, output: &Output) -> String {
     }
 }
 
+/// Which bead an abbreviation stands for, that nothing changed, which beads have nearly the same title, and warnings.
 fn remarks<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
-    let remarks = done.into_iter().flat_map(|one| {
-        let similar = one.similar.iter().map(|one| {
-            format!("warning: {} has nearly the same title: {} ({})", one.id, one.title, one.status)
-        });
-        similar.chain(one.warnings.iter().map(|warning| format!("warning: {}", warning.message)))
-    });
-    remarks.map(|line| escape_line(&line)).collect()
+    let mut lines = String::new();
+    for one in done {
+        if let (Some(asked), Some(bead)) = (&one.asked, &one.bead) {
+            lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
+        }
+        if one.unchanged {
+            lines.push_str(&escape_line(&nothing_changed(one)));
+        }
+        for other in &one.similar {
+            let (id, title, status) = (&other.id, &other.title, other.status);
+            let line = format!("warning: {id} has nearly the same title: {title} ({status})");
+            lines.push_str(&escape_line(&line));
+        }
+        for warning in &one.warnings {
+            lines.push_str(&escape_line(&format!("warning: {}", warning.message)));
+        }
+    }
+    lines
+}
+
+fn nothing_changed(one: &Done) -> String {
+    let Some(bead) = &one.bead else { return "note: nothing changed".to_owned() };
+    let id = &bead.id;
+    match one.verb {
+        "closed" => {
+            let by = bead.closed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            format!(
+                "note: {id} was closed before{by}; nothing changed (--force with --reason replaces the reason)"
+            )
+        }
+        "reopened" => format!("note: {id} is {}, not closed; nothing changed", bead.status),
+        "unclaimed" => format!("note: {id} is in nobody's hands; nothing changed"),
+        _ => format!("note: nothing changed about {id}"),
+    }
 }
 
 /// An answer in one dialect.

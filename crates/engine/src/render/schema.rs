@@ -11,12 +11,12 @@ use schemars::{JsonSchema, Schema};
 
 use super::DaemonStatus;
 use super::answer::{
-    ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
-    SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DetailOf, EdgeAnswer, EpicAnswer, ExportAnswer,
+    InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
-use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf};
+use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
 use super::events::EventAnswer;
 use super::graph_answer::GraphAnswer;
 use super::links::remove_links;
@@ -77,7 +77,8 @@ const EXPLAINED: Shape = two::<ExplainAnswer, ExplainAnswer<CompatBead<'_>>>("ex
 const CLOSED_AND_CLAIMED: Shape = two::<Next<'_, BeadView>, Next<'_, CompatBead<'_>>>("closed-and-claimed");
 const BATCH: Shape = two::<Batch<'_, BeadView>, Batch<'_, CompatBead<'_>>>("batch");
 const BEADS: Shape = two::<Vec<BeadView>, Vec<CompatBead<'_>>>("beads");
-const DETAILS: Shape = two::<Vec<BeadView>, Vec<CompatDetail<'_>>>("details");
+const CHANGED: Shape = two::<Vec<UnchangedOf<BeadView>>, Vec<UnchangedOf<CompatBead<'_>>>>("changed");
+const DETAILS: Shape = two::<Vec<DetailOf<'_>>, Vec<CompatDetail<'_>>>("details");
 const LINKED: Shape = two::<Vec<LinkedBead>, Vec<CompatLinked<'_>>>("linked");
 const EPICS: Shape = two::<Vec<EpicAnswer>, Vec<CompatEpic<'_>>>("epics");
 const EDGE: Shape = one::<EdgeAnswer>("edge");
@@ -155,6 +156,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
     ("import", one::<Summary>("import")),
+    ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
@@ -175,7 +177,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("ready --explain", EXPLAINED),
     ("reclaim", BEADS),
     ("renew", RENEWED),
-    ("reopen", BEADS),
+    ("reopen", CHANGED),
     ("repair", one::<RepairAnswer>("repair")),
     ("repair-deps", one::<OrphansAnswer>("repair-deps")),
     ("restore", BEADS),
@@ -184,7 +186,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("stale", BEADS),
     ("status", one::<StatusAnswer>("status")),
     ("sync", one::<SyncAnswer>("sync")),
-    ("unclaim", BEADS),
+    ("unclaim", CHANGED),
     ("undo", one::<UndoAnswer>("undo")),
     ("update", BEADS),
     ("validate", one::<Vec<Finding>>("findings")),

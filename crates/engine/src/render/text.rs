@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
+use beads_core::{BeadView, EdgeKind};
 
 use super::answer::{
     Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
@@ -64,7 +65,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 if index > 0 {
                     out.push('\n');
                 }
-                detail::bead(&mut out, &detail.bead, style);
+                detail::bead(&mut out, &detail.bead, detail.progress.as_ref(), style);
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
@@ -114,12 +115,19 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
             None => out.push_str("not running\n"),
         },
-        Answer::Initialised(InitAnswer { prefix, git_dir }) => {
+        Answer::Initialised(init) => {
             if !output.quiet {
-                let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
+                initialised(&mut out, init);
             }
         }
         Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Rescued(rescued) => {
+            let would = if rescued.dry_run { "would be " } else { "" };
+            let (added, changed, conflicts) = (rescued.added, rescued.changed, rescued.conflicts);
+            out.push_str(&format!(
+                "{added} beads {would}added, {changed} {would}changed, {conflicts} conflicts\n"
+            ));
+        }
         Answer::Compared(comparison) => import::comparison(&mut out, comparison, output),
         Answer::Exported(exported) => match (&exported.content, &exported.path) {
             (Some(content), _) => out.push_str(content),
@@ -147,6 +155,23 @@ pub fn render(answer: &Answer, output: &Output) -> String {
     out
 }
 
+fn initialised(out: &mut String, init: &InitAnswer) {
+    let InitAnswer { prefix, git_dir, compat } = init;
+    let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
+    let Some(compat) = compat else { return };
+    out.push_str("json.dialect = compat: --json answers as programs written for the Go bd expect\n");
+    let _ = writeln!(out, "They find {}", compat.metadata.display());
+    match (compat.export_path, &compat.not_exported) {
+        (Some(path), _) => {
+            let _ = writeln!(out, "They find every change in {path}");
+        }
+        (None, Some(why)) => {
+            let _ = writeln!(out, "Not exported: {}", escape(why));
+        }
+        (None, None) => {}
+    }
+}
+
 fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     // Contract 1: `close` is silent when piped.
     if output.quiet || (one.verb == "closed" && style.is_piped()) {
@@ -154,6 +179,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     }
     if output.ids_only {
         let _ = one.bead.iter().try_for_each(|bead| writeln!(out, "{}", bead.id));
+        return;
+    }
+    if one.unchanged {
+        // Said on standard error, with the reason.
         return;
     }
     let would = if one.dry_run { "would have " } else { "" };
@@ -169,6 +198,9 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             let _ = write!(out, " (until {expires})");
         }
         out.push('\n');
+        if one.verb == "created" {
+            directions(out, bead, style);
+        }
         for waited in &one.unblocked {
             let title = escape(waited.title.as_str());
             let _ = writeln!(out, "unblocked {}: {title}", style.id(waited.id.as_str()));
@@ -179,6 +211,17 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             }
             brief.text(out, style);
         }
+    }
+}
+
+/// Which way each dependency of a new bead runs.
+fn directions(out: &mut String, bead: &BeadView, style: Style) {
+    let id = style.id(bead.id.as_str());
+    for link in bead.dependencies.iter().filter(|link| link.kind == EdgeKind::Blocks) {
+        let _ = writeln!(out, "{id} waits for {}", style.id(link.id.as_str()));
+    }
+    for link in bead.dependents.iter().filter(|link| link.kind == EdgeKind::Blocks) {
+        let _ = writeln!(out, "{id} blocks {}", style.id(link.id.as_str()));
     }
 }
 
@@ -205,6 +248,15 @@ fn status(out: &mut String, status: &StatusAnswer) {
     let _ = writeln!(out, "{:<12} {:>6}", "unsaved", status.unsaved);
     if let Some(age) = status.oldest_unsaved_ms {
         let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
+    }
+    for skew in &status.clock_skew {
+        let since = skew.since.map(|since| format!(" since {since}")).unwrap_or_default();
+        let hours = skew.ahead_ms / (60 * 60 * 1000);
+        let actor = escape(skew.actor.as_str());
+        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {} beads{since}", skew.beads);
+    }
+    for skipped in &status.skipped_records {
+        let _ = writeln!(out, "skipped {}", escape(skipped));
     }
     if !status.stuck.is_empty() {
         let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());

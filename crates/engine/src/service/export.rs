@@ -65,10 +65,10 @@ impl Service {
 
     /// What has to be written, if anything. Only what is durable may be told, so this comes after a commit.
     pub fn take_export(&mut self) -> Option<ExportJob> {
-        let path = self.export_path()?;
         if !std::mem::take(&mut self.auto_export.due) {
             return None;
         }
+        let path = self.export_path()?;
         self.auto_export.turn += 1;
         Some(ExportJob {
             state: self.replica.catalog().state().clone(),
@@ -87,7 +87,8 @@ impl Service {
 
     fn export_path(&self) -> Option<PathBuf> {
         let path = self.config.get("export.path").ok().filter(|path| !path.is_empty())?;
-        Some(self.place.home().join(path))
+        // It may have been added to the index since the setting was made.
+        self.check_export_path(path).ok().map(|()| self.home().join(path))
     }
 
     pub(super) fn export(&self, format: ExportFormat, path: Option<&Path>) -> Result<Answer, Failure> {

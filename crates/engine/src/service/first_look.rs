@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use beads_store::{AnyRemote, GitRepository, RealDisk, RealWorld, Remote, Replica};
+use beads_store::{AnyRemote, GitRepository, Guarded, RealDisk, RealWorld, Remote, Replica};
 
 use super::Service;
 use crate::request::{Call, Query};
@@ -31,7 +31,7 @@ impl Service {
         }
         let plan = self.sync_plan();
         let Ok(Some(name)) = plan.remote_name() else { return };
-        if self.repository.is_fetched_by_default(&name) {
+        if self.repository.inner().is_fetched_by_default(&name) {
             return;
         }
         let deadline = plan.deadline.min(LONGEST_LOOK);
@@ -48,7 +48,9 @@ impl Service {
     fn open_again(&mut self) {
         let open = || -> beads_store::Result<_> {
             let repository = GitRepository::open(&self.place.git_dir)?;
-            let replica = Replica::open(RealDisk::new(self.place.store_dir()), &repository, RealWorld)?;
+            let repository = Guarded::new(repository, &self.place.git_dir, self.identity.clone());
+            let disk = RealDisk::watched(self.place.store_dir(), self.identity.clone());
+            let replica = Replica::open(disk, &repository, RealWorld)?;
             Ok((repository, replica))
         };
         if let Ok((repository, replica)) = open() {

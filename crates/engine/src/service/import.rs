@@ -36,6 +36,9 @@ impl Service {
         if !dry_run {
             let told = serde_json::to_value(&plan.summary).map_err(Failure::internal)?;
             self.replica.absorb(plan.delta, &plan.leases, &caller, &told)?;
+            if let ImportSource::Jsonl { path, copy_of: None, .. } = source {
+                self.expect_clients(path)?;
+            }
         }
         Ok(Answer::Imported(Box::new(plan.summary)))
     }

@@ -17,7 +17,8 @@ pub fn earlier_commits(place: &Place) -> Result<Vec<String>, Failure> {
 pub fn take_over(place: &Place, actor: &Actor, remote: bool) -> Result<Option<TakenOver>, Failure> {
     let config = Config::load(&place.store_dir())?;
     let repository = GitRepository::open(&place.git_dir)?;
-    let remote = if remote { Some(SyncPlan::new(&place.git_dir, &config).open_remote()?) } else { None };
+    let plan = SyncPlan::new(&place.git_dir, super::pinned(place)?, &config);
+    let remote = remote.then(|| plan.open_remote()).transpose()?;
     let lease_ms = u64::try_from(config.duration("claim.lease").as_millis()).unwrap_or(u64::MAX);
     let taken = beads_store::take_over(&repository, &mut RealWorld, (actor, lease_ms), remote.as_ref())?;
     Ok(taken)

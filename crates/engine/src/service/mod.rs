@@ -2,6 +2,7 @@
 
 mod atomic;
 mod claims;
+mod clients;
 mod conflicts;
 mod events;
 mod export;
@@ -13,8 +14,10 @@ mod mutate;
 mod past;
 mod planning;
 mod query;
+mod read_only;
 mod repair;
 mod repair_deps;
+mod replaced;
 mod status;
 mod sync;
 mod undo;
@@ -28,10 +31,11 @@ pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::{BeadView, Lineage};
-use beads_store::{Asked, Caller, GitRepository, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{Asked, Caller, GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
 
 use beads_core::canonical::hex;
 use serde::de::DeserializeOwned;
@@ -60,7 +64,10 @@ const MAX_REQUEST_ID_BYTES: usize = 200;
 pub struct Service {
     place: Place,
     replica: Replica<RealDisk, RealWorld>,
-    repository: GitRepository,
+    repository: Guarded<GitRepository>,
+    identity: Arc<Identity>,
+    /// SHA-256 of the remote's address, once it was looked up.
+    remote: Option<String>,
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
@@ -71,7 +78,12 @@ pub struct Service {
     watched: claims::Watched,
     /// Claims are confirmed by a sync in another thread, not while a request is answered.
     pub confirms_later: bool,
-    _lock: StoreLock,
+    /// What to say on standard error beside the next answer.
+    remarks: Vec<String>,
+    /// Whether it was looked for clients that the store is not set up for.
+    looked_for_clients: bool,
+    /// Absent where the store is only read.
+    _lock: Option<StoreLock>,
 }
 
 impl Service {
@@ -82,17 +94,27 @@ impl Service {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let open = || Replica::open(RealDisk::new(place.store_dir()), &repository, RealWorld);
-        let replica = match open() {
-            Err(_) if repository.take_back_unfinished_save()? => open()?,
+        let identity = pinned(place)?;
+        let repository = Guarded::new(repository, &place.git_dir, identity.clone());
+        let open = || {
+            let disk = RealDisk::watched(place.store_dir(), identity.clone());
+            Replica::open(disk, &repository, RealWorld)
+        };
+        let mut replica = match open() {
+            Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
         let config = Config::load(&place.store_dir())?;
+        if config.tombstone_ttl()?.is_some() {
+            replica.keep_tags();
+        }
         let sync_state = SyncState::load(&place.store_dir());
         Ok(Self {
             place: place.clone(),
             replica,
             repository,
+            identity,
+            remote: None,
             config,
             sync_state,
             auto_export: Default::default(),
@@ -100,8 +122,15 @@ impl Service {
             digest: String::new(),
             watched: claims::Watched::default(),
             confirms_later: false,
-            _lock: lock,
+            remarks: Vec::new(),
+            looked_for_clients: false,
+            _lock: Some(lock),
         })
+    }
+
+    /// Opens one store and speaks of it as another: an empty one in place of one that is not there.
+    pub fn open_as(actual: &Place, named: &Place, lock: StoreLock) -> Result<Self, Failure> {
+        Ok(Self { place: named.clone(), ..Self::open(actual, lock)? })
     }
 
     /// Lets go of the store, and leaves what is in memory to the end of the process, which is near: freeing each of
@@ -178,12 +207,19 @@ impl Service {
         self.replica.catalog().state().format_version()
     }
 
-    /// Renders an answer, and says so when the request raised the format of the store.
-    fn reply(&self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
+    /// Renders an answer, with what was noticed beside it, and says so when the request raised the format of the store.
+    fn reply(&mut self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
         let mut reply = render::reply(result, output, self.replica.position());
         if self.format_version() > format_before {
             reply.stderr.push_str(&render::format_raised(self.format_version()));
         }
+        if output.format != Format::Value && !output.quiet {
+            self.look_for_clients();
+            for remark in self.remarks.drain(..) {
+                reply.stderr.push_str(&format!("note: {remark}\n"));
+            }
+        }
+        self.remarks.clear();
         reply
     }
 
@@ -221,7 +257,9 @@ impl Service {
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
-            Call::Init { prefix } => self.init(request, prefix.as_deref()),
+            Call::Init { prefix, compat, private } => {
+                self.init(request, prefix.as_deref(), *compat, *private)
+            }
             Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
@@ -229,7 +267,9 @@ impl Service {
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => Ok(self.validate()),
             Call::Repair { .. } => self.repair_plan(),
+            Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
+            Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
             Call::Import { source, dry_run, report, input } => {
                 self.import(request, source, (*dry_run, report.as_deref()), input)
             }
@@ -282,13 +322,23 @@ impl Service {
         self.replica.catalog().view(lineage).ok_or_else(gone)
     }
 
-    fn init(&mut self, request: &Request, prefix: Option<&str>) -> Result<Answer, Failure> {
+    fn init(
+        &mut self,
+        request: &Request,
+        prefix: Option<&str>,
+        compat: bool,
+        private: bool,
+    ) -> Result<Answer, Failure> {
         if let Some(prefix) = prefix {
             self.set_prefix(request, prefix)?;
         }
         self.checkpoint()?;
+        if private {
+            self.hide_private_store()?;
+        }
+        let compat = if compat { Some(self.set_up_clients()?) } else { None };
         let prefix = self.replica.catalog().state().prefix().prefix.clone();
-        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone() }))
+        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone(), compat }))
     }
 
     fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
@@ -315,15 +365,24 @@ impl Service {
         } else if is_replicated(key) {
             self.set_setting(request, key, value)?;
         } else {
-            let mut config = self.config.clone();
-            config.set(key, value)?;
-            config.save(&self.place.store_dir())?;
-            self.config = config;
+            if key == "export.path" {
+                self.check_export_path(value)?;
+            }
+            self.set(key, value)?;
             if key == "export.path" {
                 self.export_now()?;
             }
         }
         self.config_get(key)
+    }
+
+    /// Changes a setting of this replica.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let mut config = self.config.clone();
+        config.set(key, value)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        Ok(())
     }
 
     fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {
@@ -364,6 +423,12 @@ fn check_request_id(id: &str) -> Result<(), Failure> {
         return Err(Failure::invalid(format!("a request id has 1 to {MAX_REQUEST_ID_BYTES} bytes")));
     }
     Ok(())
+}
+
+/// Pins the git directory and the lock file that are at their paths now.
+fn pinned(place: &Place) -> Result<Arc<Identity>, Failure> {
+    let identity = Identity::of(&[&place.git_dir, &place.lock_path()]);
+    identity.map(Arc::new).map_err(|error| Failure::io("look at", &place.git_dir, &error))
 }
 
 /// Tells one request from another under the same id. What only says how to answer does not count, nor at which time exactly

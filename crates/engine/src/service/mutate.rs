@@ -1,5 +1,5 @@
 use beads_core::op::{ClaimNext, Close};
-use beads_core::{Applied, Op};
+use beads_core::{Applied, BeadView, Op};
 use serde_json::json;
 
 use super::Service;
@@ -127,6 +127,8 @@ pub(super) fn done(
         warnings: warnings.collect(),
         next: matches!(op, Op::ClaimNext(_)),
         edge,
+        asked: abbreviation(op, bead.as_ref()),
+        unchanged: applied.unchanged,
         note: applied.note.clone(),
         renewed: applied.renewed,
         fence: applied.fence,
@@ -136,6 +138,15 @@ pub(super) fn done(
         bead,
         dry_run,
     })
+}
+
+/// What the caller wrote for the bead, when that is not its id.
+fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
+    let named = match op {
+        Op::Create(_) | Op::ClaimNext(_) => return None,
+        op => subject(op),
+    };
+    bead.filter(|bead| bead.id.as_str() != named).map(|_| named)
 }
 
 fn verb(op: &Op) -> &'static str {
@@ -158,6 +169,7 @@ fn verb(op: &Op) -> &'static str {
         Op::ConflictDismiss(_) => "dismissed",
         Op::ConflictRestore(_) => "restored",
         Op::CollectGarbage(_) => "collected",
+        Op::ResetGcFloor(_) => "reset",
         Op::Undo(_) => "undone",
     }
 }
@@ -184,7 +196,7 @@ pub(super) fn subject(op: &Op) -> String {
         Op::RaiseFormat(_) => "the format".to_owned(),
         Op::ConflictDismiss(op) => op.id.to_string(),
         Op::ConflictRestore(op) => op.id.to_string(),
-        Op::CollectGarbage(_) => "garbage".to_owned(),
+        Op::CollectGarbage(_) | Op::ResetGcFloor(_) => "garbage".to_owned(),
         Op::Undo(_) => "the last operation".to_owned(),
     }
 }

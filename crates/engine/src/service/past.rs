@@ -16,8 +16,8 @@ impl Service {
         let mut history = History::of(lineage);
         let (mut complete, mut bead) = (true, None);
         if let Some(base) = self.replica.base() {
-            complete = self.repository.gather_history(base, lineage, &mut history)?;
-            bead = self.repository.bead_of(base, lineage)?;
+            complete = self.repository.inner().gather_history(base, lineage, &mut history)?;
+            bead = self.repository.inner().bead_of(base, lineage)?;
         }
         // Each record on top of what was there before it, which begins as the commit has it.
         for record in self.replica.unsaved_records()? {
@@ -83,7 +83,7 @@ impl Service {
         let detail = |id: &String| -> Result<Detail, Failure> {
             let gone = || Failure::new(Code::NotFound, format!("{id} was not there"));
             let bead = past.view(past.resolve(id)?).ok_or_else(gone)?;
-            Ok(Detail { bead, dependencies: Vec::new(), dependents: Vec::new() })
+            Ok(Detail { bead, dependencies: Vec::new(), dependents: Vec::new(), progress: None })
         };
         Ok(Answer::Details(ids.iter().map(detail).collect::<Result<_, Failure>>()?))
     }
@@ -91,23 +91,23 @@ impl Service {
     /// The state that a commit of the ref holds, or that there was at a time.
     fn state_at(&self, moment: &Moment) -> Result<State, Failure> {
         let past = match self.replica.base() {
-            Some(base) => self.repository.past(base)?,
+            Some(base) => self.repository.inner().past(base)?,
             None => Vec::new(),
         };
         let time = match moment {
             Moment::Revision(name) => {
-                let commit = self.repository.revision(&past, name)?;
-                return Ok(self.repository.state_of(&commit)?);
+                let commit = self.repository.inner().revision(&past, name)?;
+                return Ok(self.repository.inner().state_of(&commit)?);
             }
             Moment::Time(time) => time.ms(),
         };
         let last_before = past.iter().position(|past| past.at_ms <= time);
         let mut state = match last_before {
-            Some(index) => self.repository.state_of(&past[index].commit)?,
+            Some(index) => self.repository.inner().state_of(&past[index].commit)?,
             None => State::default(),
         };
         match last_before.unwrap_or(past.len()).checked_sub(1) {
-            Some(index) => state.join_until(&self.repository.state_of(&past[index].commit)?, time),
+            Some(index) => state.join_until(&self.repository.inner().state_of(&past[index].commit)?, time),
             None => {
                 for record in self.replica.unsaved_records()?.iter().filter(|record| record.at_ms <= time) {
                     state.take(&record.delta)?;

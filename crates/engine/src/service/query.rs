@@ -1,15 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::query::{Direction, TreeRow};
-use beads_core::{BeadView, Catalog, EdgeKind, Lineage, LinkView};
+use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView};
 use serde_json::json;
 
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::render::{
-    Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, TreeNode,
-    shown,
+    Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress,
+    TreeNode, shown,
 };
 use crate::request::{Format, Output, Query};
 
@@ -48,6 +48,7 @@ impl Service {
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
+            Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
             Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.facts.labels)),
@@ -81,6 +82,21 @@ impl Service {
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
         }
+    }
+
+    /// Deleted beads that are named.
+    fn deleted(&self, ids: &[String], format: Format) -> Result<Answer, Failure> {
+        let catalog = self.replica.catalog();
+        let mut found = Vec::new();
+        for id in ids {
+            let lineage = catalog.resolve_any(id)?;
+            if catalog.live_bead(lineage).is_some() {
+                let message = format!("{} is not deleted", catalog.id_of(lineage));
+                return Err(Failure::new(Code::NotFound, message));
+            }
+            found.push(lineage);
+        }
+        self.beads(found.into_iter(), format)
     }
 
     /// All of them, or an error that names each that is missing.
@@ -119,7 +135,15 @@ impl Service {
             Dialect::Compat => links.iter().map(|link| self.linked(link)).collect::<Result<_, Failure>>(),
         };
         let (dependencies, dependents) = (whole(&bead.dependencies)?, whole(&bead.dependents)?);
-        Ok(Detail { bead, dependencies, dependents })
+        let progress = (bead.kind == BeadType::Epic)
+            .then(|| self.replica.catalog().progress(lineage))
+            .filter(|progress| progress.total_children > 0)
+            .map(|progress| Progress {
+                total: progress.total_children,
+                closed: progress.closed_children,
+                closeable: progress.eligible_for_close,
+            });
+        Ok(Detail { bead, dependencies, dependents, progress })
     }
 
     fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {

@@ -1,14 +1,38 @@
 use beads_store::{Balance, GitRepository, Plan, RealWorld, examine};
 
+use beads_core::op::ResetGcFloor;
+use beads_core::{Op, Stamp, Timestamp};
+
 use super::Service;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
+use crate::request::Request;
 
 impl Service {
     /// Shows what is wrong on disk while the store is open. Only a command that holds the lock itself repairs.
     pub(super) fn repair_plan(&self) -> Result<Answer, Failure> {
         repair(&self.place, false)
+    }
+
+    /// Starts the next epoch of the garbage-collection floor.
+    pub(super) fn reset_gc_floor(&mut self, request: &Request) -> Result<Answer, Failure> {
+        let before = self.replica.catalog().state().gc_floor();
+        if before.stamp == Stamp::ZERO {
+            return Ok(Answer::Repair(RepairAnswer::default()));
+        }
+        let caller = self.caller(request, 0);
+        self.replica.apply(&Op::ResetGcFloor(ResetGcFloor {}), &caller)?;
+        let (at, epoch) = (Timestamp::from(before.stamp), before.epoch + 1);
+        Ok(Answer::Repair(RepairAnswer {
+            damage: vec![format!("the floor of garbage collection stood at {at}")],
+            applied: true,
+            actions: vec![format!(
+                "reset the floor, which begins epoch {epoch}; deleted beads that any replica still holds come back with \
+                 its next sync"
+            )],
+            ..RepairAnswer::default()
+        }))
     }
 }
 

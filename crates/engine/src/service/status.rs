@@ -20,6 +20,8 @@ impl Service {
             position: self.replica.position(),
             cursor: self.replica.cursor().to_string(),
             git_dir: self.place.git_dir.clone(),
+            clock_skew: self.replica.catalog().clock_skew(now_ms),
+            skipped_records: self.replica.skipped().to_vec(),
             stuck: self.stuck(),
             sync: self.sync_status(now_ms),
         })))

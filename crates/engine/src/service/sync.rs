@@ -1,10 +1,12 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Repository, Saved, Transport, default_remote,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Repository, Saved, Transport,
+    default_remote,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,7 @@ use crate::render::{Answer, SyncAnswer, VerifyAnswer};
 use crate::request::Request;
 
 /// The remote's name that means: stay alone.
-const NO_REMOTE: &str = "none";
+pub(super) const NO_REMOTE: &str = "none";
 
 /// A pause between two races for the remote, at most; it grows with each race.
 const JITTER_MS: u64 = 50;
@@ -24,6 +26,7 @@ const JITTER_MS: u64 = 50;
 #[derive(Debug, Clone)]
 pub struct SyncPlan {
     git_dir: PathBuf,
+    identity: Arc<Identity>,
     /// As configured; looked up when the plan runs, because remotes come and go.
     remote: String,
     pub(super) transport: Transport,
@@ -43,9 +46,10 @@ pub struct SyncResult {
 }
 
 impl SyncPlan {
-    pub fn new(git_dir: &Path, config: &Config) -> Self {
+    pub fn new(git_dir: &Path, identity: Arc<Identity>, config: &Config) -> Self {
         Self {
             git_dir: git_dir.to_owned(),
+            identity,
             remote: config.get("sync.remote").unwrap_or_default().to_owned(),
             transport: config.transport(),
             deadline: config.duration("sync.deadline"),
@@ -54,20 +58,30 @@ impl SyncPlan {
     }
 
     pub fn run(&self, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
-        let repository = GitRepository::open(&self.git_dir)?;
+        let repository = self.guarded(GitRepository::open(&self.git_dir)?);
         let result = self.exchange(&repository, checkpoint);
         // Tidying up is for later if it cannot be done now; nothing depends on it.
-        if let Err(error) = repository.pack_loose_history() {
-            crate::daemon::log::note(&format!("packing failed: {error}"));
+        if let Err(error) = repository.inner().pack_loose_history() {
+            crate::log::note(&format!("packing failed: {error}"));
         }
         result
     }
 
-    fn exchange(&self, repository: &GitRepository, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
+    /// The path may name another repository by now.
+    fn guarded<T>(&self, inner: T) -> Guarded<T> {
+        Guarded::new(inner, &self.git_dir, self.identity.clone())
+    }
+
+    fn exchange(
+        &self,
+        repository: &Guarded<GitRepository>,
+        checkpoint: Checkpoint,
+    ) -> Result<SyncResult, Failure> {
         let name = if self.local_only { Ok(None) } else { self.remote_name() };
         let exchange = match name {
             Ok(Some(name)) => {
-                let remote = AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline);
+                let remote =
+                    self.guarded(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline));
                 let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
                 return Ok(SyncResult {
                     saved,
@@ -202,7 +216,7 @@ impl Service {
     }
 
     pub fn sync_plan(&self) -> SyncPlan {
-        SyncPlan::new(&self.place.git_dir, &self.config)
+        SyncPlan::new(&self.place.git_dir, self.identity.clone(), &self.config)
     }
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
@@ -277,7 +291,8 @@ impl Service {
     /// Raises the floor of garbage collection, when that is configured.
     pub fn collect_garbage(&mut self) -> Result<(), Failure> {
         let Some(ttl) = self.config.tombstone_ttl()? else { return Ok(()) };
-        let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl) });
+        let newest_foreign_ms = self.replica.newest_foreign_ms();
+        let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl), newest_foreign_ms });
         let caller = beads_store::Caller {
             actor: "bd".parse()?,
             branch: Default::default(),

@@ -29,7 +29,7 @@ impl Service {
             },
             Err(error) => findings.push(damage(&error.into())),
         }
-        if self.repository.has_branch_in_the_way() {
+        if self.repository.inner().has_branch_in_the_way() {
             findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
         }
         for commit in self.replica.missing_commits() {
@@ -49,7 +49,7 @@ fn trouble(code: Code, message: String) -> Finding {
     Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 
-fn tip(repository: &GitRepository) -> beads_store::Result<Option<Snapshot>> {
+fn tip(repository: &impl Repository) -> beads_store::Result<Option<Snapshot>> {
     repository.tip()?.map(|tip| repository.snapshot(&tip)).transpose()
 }
 

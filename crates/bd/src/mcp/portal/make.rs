@@ -75,7 +75,7 @@ impl Make {
                 // What stands before the colon may be the workspace.
                 Err(_) => target::dep(caller.session, caller.actor, named)?.parse()?,
             };
-            deps.push(Dep { id: resolve(&dep.id)?, kind: dep.kind });
+            deps.push(Dep { id: resolve(&dep.id)?, role: dep.role });
         }
         let mut create = Create::titled(self.title.parse()?);
         create.description = self.description.parse()?;

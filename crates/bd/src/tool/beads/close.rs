@@ -20,7 +20,8 @@ pub struct Close {
     #[serde(default)]
     #[schemars(with = "field::Text")]
     reason: Text,
-    /// Close although another actor holds it, or blockers or children are open
+    /// Close although another actor holds it, or blockers or children are open; on a closed bead, replace when, by
+    /// whom and why it was closed
     #[serde(default)]
     force: bool,
     #[serde(flatten)]
@@ -35,12 +36,7 @@ impl Definition for Close {
 
 impl Mutation for Close {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::Close(op::Close {
-            id: self.id,
-            guard: self.guard.into(),
-            reason: self.reason,
-            strict: true,
-            force: self.force,
-        }))
+        let Self { id, reason, force, guard } = self;
+        Ok(Op::Close(op::Close { id, guard: guard.into(), reason, strict: true, force }))
     }
 }

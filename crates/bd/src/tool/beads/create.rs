@@ -1,6 +1,6 @@
-use beads_core::op::{self, Dep};
+use beads_core::op::{self, Dep, DepRole};
 use beads_core::{
-    Actor, BeadId, BeadType, EdgeKind, Estimate, Label, Line, Metadata, Op, Priority, Text, Timestamp, Title,
+    Actor, BeadId, BeadType, Estimate, Label, Line, Metadata, Op, Priority, Text, Timestamp, Title,
 };
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub struct Create {
     #[serde(default)]
     #[schemars(with = "field::BeadRef")]
     parent: Option<String>,
-    /// What it waits for: an id, or kind:id with blocks, parent, related or discovered_from
+    /// What it waits for: an id, depends-on:id or blocked-by:id; blocks:id for what waits for it; related:id, discovered-from:id
     #[serde(default)]
     #[schemars(with = "Vec<field::BeadRef>", length(max = 1000))]
     deps: Vec<String>,
@@ -118,5 +118,5 @@ impl Mutation for Create {
 
 /// A text that names no kind is an id, and if it is none, no bead will be found for it.
 fn dep(text: String) -> Dep {
-    text.parse().unwrap_or(Dep { kind: EdgeKind::Blocks, id: text })
+    text.parse().unwrap_or(Dep { role: DepRole::DependsOn, id: text })
 }

@@ -136,6 +136,8 @@ impl Mutation for Update {
             force: self.force,
             reason: self.reason,
             strict: true,
+            append_notes: None,
+            deps: Vec::new(),
             set_labels: self.set_labels,
             add_labels: self.add_labels,
             remove_labels: self.remove_labels,

@@ -1,0 +1,281 @@
+//! What real life does to a repository, at random moments among writes, kills and syncs: it is replaced, moved, restored
+//! from a backup, cloned again and pruned. The judge is the ledger of acknowledged writes: in the end each is in the
+//! store, or was in a rescue file and came back from there.
+//!
+//! An activity is a function and a row in [`ACTIVITIES`]. A run is decided by its seed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, kill};
+
+/// What may happen at a moment, and how often.
+const ACTIVITIES: &[(&str, u64, fn(&mut World))] = &[
+    ("write", 8, World::write),
+    ("sync", 3, World::sync),
+    ("kill", 2, World::kill),
+    ("clone again", 2, World::clone_again),
+    ("move", 2, World::move_elsewhere),
+    ("move and clone", 1, World::move_and_clone),
+    ("delete local files", 1, World::delete_local_files),
+    ("back up", 1, World::back_up),
+    ("restore", 1, World::restore),
+    ("prune", 1, World::prune),
+    ("cut the remote off", 1, World::cut_off),
+    ("connect the remote", 2, World::connect),
+];
+
+struct World {
+    bd: Sandbox,
+    /// Where the repository is now.
+    repo: PathBuf,
+    random: u64,
+    /// Titles of all beads whose creation was acknowledged.
+    ledger: BTreeSet<String>,
+    writes: usize,
+    moves: usize,
+    quiet: &'static str,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let bd = Sandbox::new(Mode::Daemon);
+        git2::Repository::init_bare(bd.root().join("remote.git")).unwrap();
+        let repo = bd.dir().to_owned();
+        let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let (ledger, writes, moves) = (BTreeSet::new(), 0, 0);
+        let quiet = if seed.is_multiple_of(2) { "1h" } else { "20ms" };
+        let mut world = Self { bd, repo, random, ledger, writes, moves, quiet };
+        world.set_up();
+        world
+    }
+
+    /// xorshift: good enough to choose from a table.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound
+    }
+
+    fn moment(&mut self) -> &'static str {
+        let total = ACTIVITIES.iter().map(|(_, weight, _)| weight).sum();
+        let mut chosen = self.below(total);
+        for (name, weight, activity) in ACTIVITIES {
+            if chosen < *weight {
+                activity(self);
+                return name;
+            }
+            chosen -= weight;
+        }
+        unreachable!("the weights add up");
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.bd.command(args).current_dir(&self.repo))
+    }
+
+    fn remote(&self) -> PathBuf {
+        self.bd.root().join("remote.git")
+    }
+
+    /// A clone knows the remote. Whether anything is saved before the next blow is the seed's choice.
+    fn set_up(&mut self) {
+        let repository = git2::Repository::open(&self.repo).unwrap();
+        repository.remote("origin", self.remote().to_str().unwrap()).unwrap();
+        for key in ["sync.quiet", "sync.max_delay"] {
+            self.run(&["config", "set", key, self.quiet]);
+        }
+    }
+
+    fn write(&mut self) {
+        self.writes += 1;
+        let title = format!("write {}", self.writes);
+        let run = self.run(&["create", &title, "--json"]);
+        if run.exit == Some(0) {
+            self.ledger.insert(title);
+        }
+    }
+
+    fn sync(&mut self) {
+        self.run(&["sync"]);
+    }
+
+    fn kill(&mut self) {
+        let run = self.run(&["daemon", "status", "--json"]);
+        if let Some(pid) = run.value()["pid"].as_u64() {
+            kill(u32::try_from(pid).unwrap());
+        }
+    }
+
+    /// Deleting the only copy of a journal whose daemon is dead is not covered, so a daemon runs before the blow and is
+    /// asked something after it.
+    fn blow(&mut self, strike: impl FnOnce(&mut Self)) {
+        self.run(&["list"]);
+        strike(self);
+        self.run(&["list"]);
+    }
+
+    fn clone_again(&mut self) {
+        self.blow(|world| {
+            std::fs::remove_dir_all(&world.repo).unwrap();
+            world.clone_here();
+        });
+        self.set_up_again();
+    }
+
+    fn clone_here(&mut self) {
+        std::fs::create_dir(&self.repo).unwrap();
+        commit_something(&self.repo);
+    }
+
+    fn set_up_again(&mut self) {
+        if git2::Repository::open(&self.repo).unwrap().find_remote("origin").is_err() {
+            self.set_up();
+        }
+    }
+
+    fn move_elsewhere(&mut self) {
+        self.moves += 1;
+        let elsewhere = self.bd.root().join(format!("moved {}", self.moves));
+        std::fs::rename(&self.repo, &elsewhere).unwrap();
+        self.repo = elsewhere;
+    }
+
+    fn move_and_clone(&mut self) {
+        self.blow(|world| {
+            world.moves += 1;
+            let elsewhere = world.bd.root().join(format!("left behind {}", world.moves));
+            std::fs::rename(&world.repo, elsewhere).unwrap();
+            world.clone_here();
+        });
+        self.set_up_again();
+    }
+
+    fn delete_local_files(&mut self) {
+        self.blow(|world| std::fs::remove_dir_all(world.repo.join(".git/beads")).unwrap());
+    }
+
+    fn backup(&self) -> PathBuf {
+        self.bd.root().join("backup")
+    }
+
+    /// Of the journal and everything beside it, under the lock of nobody: as backup programs do it.
+    fn back_up(&mut self) {
+        let _ = std::fs::remove_dir_all(self.backup());
+        let _ = std::fs::remove_file(self.bd.root().join("backup of"));
+        // A daemon that is gone has left files that belong together.
+        self.run(&["daemon", "stop"]);
+        copy(&self.repo.join(".git/beads"), &self.backup());
+        std::fs::write(self.bd.root().join("backup of"), root_of(&self.repo)).unwrap();
+    }
+
+    /// In place, so that inodes stay; only files that came later go.
+    fn restore(&mut self) {
+        let of = std::fs::read_to_string(self.bd.root().join("backup of"));
+        if of.ok() != Some(root_of(&self.repo)) {
+            return;
+        }
+        self.blow(|world| {
+            let (from, to) = (world.backup(), world.repo.join(".git/beads"));
+            for entry in std::fs::read_dir(&to).unwrap().flatten() {
+                let name = entry.file_name();
+                if name != "lock" && !from.join(&name).exists() {
+                    let _ = std::fs::remove_file(entry.path());
+                }
+            }
+            for entry in
+                std::fs::read_dir(&from).unwrap().flatten().filter(|entry| entry.file_name() != "lock")
+            {
+                let content = std::fs::read(entry.path()).unwrap();
+                std::fs::write(to.join(entry.file_name()), content).unwrap();
+            }
+        });
+    }
+
+    /// Needs the git program; without it nothing is pruned.
+    fn prune(&mut self) {
+        let mut git = std::process::Command::new("git");
+        git.args(["gc", "--quiet", "--prune=now"]).current_dir(&self.repo);
+        let _ = git.env("HOME", self.bd.root().join("home")).output();
+    }
+
+    fn away(&self) -> PathBuf {
+        self.bd.root().join("remote.away")
+    }
+
+    fn cut_off(&mut self) {
+        let _ = std::fs::rename(self.remote(), self.away());
+    }
+
+    fn connect(&mut self) {
+        let _ = std::fs::rename(self.away(), self.remote());
+    }
+
+    /// Brings every rescue file home and compares with the ledger.
+    fn judge(&mut self, trace: &[&str]) {
+        self.connect();
+        let directory = self.bd.root().join("home/.local/state/beads/rescued");
+        let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        for file in files.filter(|path| path.extension().is_some_and(|ending| ending == "journal")) {
+            let run = self.run(&["import", "--rescued", file.to_str().unwrap(), "--force"]);
+            assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
+        }
+        let run = self.run(&["sync", "--json"]);
+        assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
+        let run = self.run(&["list", "--json"]);
+        let beads = run.value();
+        let titles: BTreeSet<String> =
+            beads.as_array().unwrap().iter().map(|bead| bead["title"].as_str().unwrap().to_owned()).collect();
+        let lost: Vec<_> = self.ledger.difference(&titles).collect();
+        assert!(lost.is_empty(), "lost {lost:?} of {} after {trace:?}", self.ledger.len());
+        assert_eq!(self.run(&["validate", "--json"]).value(), serde_json::json!([]), "{trace:?}");
+    }
+}
+
+/// Tells one clone from the next at the same path.
+fn root_of(repo: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(repo.join(".git")).unwrap();
+    format!("{} {} {}", repo.display(), metadata.ino(), metadata.ctime())
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).into_iter().flatten().flatten() {
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+fn live_through(seeds: std::ops::Range<u64>, moments: usize) {
+    let mut written = 0;
+    for seed in seeds {
+        eprintln!("seed {seed}");
+        let mut world = World::new(seed);
+        let mut trace = Vec::new();
+        for _ in 0..moments {
+            trace.push(world.moment());
+        }
+        world.judge(&trace);
+        written += world.ledger.len();
+    }
+    assert!(written > 0, "nothing was acknowledged, so nothing was tested");
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_whatever_happens_to_the_repository() {
+    live_through(0..5, 20);
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_over_longer_lives() {
+    live_through(5..7, 50);
+}
+
+#[test]
+#[ignore = "the campaign: 2,000 moments"]
+fn nothing_acknowledged_is_lost_in_two_thousand_moments() {
+    live_through(100..140, 50);
+}

@@ -1,0 +1,68 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::timestamp::rfc3339::Rfc3339;
+use crate::{Actor, Catalog, Field, Mark, Timestamp, is_sane};
+
+/// An actor who wrote with a clock that runs ahead of the one here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClockSkew {
+    pub actor: Actor,
+    /// How far the latest of the stamps is ahead.
+    pub ahead_ms: u64,
+    /// How many beads carry such a stamp.
+    pub beads: usize,
+    /// The last write of the actor with a sane stamp: the clock went wrong after it. Null when there is none.
+    #[serde(serialize_with = "time")]
+    #[schemars(with = "Option<Rfc3339>")]
+    pub since: Option<Timestamp>,
+}
+
+fn time<S: serde::Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.to_string()).serialize(serializer)
+}
+
+impl Catalog {
+    /// Whose stamps are ahead of the wall clock by more than clocks drift, by name.
+    pub fn clock_skew(&self, now_ms: u64) -> Vec<ClockSkew> {
+        let mut skews: BTreeMap<Actor, ClockSkew> = BTreeMap::new();
+        let mut sane: BTreeMap<Actor, u64> = BTreeMap::new();
+        for (lineage, bead) in self.state().beads() {
+            let registers = Field::ALL.iter().map(|field| bead.mark(*field).clone());
+            let deletion = bead.deletion.iter().map(|deletion| deletion.mark.clone());
+            let notes = bead.notes.values().map(|note| note.mark());
+            let mut ahead: BTreeMap<Actor, u64> = BTreeMap::new();
+            for mark in registers.chain(deletion).chain(notes).chain([lineage.mark()]) {
+                let latest = if is_sane(mark.at(), now_ms) { &mut sane } else { &mut ahead };
+                raise(latest, &mark);
+            }
+            for (actor, ms) in ahead {
+                let skew = skews.entry(actor.clone()).or_insert(ClockSkew {
+                    actor,
+                    ahead_ms: 0,
+                    beads: 0,
+                    since: None,
+                });
+                skew.ahead_ms = skew.ahead_ms.max(ms.saturating_sub(now_ms));
+                skew.beads += 1;
+            }
+        }
+        let mut skews: Vec<_> = skews.into_values().collect();
+        for skew in &mut skews {
+            skew.since = sane.get(&skew.actor).and_then(|ms| Timestamp::from_ms(*ms).ok());
+        }
+        skews
+    }
+}
+
+fn raise(latest: &mut BTreeMap<Actor, u64>, mark: &Mark) {
+    let ms = mark.at().ms();
+    match latest.get_mut(mark.by()) {
+        Some(known) => *known = ms.max(*known),
+        None => {
+            latest.insert(mark.by().clone(), ms);
+        }
+    }
+}

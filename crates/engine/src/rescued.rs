@@ -1,0 +1,117 @@
+//! Rescue files: where they are, and how the next command of the same repository mentions them.
+
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use beads_core::canonical::hex;
+use beads_core::{State, Timestamp};
+use beads_store::{Rescue, RescueHeader};
+use sha2::{Digest, Sha256};
+
+use crate::failure::{Code, Failure};
+use crate::place::Place;
+use crate::request::Reply;
+use crate::runtime_directory::runtime_directory;
+
+const ENDING: &str = ".journal";
+
+/// So many files of one store within one millisecond are not believable.
+const MAX_NAMES: u32 = 1_000;
+
+/// The directories that may hold rescue files, the preferred one first. The second serves where there is no home.
+fn directories() -> Vec<PathBuf> {
+    let variable =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+    let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    let runtime = runtime_directory();
+    state
+        .map(|state| state.join("beads"))
+        .into_iter()
+        .chain([runtime])
+        .map(|path| path.join("rescued"))
+        .collect()
+}
+
+/// The beginning of the names of all rescue files of a store: its name, and a digest of its path.
+fn stem(place: &Place) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = place.name().chars().take(60).map(plain).collect();
+    let digest = hex(&Sha256::digest(place.git_dir.as_os_str().as_encoded_bytes()));
+    format!("{}-{}-", name.trim_start_matches('.'), &digest[..8])
+}
+
+/// Writes a rescue file and returns its path once it is on stable storage.
+pub fn write(place: &Place, header: &RescueHeader, state: &State) -> Result<PathBuf, Failure> {
+    let time = Timestamp::from_ms(header.at_ms).map(|time| time.to_string()).unwrap_or_default();
+    let stem = format!("{}{}", stem(place), time.replace(':', ""));
+    let mut failed = Failure::new(Code::IoError, "there is no directory for rescue files: set HOME");
+    for directory in directories() {
+        match write_in(&directory, &stem, header, state) {
+            Ok(path) => return Ok(path),
+            Err(error) => failed = Failure::io("write a rescue file in", &directory, &error),
+        }
+    }
+    Err(failed)
+}
+
+fn write_in(directory: &Path, stem: &str, header: &RescueHeader, state: &State) -> std::io::Result<PathBuf> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    for number in 0..MAX_NAMES {
+        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+        let path = directory.join(format!("{stem}{suffix}{ENDING}"));
+        match Rescue::write(&path, header, state) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                // Half a file helps nobody.
+                let _ = std::fs::remove_file(&path);
+                return Err(error);
+            }
+            Ok(()) => return Ok(path),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// The rescue files of a store that were not imported yet, oldest first.
+pub fn of(place: &Place) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for directory in directories() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let stem = stem(place);
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let ours = names.filter(|name| name.starts_with(&stem) && name.ends_with(ENDING));
+        found.extend(ours.map(|name| directory.join(name)));
+    }
+    found.sort();
+    found
+}
+
+/// One line about a rescue file: what is in it, and what to do.
+pub fn describe(path: &Path) -> String {
+    let file = path.display();
+    let what = match RescueHeader::read(path) {
+        Ok(header) => format!("{} unsaved changes", header.unsaved()),
+        Err(error) => format!("changes that cannot be read ({error})"),
+    };
+    format!(
+        "the repository was replaced while its store was open, and {what} were put aside in {file}; \
+         bd import --rescued {file} joins them; move the file away if they are not wanted"
+    )
+}
+
+/// Adds a line for each rescue file of the store to a reply.
+pub fn noted(place: &Place, mut reply: Reply) -> Reply {
+    for path in of(place) {
+        reply.stderr.push_str(&format!("Note: {}\n", crate::escape::escape(&describe(&path))));
+    }
+    reply
+}
+
+/// Keeps an imported file under another name, so that it is not mentioned again. Importing it twice does no harm.
+pub fn set_imported(path: &Path) {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".imported");
+    let _ = std::fs::rename(path, name);
+}

@@ -1,0 +1,67 @@
+//! Opening a store that can only be read: without the lock, and without a trace.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use beads_store::{GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, Repository};
+
+use super::{Service, SyncState};
+use crate::config::Config;
+use crate::failure::{Code, Failure};
+use crate::place::Place;
+
+/// Whoever holds the lock may trim the journal while it is read; so often it is read again.
+const MAX_ATTEMPTS: usize = 10;
+
+impl Service {
+    /// Opens the store for queries. The ref and the journal's segments must be the same before and after: what is
+    /// trimmed from the journal is on the ref, and would be missing from what was read in between.
+    pub fn open_to_read(place: &Place) -> Result<Self, Failure> {
+        crate::names::without_plugins();
+        for _ in 0..MAX_ATTEMPTS {
+            let repository = GitRepository::open(&place.git_dir)?;
+            let before = (repository.tip()?, segments(&place.store_dir()));
+            let service = Self::read_once(place, repository);
+            let after = (GitRepository::open(&place.git_dir)?.tip()?, segments(&place.store_dir()));
+            if before == after {
+                return service;
+            }
+        }
+        let message =
+            format!("{} kept changing while it was read; nothing was changed", place.store_dir().display());
+        Err(Failure::new(Code::Busy, message))
+    }
+
+    fn read_once(place: &Place, repository: GitRepository) -> Result<Self, Failure> {
+        let pinned = Identity::of(&[&place.git_dir]);
+        let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
+        let repository = Guarded::reading(repository, &place.git_dir, identity.clone());
+        let replica = Replica::open(RealDisk::reading(place.store_dir()), &repository, RealWorld)?;
+        Ok(Self {
+            place: place.clone(),
+            replica,
+            repository,
+            identity,
+            remote: None,
+            config: Config::load(&place.store_dir())?,
+            sync_state: SyncState::load(&place.store_dir()),
+            auto_export: Default::default(),
+            looked: true,
+            digest: String::new(),
+            watched: Default::default(),
+            confirms_later: false,
+            remarks: Vec::new(),
+            looked_for_clients: false,
+            _lock: None,
+        })
+    }
+}
+
+/// The names of the journal's segments.
+fn segments(store_dir: &Path) -> Vec<std::ffi::OsString> {
+    let entries = std::fs::read_dir(store_dir).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name());
+    let mut segments: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("journal.")).collect();
+    segments.sort();
+    segments
+}

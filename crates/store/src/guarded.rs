@@ -1,0 +1,116 @@
+//! A repository and a remote that nothing is written to once another store is at their path.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use beads_core::Snapshot;
+
+use crate::identity::{Fate, Identity};
+use crate::remote::{Pushed, Remote};
+use crate::repository::{CommitId, Repository};
+use crate::{Error, Result};
+
+/// Compares the store's identity before every write.
+#[derive(Debug)]
+pub struct Guarded<T> {
+    inner: T,
+    git_dir: PathBuf,
+    identity: Arc<Identity>,
+    read_only: bool,
+}
+
+impl<T> Guarded<T> {
+    pub fn new(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+        Self { inner, git_dir: git_dir.into(), identity, read_only: false }
+    }
+
+    /// The same for a repository that can only be read.
+    pub fn reading(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+        Self { read_only: true, ..Self::new(inner, git_dir, identity) }
+    }
+
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.identity.check() {
+            Fate::Same | Fate::Touched => Ok(()),
+            Fate::Moved | Fate::Replaced => Err(Error::Replaced { path: self.git_dir.clone() }),
+        }
+    }
+}
+
+impl<R: Repository> Repository for Guarded<R> {
+    fn tip(&self) -> Result<Option<CommitId>> {
+        self.inner.tip()
+    }
+
+    fn snapshot(&self, commit: &str) -> Result<Snapshot> {
+        self.inner.snapshot(commit)
+    }
+
+    fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {
+        self.check()?;
+        self.inner.write(snapshot, parents, message)
+    }
+
+    fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
+        self.inner.holds(commit, snapshot)
+    }
+
+    fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
+        self.inner.is_ancestor(ancestor, commit)
+    }
+
+    fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>> {
+        self.inner.merge_base(one, other)
+    }
+
+    fn tracked(&self) -> Result<Vec<CommitId>> {
+        self.inner.tracked()
+    }
+
+    fn settle(&self) -> Result<()> {
+        // Nothing will build on what is only read.
+        if self.read_only { Ok(()) } else { self.inner.settle() }
+    }
+
+    fn saved(&self) -> Result<Vec<CommitId>> {
+        self.inner.saved()
+    }
+
+    fn record_saved(&self, commit: &str) -> Result<()> {
+        self.check()?;
+        self.inner.record_saved(commit)
+    }
+
+    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.check()?;
+        let moved = self.inner.swing(from, to)?;
+        // Only what is in the store that was opened counts as saved.
+        self.check()?;
+        Ok(moved)
+    }
+}
+
+impl<R: Remote> Remote for Guarded<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn fetch(&self) -> Result<Option<CommitId>> {
+        self.check()?;
+        self.inner.fetch()
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.check()?;
+        self.inner.push(expected, new)
+    }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
+        self.check()?;
+        self.inner.push_while(expected, new, work)
+    }
+}
