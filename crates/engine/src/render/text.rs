@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
-use beads_core::{BeadView, EdgeKind};
+use beads_core::EdgeKind;
 
 use super::answer::{
     Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
