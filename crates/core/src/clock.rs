@@ -26,14 +26,22 @@ impl Clock {
         self.last
     }
 
-    /// A stamp greater than each in `overwritten`, and greater than the last one minted here unless that is so far ahead
-    /// that a clock must have been broken. A result that far ahead is used and not followed: a write to a bead with a
-    /// broken stamp wins, and every other write keeps the wall clock
-    /// (`docs/adr/0014-stamps-from-the-future-are-not-followed.md`).
+    /// Returns a stamp greater than the last one that this clock followed and than each in `overwritten`. A result so far
+    /// ahead of the wall clock that a clock must have been broken is used and not followed: a write to a bead with a broken
+    /// stamp wins, and every other write keeps the wall clock
+    /// (`docs/adr/0014-stamps-from-the-future-are-not-followed.md`). The clock itself never goes back, or one stamp could be
+    /// minted twice.
     pub fn mint(&mut self, wall_ms: u64, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
-        let mut stamp = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
-        let last = Some(self.last).filter(|last| is_sane(*last, wall_ms));
-        for seen in overwritten.into_iter().chain(last) {
+        let wall = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
+        let own = self.above(wall, [self.last])?;
+        let stamp = self.above(own, overwritten)?;
+        self.last = if is_sane(stamp, wall_ms) { stamp } else { own };
+        Ok(stamp)
+    }
+
+    /// Returns `stamp`, or the first one of ours above all that were seen.
+    fn above(&self, mut stamp: Stamp, seen: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
+        for seen in seen {
             #[cfg(feature = "planted")]
             if self.is_overlooked(seen) {
                 continue;
@@ -41,9 +49,6 @@ impl Clock {
             if seen != Stamp::ZERO {
                 stamp = stamp.max(self.after(seen)?);
             }
-        }
-        if is_sane(stamp, wall_ms) {
-            self.last = stamp;
         }
         Ok(stamp)
     }

@@ -295,7 +295,7 @@ codes! {
     StoreReplaced("store_replaced", DOMAIN, Conflict, "STORE_REPLACED")
         hint "bd doctor lists changes that were put aside" recovery "tell the user to run bd doctor";
     UnrelatedStore("unrelated_store", DOMAIN, Conflict, "UNRELATED_STORE")
-        hint "--force joins it all the same" recovery "tell the user to look at the rescued file";
+        hint "bd import --rescued FILE --dry-run shows what it would bring" recovery "tell the user to look at the rescued file";
     CannotEdit("cannot_edit", DOMAIN, InternalError, "CANNOT_EDIT");
     NotSetUp("not_set_up", DOMAIN, InternalError, "NOT_SET_UP")
         hint "run bd setup without --check" recovery "tell the user to run bd setup";

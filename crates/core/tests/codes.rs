@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use beads_core::Code;
 
 /// Literals that are spelled like a code and mean something else.
-const OTHER_MEANINGS: [(&str, &str); 1] = [("mcp/full.rs", "strict_targeting")];
+const OTHER_MEANINGS: [(&str, &str); 3] = [
+    ("mcp/full.rs", "strict_targeting"),
+    // Kinds of errors of the operating system.
+    ("engine/src/failure.rs", "not_found"),
+    ("engine/src/failure.rs", "permission_denied"),
+];
 
 /// The production sources of all crates, without the table itself.
 fn sources() -> Vec<PathBuf> {

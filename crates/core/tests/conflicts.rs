@@ -108,7 +108,7 @@ fn a_losing_status_is_kept_plain_or_with_its_reason() {
     };
     assert_eq!(value(&ann, &ben), json!("in_progress"));
     ann.run(4_000, &to(Status::Open));
-    let close = Close { id: "bd-a".into(), reason: "done".parse().unwrap(), ..Close::default() };
+    let close = Close { id: "bd-a".into(), reason: "done".parse().unwrap(), force: true, ..Close::default() };
     ben.run(3_500, &Op::Close(close));
     assert_eq!(value(&ann, &ben), json!({"status": "closed", "closed_reason": "done"}));
 }

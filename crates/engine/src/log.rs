@@ -58,8 +58,10 @@ pub fn note(message: &str) {
     let time = Timestamp::from_ms(RealWorld.now_ms()).map(|time| time.to_string()).unwrap_or_default();
     let line = format!("{time} [{}] {}\n", std::process::id(), escape(&message));
     let is_full = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() >= MAX_BYTES);
+    // A log that is gone is not made anew: its directory was removed, or another store is there now.
+    let opened = if is_full { append(path) } else { OpenOptions::new().append(true).open(path) };
     // A log that cannot be written stops nothing.
-    let _ = append(path).and_then(|mut file| {
+    let _ = opened.and_then(|mut file| {
         if is_full {
             // What libraries and the runtime print goes on in the new file.
             rustix::stdio::dup2_stderr(&file)?;

@@ -35,7 +35,9 @@ pub struct TakenOver {
 pub(crate) fn is_earlier(meta: &[u8]) -> bool {
     let Ok(Value::Object(meta)) = serde_json::from_slice(meta) else { return false };
     let ours = ["prefix", "sha256", "checkpoint_format_version"];
-    meta.get("format_version").is_some_and(Value::is_u64) && ours.iter().all(|name| !meta.contains_key(*name))
+    // It never wrote another version; a higher one is a later format of ours.
+    meta.get("format_version").and_then(Value::as_u64) == Some(1)
+        && ours.iter().all(|name| !meta.contains_key(*name))
 }
 
 impl GitRepository {

@@ -24,6 +24,9 @@ const VERSION: u32 = 1;
 /// A file of the snapshot is cut into pieces of this size, well below the limit of a frame.
 const PIECE_BYTES: usize = 64 * 1024 * 1024;
 
+/// The payload of the last frame: a file that was cut between two frames lacks it.
+const END: &[u8] = b"end";
+
 /// A header is small; so much of a file is read to find it.
 const MAX_HEADER_BYTES: u64 = 64 * 1024;
 
@@ -93,6 +96,7 @@ impl Rescue {
                 number += 1;
             }
         }
+        file.write_all(&frame::encode(number, END))?;
         file.sync_all()?;
         path.parent().map_or(Ok(()), sync_directory)
     }
@@ -117,12 +121,13 @@ impl Rescue {
             meta: empty(),
             conflicts: empty(),
         };
-        let (mut offset, mut due) = (0, 0);
+        let (mut offset, mut due, mut is_whole) = (0, 0, false);
         while let Found::Frame { number, payload, end } = frame::find(&bytes, offset) {
             if number != due {
                 return Err(damaged(offset, &format!("frame {number} where {due} should be")));
             }
-            if number > 0 {
+            is_whole = payload == END;
+            if number > 0 && !is_whole {
                 let line = payload.iter().position(|byte| *byte == b'\n');
                 let (name, piece) = payload.split_at(line.unwrap_or(payload.len()));
                 let file = file_of(&mut snapshot, name).ok_or_else(|| damaged(offset, "an unknown file"))?;
@@ -130,8 +135,8 @@ impl Rescue {
             }
             (offset, due) = (end, due + 1);
         }
-        if offset != bytes.len() {
-            return Err(damaged(offset, "a bad frame"));
+        if offset != bytes.len() || !is_whole {
+            return Err(damaged(offset, "a bad frame, or the file ends too early"));
         }
         Ok(Self { header, state: snapshot.decode()?.state })
     }

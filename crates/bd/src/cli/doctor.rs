@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use beads_core::query::Severity;
-use beads_engine::failure::{Failure, exit};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use beads_engine::request::{Call, Format, Reply};
@@ -57,8 +57,9 @@ impl Args {
         let findings: Vec<Value> = globals.value(&place, Call::Validate)?;
         let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
         let (edges, store): (Vec<_>, Vec<_>) = findings.into_iter().partition(about_edges);
-        let about_clocks =
-            |finding: &Value| matches!(finding["code"].as_str(), Some("future_stamp" | "clock_exhausted"));
+        let about_clocks = |finding: &Value| {
+            [Code::FutureStamp, Code::ClockExhausted].iter().any(|code| finding["code"] == code.as_str())
+        };
         let (clocks, store): (Vec<_>, Vec<_>) = store.into_iter().partition(about_clocks);
         let mut checks =
             vec![check("store", store), check("dependencies", edges), check("clock_skew", clocks)];

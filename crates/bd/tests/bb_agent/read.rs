@@ -53,9 +53,7 @@ fn no_id_names_a_file_outside_the_index() {
     let id = team.sends("amber", "birch", "INFO", "s");
     team.write("messages/planted.json", &team.read(&format!("messages/index/{id}.json")));
     for verb in ["read", "ack"] {
-        for bad in
-            ["", "../planted", "../msg_x", "msg_../../planted", "msg_a/b", "msg_", "res_1", "msg_x.json"]
-        {
+        for bad in ["", "../planted", "../msg_x", "msg_../../planted", "msg_a/b", "msg_", ".hidden"] {
             let error = team.fails("MESSAGE_NOT_FOUND", 1, &[verb, "--agent", "birch", "--message", bad]);
             assert_eq!(error["reason"], "INVALID_MESSAGE_ID", "{bad}");
         }

@@ -52,7 +52,7 @@ fn a_directory_alone_only_points_to_the_command() {
         assert!(first.value()[0]["notes"].is_array());
         assert_eq!(bd.run(&["show", &id, "--json"]).stderr, "", "said once");
         let doctor = bd.json(&["doctor"]);
-        assert_eq!(doctor["checks"][2]["findings"][0]["code"], "clients_not_set_up", "{doctor}");
+        assert_eq!(doctor["checks"][3]["findings"][0]["code"], "clients_not_set_up", "{doctor}");
         assert_eq!(doctor["overall_ok"], true);
         bd.text(&["setup", "clients"]);
         assert!(is_compat(bd, &id));
@@ -99,7 +99,7 @@ fn nothing_is_exported_into_a_tracked_file() {
         bd.text(&["daemon", "stop"]);
         assert_eq!(std::fs::read(bd.dir().join("later.jsonl")).unwrap(), before);
         let doctor = bd.json(&["doctor"]);
-        assert_eq!(doctor["checks"][2]["findings"][0]["code"], "export_tracked", "{doctor}");
+        assert_eq!(doctor["checks"][3]["findings"][0]["code"], "export_tracked", "{doctor}");
     });
 }
 

@@ -34,7 +34,9 @@ fn without_a_file_the_directory_of_go_is_found_and_imported_only_with_yes() {
         assert!(text.contains(&format!("found {file}")) && text.contains("with deletions.jsonl"), "{text}");
         assert!(text.contains("3 lines: 2 would be created") && text.contains("bd import --yes"), "{text}");
         assert_eq!(bd.json(&["list"]), json!([]));
-        let summary = bd.json(&["import", "--yes"]);
+        let imported = bd.run(&["import", "--yes", "--json"]);
+        assert!(imported.stderr.contains("json.dialect is now compat"), "{imported:?}");
+        let summary = imported.value();
         assert_eq!((&summary["created"], &summary["tombstones"]), (&json!(2), &json!(1)), "{summary}");
         assert_eq!(bd.ids(&["list"]).len(), 2);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), LINES, "the input is never changed");

@@ -64,6 +64,10 @@ fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
             assert!(bd.text(&["migrate"]).contains("nothing to migrate"));
             bd.run(&["daemon", "stop"]);
             std::fs::remove_dir_all(repository.path().join("beads")).unwrap();
+            // What was saved here would come back, also without its branch.
+            for reference in repository.references_glob("refs/beads/*").unwrap() {
+                reference.unwrap().delete().unwrap();
+            }
         }
     });
 }
@@ -85,7 +89,8 @@ fn the_remote_is_replaced_only_when_asked() {
     assert_eq!(bd.ids(&["list"]).len(), 3);
     bd.json(&["sync"]);
     let other = remote.replica(Mode::Embedded);
-    other.json(&["sync"]);
+    let synced = other.run(&["sync", "--json"]);
+    assert!(synced.stderr.contains("now has format 2"), "migrate raised it: {synced:?}");
     assert_eq!(other.ids(&["list"]).len(), 3);
 }
 

@@ -230,7 +230,7 @@ fn a_private_store_in_a_work_tree() {
         let db = bd.dir().join(".beads/beads.db").display().to_string();
         assert_eq!(bd.json(&["--db", &db, "show", &own])[0]["title"], "own");
         let doctor = bd.json(&["doctor"]);
-        assert_eq!(doctor["checks"][2]["findings"][0]["code"], "private_store", "{doctor}");
+        assert_eq!(doctor["checks"][3]["findings"][0]["code"], "private_store", "{doctor}");
         bd.json(&["import", "--from", "private-store", ".beads"]);
         std::fs::rename(bd.dir().join(".beads/store.git"), bd.root().join("moved.git")).unwrap();
         assert_eq!(bd.show(&own)["title"], "own");

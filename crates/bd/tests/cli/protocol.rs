@@ -193,6 +193,8 @@ fn output_that_breaks_off_is_reported() {
     bd.text(&["daemon", "stop"]);
     wait_until("the daemon leaves", || !is_alive(pid));
     let _ = std::fs::remove_file(&socket);
+    // Only the holder of the lock is asked.
+    let lock = beads_store::StoreLock::try_take(&bd.dir().join(".git/beads/lock")).unwrap().unwrap();
     let listener = UnixListener::bind(&socket).unwrap();
     let daemon = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
@@ -203,6 +205,7 @@ fn output_that_breaks_off_is_reported() {
     });
     let output = bd.run(&["list"]);
     daemon.join().unwrap();
+    drop(lock);
     std::fs::remove_file(&socket).unwrap();
     assert_eq!(output.exit, Some(1), "{}", output.stderr);
     assert_eq!(output.stdout, "x".repeat(200_000));

@@ -2,7 +2,19 @@
 
 use serde_json::json;
 
-use crate::sandbox::both;
+use crate::sandbox::{Sandbox, both};
+
+/// The bead bd-1 in one dialect.
+fn shown(bd: &Sandbox, dialect: &str) -> serde_json::Value {
+    bd.run(&["show", "bd-1", &format!("--json={dialect}")]).succeeded(dialect).value()[0].clone()
+}
+
+/// Runs a command that may be the first to need format 2, and then says so.
+fn raise(bd: &Sandbox, args: &[&str]) {
+    let run = bd.run(args);
+    assert!(run.exit == Some(0), "{args:?}: {run:?}");
+    assert!(run.stderr.is_empty() || run.stderr.contains("format 2"), "{args:?}: {run:?}");
+}
 
 #[test]
 fn a_word_is_kept_beside_the_status_and_raises_the_format_once() {
@@ -14,10 +26,10 @@ fn a_word_is_kept_beside_the_status_and_raises_the_format_once() {
         let again = bd.run(&["update", "bd-1", "--status", "blocked"]);
         assert!(!again.stderr.contains("format"), "{}", again.stderr);
         assert_eq!(bd.json(&["status"])["format_version"], 2);
-        let spec = &bd.json(&["show", "bd-1", "--json=spec"])[0];
+        let spec = &shown(bd, "spec");
         assert_eq!((&spec["status"], &spec["state"]), (&json!("open"), &json!("blocked")));
         assert_eq!(spec["if_hash"], format!("{}+blocked/", spec["content_hash"].as_str().unwrap()));
-        let compat = &bd.json(&["show", "bd-1", "--json=compat"])[0];
+        let compat = &shown(bd, "compat");
         assert_eq!((&compat["status"], compat.get("state")), (&json!("blocked"), None));
         assert_eq!(bd.json(&["ready"]), json!([]));
         assert_eq!(bd.json(&["list", "--status", "blocked"])[0]["id"], "bd-1");
@@ -28,9 +40,9 @@ fn a_word_is_kept_beside_the_status_and_raises_the_format_once() {
 #[test]
 fn types_have_words_and_memories_stay_out_of_the_way() {
     both(|bd| {
-        bd.create(&["why", "--id", "bd-1", "-t", "decision"]);
-        bd.create(&["remember", "--id", "bd-2", "-t", "memory"]);
-        let compat = &bd.json(&["show", "bd-1", "--json=compat"])[0];
+        raise(bd, &["create", "why", "--id", "bd-1", "-t", "decision"]);
+        raise(bd, &["create", "remember", "--id", "bd-2", "-t", "memory"]);
+        let compat = &shown(bd, "compat");
         assert_eq!((&compat["issue_type"], &compat["type"]), (&json!("decision"), &json!("decision")));
         let listed = bd.json(&["list"]);
         assert_eq!((listed.as_array().unwrap().len(), &listed[0]["type_word"]), (1, &json!("decision")));
@@ -50,10 +62,10 @@ fn unknown_words_are_refused_with_the_list_until_a_setting_adds_them() {
             "{message}"
         );
         bd.error(&["config", "set", "status.custom", "open"], "invalid_value");
-        bd.text(&["config", "set", "status.custom", "qa:in_progress"]);
+        raise(bd, &["config", "set", "status.custom", "qa:in_progress"]);
         assert_eq!(bd.json(&["config", "get", "status.custom"])["value"], "qa:in_progress");
         bd.text(&["update", "bd-1", "--status", "qa"]);
-        let spec = &bd.json(&["show", "bd-1", "--json=spec"])[0];
+        let spec = &shown(bd, "spec");
         assert_eq!((&spec["status"], &spec["state"]), (&json!("in_progress"), &json!("qa")));
         bd.text(&["config", "unset", "status.custom"]);
         bd.error(&["update", "bd-1", "--status", "qa"], "invalid_value");

@@ -64,7 +64,9 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
     let store_dir = place.store_dir();
     std::fs::create_dir_all(&store_dir).map_err(|error| no_socket("make", &store_dir, &error))?;
     let log_path = log::path(&store_dir);
-    let log = log::open(&store_dir)?;
+    // A store directory that cannot be written to is read without a daemon.
+    let log =
+        log::open(&store_dir).map_err(|failure| Failure::new(Code::DaemonUnreachable, failure.message))?;
     let mut command = Command::new(program);
     // Started inside a hook, it would serve every later command with that hook's idea of the repository.
     let mut child = withhold_git_variables(&mut command)

@@ -153,7 +153,8 @@ fn complaint(answer: &Answer, output: &Output) -> String {
 fn remarks<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
     let mut lines = String::new();
     for one in done {
-        if let (Some(asked), Some(bead)) = (&one.asked, &one.bead) {
+        // A dependency is answered with both of its ends.
+        if let (Some(asked), Some(bead), None) = (&one.asked, &one.bead, &one.edge) {
             lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
         }
         if one.unchanged {

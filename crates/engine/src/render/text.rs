@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
-use beads_core::{BeadView, EdgeKind};
+use beads_core::EdgeKind;
 
 use super::answer::{
     Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
@@ -19,7 +19,10 @@ pub fn render(answer: &Answer, output: &Output) -> String {
     let style = Style::new(output);
     let mut out = String::new();
     match answer {
-        Answer::One(one) => done(&mut out, one, output, style),
+        Answer::One(one) => {
+            done(&mut out, one, output, style);
+            directions(&mut out, one, output, style);
+        }
         Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed }) => {
             closed.iter().for_each(|one| done(&mut out, one, output, style));
             match claimed {
@@ -198,9 +201,6 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             let _ = write!(out, " (until {expires})");
         }
         out.push('\n');
-        if one.verb == "created" {
-            directions(out, bead, style);
-        }
         for waited in &one.unblocked {
             let title = escape(waited.title.as_str());
             let _ = writeln!(out, "unblocked {}: {title}", style.id(waited.id.as_str()));
@@ -214,8 +214,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     }
 }
 
-/// Which way each dependency of a new bead runs.
-fn directions(out: &mut String, bead: &BeadView, style: Style) {
+/// Writes which way each dependency of a new bead runs. The answer to a whole graph lists its edges anyway.
+fn directions(out: &mut String, one: &Done, output: &Output, style: Style) {
+    let is_shown = one.verb == "created" && !output.quiet && !output.ids_only;
+    let Some(bead) = one.bead.as_ref().filter(|_| is_shown) else { return };
     let id = style.id(bead.id.as_str());
     for link in bead.dependencies.iter().filter(|link| link.kind == EdgeKind::Blocks) {
         let _ = writeln!(out, "{id} waits for {}", style.id(link.id.as_str()));

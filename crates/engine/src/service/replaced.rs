@@ -59,7 +59,7 @@ impl Service {
             Err(failure) => (None, format!("unsaved changes could not be put aside: {}", failure.message)),
         };
         let message = format!("the repository {path} {what} while its store was open; {advice}");
-        eprintln!("{message}");
+        crate::log::note(&message);
         Failure::new(Code::StoreReplaced, message)
             .with(serde_json::json!({"git_dir": path, "rescue_file": rescue}))
     }
