@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::next::held;
 use super::{Caller, Open, row, text};
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::{enums, target};
@@ -57,7 +58,9 @@ impl Open for Make {
         let ops = beads.into_iter().map(create).collect::<Result<_, Failure>>()?;
         let atomic = Atomic { ops, names, dry_run: false };
         let made = caller.mutate(Call::Atomic(atomic))?;
-        Ok(listed(&made).with_data(made))
+        // A caller that holds a bead gets no other by chance.
+        let next = if held(caller)?.is_empty() { "next" } else { "status" };
+        Ok(listed(&made).then(next.to_owned()).with_data(made))
     }
 }
 
@@ -164,5 +167,5 @@ fn listed(made: &Value) -> Lines {
         names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name}={id}"))
     };
     let all: Vec<String> = beads.iter().map(named).collect();
-    Lines::state(format!("made {}: {}", beads.len(), all.join(", "))).then("next".to_owned())
+    Lines::state(format!("made {}: {}", beads.len(), all.join(", ")))
 }

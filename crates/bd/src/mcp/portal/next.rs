@@ -132,7 +132,7 @@ impl Next {
 }
 
 /// What the caller holds under a lease that still runs.
-fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
+pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
     let now = jiff::Timestamp::now().to_string();
     let mut held = caller.session.mine(caller.actor)?;
     held.retain(|bead| text(bead, "assignee_expires") > now.as_str());
