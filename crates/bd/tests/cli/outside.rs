@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::{Mode, Run, Sandbox, commit_something, kill};
 
+/// A name, how often it happens, and what it does.
+type Activity = (&'static str, u64, fn(&mut World));
+
 /// What may happen at a moment, and how often.
-const ACTIVITIES: &[(&str, u64, fn(&mut World))] = &[
+const ACTIVITIES: &[Activity] = &[
     ("write", 8, World::write),
     ("sync", 3, World::sync),
     ("kill", 2, World::kill),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use beads_core::query::{Finding, Severity};
 use beads_core::EdgeKind;
+use beads_core::query::{Finding, Severity};
 
 use super::answer::{
     Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
