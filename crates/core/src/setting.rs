@@ -68,7 +68,7 @@ pub(crate) fn restored(stored: BTreeMap<SettingKey, StoredSetting>) -> Settings 
 pub(crate) fn join(settings: &mut Settings, others: &Settings) {
     for (key, theirs) in others {
         match settings.get_mut(key) {
-            Some(mine) => mine.join(theirs, |value| to_canonical(value)),
+            Some(mine) => mine.join(theirs, to_canonical),
             None => {
                 settings.insert(key.clone(), theirs.clone());
             }

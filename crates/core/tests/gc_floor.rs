@@ -142,7 +142,7 @@ fn records_about_dropped_beads_are_told_apart() {
     assert!(ann.catalog.clone().take(&edit.delta).is_err(), "the bead is gone and nothing says why");
     let (known, unknown) = edit.delta.known_to(ann.state());
     assert!(known.beads.is_empty());
-    assert_eq!(unknown.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["bd-1"]);
+    assert_eq!(unknown.iter().map(beads_core::BeadId::as_str).collect::<Vec<_>>(), ["bd-1"]);
     ann.catalog.take(&known).unwrap();
     let (all, none) = edit.delta.known_to(ben.state());
     assert_eq!((all, none.len()), (edit.delta, 0));

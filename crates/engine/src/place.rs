@@ -268,7 +268,7 @@ fn jj_repo(directory: &Path) -> Option<PathBuf> {
 /// The main workspace of the jj repository that a directory is a workspace of.
 fn main_jj_workspace(directory: &Path) -> Option<PathBuf> {
     let repo = jj_repo(directory)?.canonicalize().ok()?;
-    let jj = repo.parent().filter(|jj| jj.ends_with(".jj"))?;
+    let jj = repo.parent().filter(|jj| jj.file_name().is_some_and(|name| name == ".jj"))?;
     jj.parent().map(Path::to_owned)
 }
 

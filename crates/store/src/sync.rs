@@ -84,7 +84,7 @@ impl Checkpoint {
                 Ok(Pushed::Lost(_)) => pause(done.rounds),
                 // Another program moved our own ref meanwhile.
                 Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
-                    commit = self.save_local(repository)?
+                    commit = self.save_local(repository)?;
                 }
                 Err(error) => break Err(error),
             }

@@ -114,7 +114,7 @@ fn too_large(what: &str) -> Failure {
 fn print(results: &Results) -> Result<u8, u8> {
     let bytes: Vec<u8> = results.iter().flat_map(|result| envelope::line(&Item::new(result))).collect();
     let failed = results.iter().find_map(|result| result.as_ref().err());
-    let exit = failed.map_or(exit::OK, |failure| failure.tool_exit());
+    let exit = failed.map_or(exit::OK, Failure::tool_exit);
     let done = || results.iter().flatten().filter_map(|result| serde_json::from_str(result.get()).ok());
     let changed = || -> Vec<String> { done().flat_map(|result: Value| ids_in(&result)).collect() };
     let written = print::write(&mut std::io::stdout().lock(), &bytes);

@@ -192,6 +192,7 @@ impl Tool {
 }
 
 /// Reads an input that has been checked against its schema; what is left to refuse is what a schema cannot say.
+#[allow(clippy::needless_pass_by_value)] // its callers have no more use for it
 pub fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
     T::deserialize(&input).map_err(|error| refused::<T>(&input, &error.to_string()))
 }

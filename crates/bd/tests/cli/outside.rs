@@ -7,10 +7,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Mode, Run, Sandbox, commit_something, kill};
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, kill, remove_directory};
+
+/// A name, how often it happens, and what it does.
+type Activity = (&'static str, u64, fn(&mut World));
 
 /// What may happen at a moment, and how often.
-const ACTIVITIES: &[(&str, u64, fn(&mut World))] = &[
+const ACTIVITIES: &[Activity] = &[
     ("write", 8, World::write),
     ("sync", 3, World::sync),
     ("kill", 2, World::kill),
@@ -118,7 +121,7 @@ impl World {
 
     fn clone_again(&mut self) {
         self.blow(|world| {
-            std::fs::remove_dir_all(&world.repo).unwrap();
+            remove_directory(&world.repo);
             world.clone_here();
         });
         self.set_up_again();
@@ -153,7 +156,7 @@ impl World {
     }
 
     fn delete_local_files(&mut self) {
-        self.blow(|world| std::fs::remove_dir_all(world.repo.join(".git/beads")).unwrap());
+        self.blow(|world| remove_directory(&world.repo.join(".git/beads")));
     }
 
     fn backup(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::sandbox::{Mode, Run, Sandbox, commit_something, is_alive, wait_until};
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, is_alive, remove_directory, wait_until};
 
 /// A store whose changes stay in the journal, with one bead.
 fn unsaved() -> Sandbox {
@@ -90,7 +90,7 @@ fn a_moved_repository_goes_on_without_a_word() {
 #[test]
 fn a_repository_that_is_deleted_and_made_again_loses_nothing() {
     let bd = unsaved();
-    std::fs::remove_dir_all(bd.dir()).unwrap();
+    remove_directory(bd.dir());
     std::fs::create_dir(bd.dir()).unwrap();
     commit_something(bd.dir());
     comes_back(&bd, true);
@@ -108,7 +108,7 @@ fn a_fresh_clone_of_the_same_remote_takes_what_was_rescued_without_force() {
     }
     bd.text(&["daemon", "stop"]);
     bd.create(&["one"]);
-    std::fs::remove_dir_all(bd.dir()).unwrap();
+    remove_directory(bd.dir());
     std::fs::create_dir(bd.dir()).unwrap();
     commit_something(bd.dir());
     clone();
@@ -125,7 +125,7 @@ fn what_the_remote_has_needs_no_rescue_and_is_not_pushed_elsewhere() {
     bd.repository().remote("origin", ours.to_str().unwrap()).unwrap();
     bd.create(&["one"]);
     bd.json(&["sync"]);
-    std::fs::remove_dir_all(bd.dir()).unwrap();
+    remove_directory(bd.dir());
     std::fs::create_dir(bd.dir()).unwrap();
     commit_something(bd.dir());
     bd.repository().remote("origin", theirs.to_str().unwrap()).unwrap();
@@ -139,7 +139,7 @@ fn what_the_remote_has_needs_no_rescue_and_is_not_pushed_elsewhere() {
 #[test]
 fn local_files_that_are_deleted_are_noticed() {
     let bd = unsaved();
-    std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
+    remove_directory(&bd.dir().join(".git/beads"));
     comes_back(&bd, true);
 }
 
@@ -172,7 +172,7 @@ fn a_journal_whose_time_alone_differs_is_still_ours() {
 #[test]
 fn stopping_fails_where_nothing_can_be_saved_and_names_the_file() {
     let bd = unsaved();
-    std::fs::remove_dir_all(bd.dir().join(".git")).unwrap();
+    remove_directory(&bd.dir().join(".git"));
     commit_something(bd.dir());
     let run = bd.run(&["daemon", "stop", "--json"]);
     let files = rescued(&bd);

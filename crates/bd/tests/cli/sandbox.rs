@@ -296,3 +296,8 @@ impl Run {
         assert!(!self.stderr.trim_end().contains(char::is_control), "{self:?}");
     }
 }
+
+/// Removes a directory into which a daemon may be writing: a file that it makes meanwhile keeps the directory from going.
+pub fn remove_directory(path: &Path) {
+    wait_until("the directory is removed", || std::fs::remove_dir_all(path).is_ok() || !path.exists());
+}

@@ -62,7 +62,7 @@ impl Import {
         }
         planner.take_beads(self.drafts);
         for (lineage, deleted) in self.deletions.by_lineage {
-            planner.take_lost_birth(lineage, deleted);
+            planner.take_lost_birth(&lineage, &deleted);
         }
         for (id, deleted) in self.deletions.by_id {
             planner.take_deletion(&id, deleted);
@@ -188,8 +188,8 @@ impl Planner<'_> {
     }
 
     /// Deletes the one bead that lost its id, if it is known, and never the bead that holds the id.
-    fn take_lost_birth(&mut self, lineage: Lineage, deleted: Deleted) {
-        if !self.bury(&lineage, &deleted) {
+    fn take_lost_birth(&mut self, lineage: &Lineage, deleted: &Deleted) {
+        if !self.bury(lineage, deleted) {
             self.ledger.decide(&deleted.place, Some(lineage.birth_id()), Verdict::Collision);
         }
     }

@@ -240,9 +240,9 @@ fn no_input_breaks_a_portal_or_a_full_view() {
             let failed = answer["result"]["isError"] == true;
             let is_portal = tools[..6].iter().any(|portal| portal["name"] == call["name"]);
             if is_portal {
-                check_portal(&what, text, failed)
+                check_portal(&what, text, failed);
             } else {
-                check_envelope(&what, text, failed)
+                check_envelope(&what, text, failed);
             }
             if failed {
                 let said = if is_portal {
