@@ -116,7 +116,7 @@ class Generator:
 def judge(lines):
     text = "".join(json.dumps(line) + "\n" for line in lines)
     run = subprocess.run([XTASK, "judge"], input=text, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return [json.loads(line) for line in run.stdout.split("\n") if line]
 
 
 def compliance(name, schema):
@@ -156,7 +156,7 @@ def main():
             if "repo" in value or "scope" in value:
                 continue  # what is there, and globs, are no matter of form
             run = bd("tool", name, stdin=json.dumps(value))
-            document = json.loads(run.stdout.splitlines()[0])
+            document = json.loads(run.stdout.split("\n")[0])
             refused = document.get("error") in REFUSED
             sampled += 1
             if refused == validator.is_valid(value):
