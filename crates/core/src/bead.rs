@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use crate::body::Body;
 use crate::canonical::to_canonical;
 use crate::field::{
-    BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value,
+    Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup, Value,
 };
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
-/// The registers that hold a single field, named once. `status` and the claim hold groups and stand beside them.
+/// The registers that hold a single field, named once. `type`, `status` and the claim hold groups and stand beside
+/// them.
 macro_rules! for_each_single_register {
     ($callback:ident) => {
         $callback! {
             title: Title = Title,
             description: Text = Description,
             priority: Priority = Priority,
-            kind: BeadType = Type,
             labels: Labels = Labels,
             design: Text = Design,
             acceptance_criteria: Text = AcceptanceCriteria,
@@ -44,6 +44,7 @@ macro_rules! define_bead {
         #[serde(rename_all = "snake_case")]
         pub enum Field {
             $($name,)*
+            Type,
             Status,
             Assignee,
             AssigneeExpires,
@@ -51,7 +52,7 @@ macro_rules! define_bead {
 
         impl Field {
             pub const ALL: &'static [Self] =
-                &[$(Self::$name,)* Self::Status, Self::Assignee, Self::AssigneeExpires];
+                &[$(Self::$name,)* Self::Type, Self::Status, Self::Assignee, Self::AssigneeExpires];
         }
 
         /// A whole bead. Everything that can be set later is a register; what a birth fixes is in the
@@ -59,6 +60,7 @@ macro_rules! define_bead {
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Bead {
             $(pub $field: Register<$ty>,)*
+            pub kind: Register<TypeGroup>,
             pub status: Register<StatusGroup>,
             pub claim: Claim,
             pub notes: BTreeMap<NoteId, Arc<Note>>,
@@ -70,6 +72,7 @@ macro_rules! define_bead {
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Patch {
             $(pub $field: Option<Register<$ty>>,)*
+            pub kind: Option<Register<TypeGroup>>,
             pub status: Option<Register<StatusGroup>>,
             pub claim: Option<Claim>,
             pub notes: Vec<Arc<Note>>,
@@ -82,6 +85,7 @@ macro_rules! define_bead {
             pub fn mark(&self, field: Field) -> &Mark {
                 match field {
                     $(Field::$name => &self.$field.mark,)*
+                    Field::Type => &self.kind.mark,
                     Field::Status => &self.status.mark,
                     Field::Assignee => &self.claim.mark,
                     Field::AssigneeExpires => &self.claim.expires_mark,
@@ -92,6 +96,7 @@ macro_rules! define_bead {
             pub fn value_json(&self, field: Field) -> serde_json::Value {
                 match field {
                     $(Field::$name => json(&self.$field.value.stored()),)*
+                    Field::Type => type_json(&self.kind.value),
                     Field::Status => status_json(&self.status.value),
                     Field::Assignee => json(&self.claim.assignee),
                     Field::AssigneeExpires => json(&self.claim.expires),
@@ -106,6 +111,9 @@ macro_rules! define_bead {
                         to_canonical(&body)
                     });
                 })*
+                if let Some(register) = &patch.kind {
+                    self.kind.join(register, type_bytes);
+                }
                 if let Some(register) = &patch.status {
                     self.status.join(register, status_bytes);
                 }
@@ -136,6 +144,7 @@ macro_rules! define_bead {
             pub(crate) fn into_bead(self) -> Option<Bead> {
                 let mut bead = Bead {
                     $($field: self.$field?,)*
+                    kind: self.kind?,
                     status: self.status?,
                     claim: self.claim?,
                     notes: BTreeMap::new(),
@@ -161,6 +170,11 @@ macro_rules! define_bead {
                     (mine @ None, theirs) => mine.clone_from(theirs),
                     (Some(_), None) => {}
                 })*
+                match (&mut self.kind, &other.kind) {
+                    (Some(mine), Some(theirs)) => mine.join(theirs, type_bytes),
+                    (mine @ None, theirs) => mine.clone_from(theirs),
+                    (Some(_), None) => {}
+                }
                 match (&mut self.status, &other.status) {
                     (Some(mine), Some(theirs)) => mine.join(theirs, status_bytes),
                     (mine @ None, theirs) => mine.clone_from(theirs),
@@ -187,9 +201,19 @@ macro_rules! define_bead {
                 $(if other.$field.is_some() {
                     self.$field = other.$field;
                 })*
+                if other.kind.is_some() {
+                    self.kind = other.kind;
+                }
                 if other.status.is_some() {
                     self.status = other.status;
                 }
+            }
+
+            /// The format version that can hold this patch.
+            pub(crate) fn format_version(&self) -> u64 {
+                let words = self.kind.as_ref().is_some_and(|kind| kind.value.word.is_some())
+                    || self.status.as_ref().is_some_and(|status| status.value.word.is_some());
+                if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
             }
 
             /// Every stamp in the patch.
@@ -213,7 +237,7 @@ macro_rules! define_bead {
             /// A patch that sets one register to a plain JSON value, as [`Bead::value_json`] gives it.
             pub fn of_json(field: Field, value: &serde_json::Value, mark: &Mark) -> Result<Self, String> {
                 let mut body = match (field, value) {
-                    (Field::Status, serde_json::Value::Object(map)) => map.clone(),
+                    (Field::Status | Field::Type, serde_json::Value::Object(map)) => map.clone(),
                     _ => [(field.name().to_owned(), value.clone())].into_iter().collect(),
                 };
                 let mut versions = vec![(field.name(), mark)];
@@ -253,6 +277,7 @@ macro_rules! define_bead {
             fn from(bead: Bead) -> Self {
                 Self {
                     $($field: Some(bead.$field),)*
+                    kind: Some(bead.kind),
                     status: Some(bead.status),
                     claim: Some(bead.claim),
                     notes: bead.notes.into_values().collect(),
@@ -292,6 +317,35 @@ impl Bead {
             Status::Open if self.claim.is_taken() => Status::InProgress,
             stored => stored,
         }
+    }
+
+    /// Closed because it is not to be done.
+    pub fn is_cancelled(&self) -> bool {
+        let group = &self.status.value;
+        let word = group.word.as_ref().is_some_and(|word| word.as_str() == crate::op::CANCELLED);
+        group.status == Status::Closed && word
+    }
+
+    /// An offer is a claim that was made for its holder by a handover, and not taken up yet.
+    pub fn is_offer(&self) -> bool {
+        let is_its_note = |note: &Arc<Note>| {
+            note.at == self.claim.mark.at()
+                && note.kind.as_ref().is_some_and(|kind| kind.as_str() == crate::op::HANDOVER)
+        };
+        self.claim.is_taken() && self.notes.values().any(is_its_note)
+    }
+
+    /// The word that is shown for the status.
+    pub fn shown_status(&self) -> &str {
+        match &self.status.value.word {
+            Some(word) => word.as_str(),
+            None => self.status().as_str(),
+        }
+    }
+
+    /// Whether it is something to remember rather than to do.
+    pub fn is_memory(&self) -> bool {
+        self.kind.value.word.as_ref().is_some_and(|word| word.as_str() == crate::words::MEMORY)
     }
 
     /// Not deleted, or touched strictly after the deletion.
@@ -345,7 +399,7 @@ fn json(value: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("our types serialise to JSON")
 }
 
-/// A status alone is plain; with a reason or a branch it is an object.
+/// A status alone is plain; with a word, a reason or a branch it is an object.
 fn status_json(group: &StatusGroup) -> serde_json::Value {
     let mut body = Body::default();
     body.put_status(group);
@@ -353,6 +407,22 @@ fn status_json(group: &StatusGroup) -> serde_json::Value {
         serde_json::Value::Object(map) if map.len() == 1 => json(&group.status),
         object => object,
     }
+}
+
+/// A type alone is plain; with a word it is an object.
+fn type_json(group: &TypeGroup) -> serde_json::Value {
+    if group.word.is_none() {
+        return json(&group.kind);
+    }
+    let mut body = Body::default();
+    body.put_type(group);
+    json(&body)
+}
+
+fn type_bytes(group: &TypeGroup) -> Vec<u8> {
+    let mut body = Body::default();
+    body.put_type(group);
+    to_canonical(&body)
 }
 
 fn status_bytes(group: &StatusGroup) -> Vec<u8> {

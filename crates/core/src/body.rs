@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::field::{
-    BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, Value,
+    BeadType, Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup, Value,
+    Word,
 };
 use crate::{Actor, Bead, BeadId, Claim, Field, Mark, Note, Patch, Register, Stamp, Timestamp};
 
@@ -66,9 +67,13 @@ pub(crate) struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_word: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<BeadType>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub type_word: Option<Word>,
 }
 
 /// A [`Field`] ordered by its name, because `_v` is an object with sorted keys.
@@ -114,8 +119,20 @@ impl Field {
 impl Body {
     pub(crate) fn put_status(&mut self, group: &StatusGroup) {
         self.status = Some(group.status);
+        self.status_word.clone_from(&group.word);
         self.closed_reason = group.closed_reason.stored();
         self.closed_on_branch = group.closed_on_branch.stored();
+    }
+
+    pub(crate) fn put_type(&mut self, group: &TypeGroup) {
+        self.kind = Some(group.kind);
+        self.type_word.clone_from(&group.word);
+    }
+
+    /// The format version that can hold this line.
+    pub(crate) fn format_version(&self) -> u64 {
+        let words = self.status_word.is_some() || self.type_word.is_some();
+        if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
     }
 
     /// A whole bead under a bead-level mark; registers with another mark are listed in `_v`.
@@ -143,6 +160,9 @@ impl Body {
         patch.write_singles(&mut body);
         if let Some(status) = &patch.status {
             body.put_status(&status.value);
+        }
+        if let Some(kind) = &patch.kind {
+            body.put_type(&kind.value);
         }
         if let Some(claim) = &patch.claim {
             body.assignee.clone_from(&claim.assignee);
@@ -174,10 +194,14 @@ impl Body {
         if patch.notes.windows(2).any(|pair| pair[0].order() >= pair[1].order()) {
             return Err("notes are not in order".into());
         }
+        if patch.notes.iter().any(|note| note.kind.is_none() && !note.data.is_empty()) {
+            return Err("a note has data and no kind".into());
+        }
         patch
             .read_singles(&mut self, mark)
             .map_err(|field| format!("{} is missing or has no stamp", field.name()))?;
         patch.status = self.take_status(mark(Field::Status))?;
+        patch.kind = self.take_type(mark(Field::Type))?;
         patch.claim = self.take_claim(mark(Field::Assignee), mark(Field::AssigneeExpires))?;
         Ok(patch)
     }
@@ -190,10 +214,32 @@ impl Body {
                 if status != Status::Closed && !(closed_reason.is_empty() && closed_on_branch.is_empty()) {
                     return Err("closed_reason and closed_on_branch belong to a closed bead".into());
                 }
-                Ok(Some(Register::new(mark, StatusGroup { status, closed_reason, closed_on_branch })))
+                let word = self.status_word.take();
+                if word.as_ref().is_some_and(|word| word.as_str() == status.as_str()) {
+                    return Err("status_word repeats the status".into());
+                }
+                Ok(Some(Register::new(mark, StatusGroup { status, word, closed_reason, closed_on_branch })))
             }
-            (None, None) if self.closed_reason.is_none() && self.closed_on_branch.is_none() => Ok(None),
+            (None, None)
+                if self.closed_reason.is_none()
+                    && self.closed_on_branch.is_none()
+                    && self.status_word.is_none() =>
+            {
+                Ok(None)
+            }
             _ => Err("status is missing or has no stamp".into()),
+        }
+    }
+
+    fn take_type(&mut self, mark: Option<Mark>) -> Result<Option<Register<TypeGroup>>, String> {
+        let word = self.type_word.take();
+        match (mark, self.kind.take()) {
+            (Some(_), Some(kind)) if word.as_ref().is_some_and(|word| word.as_str() == kind.as_str()) => {
+                Err("type_word repeats the type".into())
+            }
+            (Some(mark), Some(kind)) => Ok(Some(Register::new(mark, TypeGroup { kind, word }))),
+            (None, None) if word.is_none() => Ok(None),
+            _ => Err("type is missing or has no stamp".into()),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::title_index::LazyTitles;
 use crate::{
     Bead, BeadId, BeadType, Delta, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Priority, Result, State,
-    Status, Timestamp, Touched,
+    Status, Timestamp, Touched, Word, words,
 };
 
 /// Beads in the order in which work is handed out. Epics whose children are still open come last.
@@ -39,6 +39,7 @@ struct Place {
     priority: Priority,
     waits_for_children: bool,
     status: Status,
+    /// Waits for other beads, or has a word that sets it aside.
     blocked: bool,
     /// The end of the lease for a bead in progress, of the deferral for an open one.
     until_ms: Option<u64>,
@@ -89,6 +90,11 @@ impl Catalog {
     /// Takes in what an operation did.
     pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
         let touched = self.state.take(delta)?;
+        if !delta.settings.is_empty() {
+            // Custom words may mean something else now.
+            *self = Self::from(std::mem::take(&mut self.state));
+            return Ok(touched);
+        }
         #[cfg(feature = "planted")]
         if !touched.edges.is_empty() && crate::planted::is_planted(crate::planted::Bug::IndexDrifts) {
             return Ok(touched);
@@ -99,8 +105,13 @@ impl Catalog {
 
     /// Takes in what another replica knows.
     pub fn join(&mut self, other: &State) -> Touched {
+        let settings = self.state.settings().clone();
         let touched = self.state.join(other);
-        self.refresh(&touched);
+        if settings == *self.state.settings() {
+            self.refresh(&touched);
+        } else {
+            *self = Self::from(std::mem::take(&mut self.state));
+        }
         touched
     }
 
@@ -253,6 +264,12 @@ impl Catalog {
         Err(Error::NotFound(name.to_owned()))
     }
 
+    /// The word that keeps a bead from being handed out, if it has one.
+    pub fn set_aside_by<'a>(&self, bead: &'a Bead) -> Option<&'a Word> {
+        let status = bead.status.value.word.as_ref().filter(|word| words::sets_aside(&self.state, word));
+        status.or_else(|| bead.kind.value.word.as_ref().filter(|_| bead.is_memory()))
+    }
+
     pub(crate) fn is_unfinished(&self, lineage: &Lineage) -> bool {
         self.live_bead(lineage).is_some_and(|bead| bead.status() != Status::Closed)
     }
@@ -302,10 +319,10 @@ impl Catalog {
     fn place_of(&self, lineage: &Lineage) -> Option<Place> {
         self.live_bead(lineage).map(|bead| Place {
             priority: bead.priority.value,
-            waits_for_children: bead.kind.value == BeadType::Epic
+            waits_for_children: bead.kind.value.kind == BeadType::Epic
                 && self.open_children(lineage).next().is_some(),
             status: bead.status(),
-            blocked: self.open_blockers(lineage).next().is_some(),
+            blocked: self.set_aside_by(bead).is_some() || self.open_blockers(lineage).next().is_some(),
             until_ms: match bead.status() {
                 Status::Open => bead.defer_until.value.map(Timestamp::ms),
                 Status::InProgress => bead.claim.expires.map(Timestamp::ms),

@@ -61,6 +61,18 @@ impl Conflict {
         ConflictId::new(&self.bead, self.field, &self.lost)
     }
 
+    /// The format version that can hold the losing value.
+    pub(crate) fn format_version(&self) -> u64 {
+        let has_word = |word: &str| self.value.get(word).is_some();
+        if matches!(self.field, Field::Status | Field::Type)
+            && (has_word("status_word") || has_word("type_word"))
+        {
+            2
+        } else {
+            1
+        }
+    }
+
     pub(crate) fn join(&mut self, other: &Self) {
         if other.won > self.won {
             self.won = other.won.clone();

@@ -81,7 +81,7 @@ pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
         source_repo: bead.source_repo.value.non_empty(),
         status: bead.status(),
         title: &bead.title.value,
-        r#type: bead.kind.value,
+        r#type: bead.kind.value.kind,
     };
     hex(&Sha256::digest(to_canonical(&hashed)))
 }

@@ -12,7 +12,10 @@ use crate::body::Body;
 use crate::canonical::{hex, to_canonical};
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body_under, bead_from_body};
 use crate::lines::{self, Lines};
-use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES};
+use crate::setting;
+use crate::snapshot::{
+    CONFLICTS, DEPS, FIRST_FORMAT_VERSION, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES,
+};
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister,
     Result, SharedMap, Stamp, State,
@@ -33,6 +36,23 @@ enum Form {
     Canonical,
 }
 
+/// What a line must fit.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    form: Form,
+    /// Of the store.
+    version: u64,
+}
+
+impl Expected {
+    fn check(self, body: &Body) -> Result<(), String> {
+        if body.format_version() > self.version {
+            return Err(later_field(body.format_version()));
+        }
+        Ok(())
+    }
+}
+
 impl Snapshot {
     pub fn decode(&self) -> Result<Decoded> {
         self.decode_from(Form::Unknown)
@@ -46,7 +66,8 @@ impl Snapshot {
 
     fn decode_from(&self, form: Form) -> Result<Decoded> {
         let mut warnings = Vec::new();
-        let (prefix, gc_floor) = self.decode_meta(&mut warnings)?;
+        let meta = self.decode_meta(&mut warnings)?;
+        let form = Expected { form, version: meta.format_version };
         let mut beads = Beads::default();
         let live = |number, line: &[u8]| Live::read(number, line, form);
         lines::read(STATE, &self.state, live, |number, live| beads.take_live(number, live))?;
@@ -55,7 +76,7 @@ impl Snapshot {
             beads.take_tombstone(number, grave)
         })?;
         let (beads, names) = beads.settle()?;
-        let mut state = State { beads, prefix, gc_floor, names, ..State::default() };
+        let mut state = State { beads, names, ..meta };
         let (mut edges, mut previous) = (Vec::new(), None);
         let edge = |number, line: &[u8]| EdgeRead::read(number, line, form);
         lines::read(DEPS, &self.deps, edge, |number, edge| {
@@ -71,7 +92,8 @@ impl Snapshot {
         Ok(Decoded { state, warnings })
     }
 
-    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<(PrefixRegister, Stamp)> {
+    /// A state that knows nothing but what `meta.json` says.
+    fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<State> {
         #[derive(Deserialize)]
         struct Version {
             format_version: u64,
@@ -80,12 +102,18 @@ impl Snapshot {
         if version.format_version > FORMAT_VERSION {
             return Err(Error::NewerFormat { found: version.format_version, known: FORMAT_VERSION });
         }
-        if version.format_version != FORMAT_VERSION {
+        if version.format_version < FIRST_FORMAT_VERSION {
             return Err(corrupt(META, 1, format!("format version {} never existed", version.format_version)));
         }
         let meta: MetaFile = parse(META, 1, &self.meta)?;
         if [to_canonical(&meta).as_slice(), b"\n"].concat() != self.meta {
             return Err(corrupt(META, 1, "not in canonical form"));
+        }
+        if meta.required_format() > meta.format_version {
+            return Err(corrupt(META, 1, later_field(meta.required_format())));
+        }
+        if meta.gc_floor_epoch == Some(0) || meta.gc_floor == Some(Stamp::ZERO) {
+            return Err(corrupt(META, 1, "a floor of zero is left out"));
         }
         for (name, bytes) in self.summed_files() {
             match meta.sha256.get(name) {
@@ -104,12 +132,21 @@ impl Snapshot {
                 format!("a checksum for {stranger:?}, which is not there or not part of the format"),
             ));
         }
+        let (gc_floor, store_id) = (meta.floor(), meta.minted_store_id());
+        let store_id = store_id.map_err(|reason| corrupt(META, 1, reason))?;
         let mark = match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),
             (None, None) if meta.prefix == Default::default() => None,
             _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by do not fit together")),
         };
-        Ok((PrefixRegister { mark, prefix: meta.prefix }, meta.gc_floor.unwrap_or(Stamp::ZERO)))
+        Ok(State {
+            gc_floor,
+            prefix: PrefixRegister { mark, prefix: meta.prefix },
+            settings: setting::restored(meta.settings),
+            store_id,
+            format_version: meta.format_version,
+            ..State::default()
+        })
     }
 }
 
@@ -121,12 +158,13 @@ struct Live {
 }
 
 impl Live {
-    fn read(number: usize, line: &[u8], form: Form) -> Result<Self> {
+    fn read(number: usize, line: &[u8], expected: Expected) -> Result<Self> {
         let mut body: Body = parse(STATE, number, line)?;
+        expected.check(&body).map_err(|reason| corrupt(STATE, number, reason))?;
         let id = body.id.take().ok_or_else(|| corrupt(STATE, number, "id is missing"))?;
         let (lineage, bead, top) =
             bead_from_body(&id, body).map_err(|reason| corrupt(STATE, number, reason))?;
-        if form == Form::Unknown {
+        if expected.form == Form::Unknown {
             let mut canonical = bead_body_under(&top, &id, &lineage, &bead);
             canonical.id = Some(id.clone());
             if to_canonical(&canonical) != line {
@@ -144,16 +182,18 @@ struct Grave {
 }
 
 impl Grave {
-    fn read(number: usize, bytes: &[u8], form: Form) -> Result<Self> {
+    fn read(number: usize, bytes: &[u8], expected: Expected) -> Result<Self> {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut line: TombstoneLine = parse(TOMBSTONES, number, bytes)?;
         let mut buried = None;
         if let Some(body) = line.bead.take() {
+            expected.check(&body).map_err(|reason| bad(&reason))?;
             if body.id.is_some() {
                 return Err(bad("the id stands twice"));
             }
             let (lineage, mut bead, top) = bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
-            line.bead = (form == Form::Unknown).then(|| bead_body_under(&top, &line.id, &lineage, &bead));
+            line.bead =
+                (expected.form == Form::Unknown).then(|| bead_body_under(&top, &line.id, &lineage, &bead));
             bead.deletion = Some(Deletion {
                 mark: Mark::new(line.deleted_at, line.deleted_by.clone()),
                 reason: line.reason.clone(),
@@ -167,7 +207,7 @@ impl Grave {
         } else if line.deleted_at != Stamp::ZERO || !line.reason.is_empty() {
             return Err(bad("a deletion without its bead"));
         }
-        if form == Form::Unknown && to_canonical(&line) != bytes {
+        if expected.form == Form::Unknown && to_canonical(&line) != bytes {
             return Err(bad("not in canonical form"));
         }
         Ok(Self { line, bead: buried })
@@ -181,12 +221,12 @@ struct EdgeRead {
 }
 
 impl EdgeRead {
-    fn read(number: usize, bytes: &[u8], form: Form) -> Result<Self> {
+    fn read(number: usize, bytes: &[u8], expected: Expected) -> Result<Self> {
         let line: EdgeLine = parse(DEPS, number, bytes)?;
         let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
         let order = (line.from, line.to, line.kind);
         let canonical = || to_canonical(&EdgeLine::new(order.0.clone(), order.1.clone(), line.kind, &edge));
-        if form == Form::Unknown && canonical() != bytes {
+        if expected.form == Form::Unknown && canonical() != bytes {
             return Err(corrupt(DEPS, number, "not in canonical form"));
         }
         Ok(Self { order, edge })
@@ -337,6 +377,9 @@ impl State {
             .ok_or_else(|| bad(format!("no bead {}", line.bead)))?
             .clone();
         let conflict = line.conflict(bead).map_err(bad)?;
+        if conflict.format_version() > self.format_version {
+            return Err(bad(later_field(conflict.format_version())));
+        }
         if to_canonical(&ConflictLine::new(line.bead, &conflict)) != bytes {
             return Err(bad("not in canonical form".into()));
         }
@@ -354,6 +397,10 @@ fn in_order(file: &'static str, number: usize, last: &mut Option<BeadId>, id: &B
     }
     *last = Some(id.clone());
     Ok(())
+}
+
+fn later_field(version: u64) -> String {
+    format!("a field of format version {version}, which {META} does not say")
 }
 
 pub(crate) fn corrupt(file: &'static str, line: usize, reason: impl Into<String>) -> Error {

@@ -6,7 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
-use crate::{Conflict, Deletion, Edge, EdgeKey, Lineage, Patch, PrefixRegister, Stamp};
+use crate::setting::{self, StoredSetting};
+use crate::snapshot::FIRST_FORMAT_VERSION;
+use crate::store_id::{self, StoredStoreId};
+use crate::{
+    Conflict, Deletion, Edge, EdgeKey, Floor, Lineage, MintedStoreId, Patch, PrefixRegister, SettingKey,
+    Settings, Stamp,
+};
 
 /// About what an edge takes in the journal: two lineages and two marks.
 const EDGE_BYTES: usize = 512;
@@ -20,7 +26,11 @@ pub struct Delta {
     pub prefix: Option<PrefixRegister>,
     pub conflicts: Vec<Conflict>,
     /// Raises the floor below which deletions may be forgotten.
-    pub gc_floor: Option<Stamp>,
+    pub gc_floor: Option<Floor>,
+    pub settings: Settings,
+    pub store_id: Option<MintedStoreId>,
+    /// Raises the format of the store, beyond what the rest of the delta asks for.
+    pub format_version: Option<u64>,
 }
 
 impl Delta {
@@ -45,6 +55,19 @@ impl Delta {
         }
         self.conflicts.extend(later.conflicts.iter().cloned());
         self.gc_floor = self.gc_floor.max(later.gc_floor);
+        setting::join(&mut self.settings, &later.settings);
+        store_id::join(&mut self.store_id, later.store_id.as_ref());
+        self.format_version = self.format_version.max(later.format_version);
+    }
+
+    /// The format version that a store has once it took this delta, or a later one.
+    pub fn required_format(&self) -> u64 {
+        let beads = self.beads.values().map(Patch::format_version);
+        let conflicts = self.conflicts.iter().map(Conflict::format_version);
+        let floor = self.gc_floor.map(Floor::format_version);
+        let meta = (!self.settings.is_empty() || self.store_id.is_some()).then_some(2);
+        let others = [floor, meta, self.format_version].into_iter().flatten();
+        beads.chain(conflicts).chain(others).max().unwrap_or(FIRST_FORMAT_VERSION)
     }
 
     /// The same in parts that take about this many bytes each in the journal. Beads come before the edges between them,
@@ -94,6 +117,14 @@ struct Wire {
     conflicts: Vec<Conflict>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gc_floor: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gc_floor_epoch: Option<u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    settings: BTreeMap<SettingKey, StoredSetting>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    store_id: Option<StoredStoreId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format_version: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,7 +148,11 @@ impl From<Delta> for Wire {
             edges: delta.edges.into_iter().collect(),
             prefix: delta.prefix,
             conflicts: delta.conflicts,
-            gc_floor: delta.gc_floor,
+            gc_floor: delta.gc_floor.map(|floor| floor.stamp),
+            gc_floor_epoch: delta.gc_floor.map(|floor| floor.epoch).filter(|epoch| *epoch > 0),
+            settings: setting::stored(&delta.settings),
+            store_id: delta.store_id.as_ref().map(MintedStoreId::stored),
+            format_version: delta.format_version,
         }
     }
 }
@@ -130,7 +165,10 @@ impl TryFrom<Wire> for Delta {
             edges: wire.edges.into_iter().collect(),
             prefix: wire.prefix,
             conflicts: wire.conflicts,
-            gc_floor: wire.gc_floor,
+            gc_floor: read_floor(wire.gc_floor, wire.gc_floor_epoch)?,
+            settings: setting::restored(wire.settings),
+            store_id: wire.store_id.map(Into::into),
+            format_version: wire.format_version,
             ..Self::default()
         };
         for bead in wire.beads {
@@ -139,5 +177,13 @@ impl TryFrom<Wire> for Delta {
             delta.beads.insert(bead.lineage, patch);
         }
         Ok(delta)
+    }
+}
+
+fn read_floor(stamp: Option<Stamp>, epoch: Option<u64>) -> Result<Option<Floor>, String> {
+    match (stamp, epoch) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err("gc_floor_epoch without gc_floor".into()),
+        (Some(stamp), epoch) => Ok(Some(Floor { epoch: epoch.unwrap_or_default(), stamp })),
     }
 }

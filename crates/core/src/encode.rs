@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use crate::canonical::{hex, to_canonical, write_canonical};
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body, bead_line};
 use crate::parts::in_parts;
-use crate::snapshot::{FORMAT_VERSION, Snapshot};
+use crate::setting;
+use crate::snapshot::Snapshot;
 use crate::{Bead, BeadId, Endpoint, Lineage, Stamp, State, Text};
 
 impl State {
@@ -17,12 +18,17 @@ impl State {
         let mut snapshot = Snapshot { state, tombstones, deps, conflicts, meta: Vec::new() };
         let sum = |(name, bytes): (&str, &[u8])| (name.to_owned(), hex(&Sha256::digest(bytes)));
         let meta = MetaFile {
-            format_version: FORMAT_VERSION,
-            gc_floor: (self.gc_floor != Stamp::ZERO).then_some(self.gc_floor),
+            format_version: self.format_version,
+            gc_floor: Some(self.gc_floor.stamp).filter(|stamp| *stamp != Stamp::ZERO),
+            gc_floor_epoch: Some(self.gc_floor.epoch).filter(|epoch| *epoch > 0),
             prefix: self.prefix.prefix.clone(),
             prefix_at: self.prefix.mark.as_ref().map(crate::Mark::at),
             prefix_by: self.prefix.mark.as_ref().map(|mark| mark.by().clone()),
+            settings: setting::stored(&self.settings),
             sha256: snapshot.summed_files().map(sum).collect(),
+            store_id: self.store_id.as_ref().map(|minted| minted.id.clone()),
+            store_id_at: self.store_id.as_ref().map(|minted| minted.mark.at()),
+            store_id_by: self.store_id.as_ref().map(|minted| minted.mark.by().clone()),
         };
         snapshot.meta = to_canonical(&meta);
         snapshot.meta.push(b'\n');

@@ -151,7 +151,7 @@ impl Line<'_> {
         let (status, shelved) = self.status(&kept);
         out.push("status", Some(json!(status)));
         out.push("priority", or("priority", Field::Priority, json!(bead.priority.value)));
-        out.push("issue_type", or("issue_type", Field::Type, json!(bead.kind.value)));
+        out.push("issue_type", or("issue_type", Field::Type, json!(bead.kind.value.shown())));
         out.push("assignee", or("assignee", Field::Assignee, json!(bead.claim.assignee)));
         let estimate = json!(bead.estimated_minutes.value);
         out.push("estimated_minutes", or("estimated_minutes", Field::EstimatedMinutes, estimate));
@@ -187,7 +187,7 @@ impl Line<'_> {
         let mapped = word.map(|word| (word, mapped_status(word, status == Status::Closed)));
         match mapped.filter(|(_, mapped)| mapped.status == status) {
             Some((word, mapped)) => (word.to_owned(), mapped.shelved),
-            None => (status.as_str().to_owned(), false),
+            None => (self.bead.status.value.shown().to_owned(), false),
         }
     }
 

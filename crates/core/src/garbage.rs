@@ -9,7 +9,7 @@ impl State {
     /// Drops deleted beads and deleted edges below the floor, and with a bead its edges and conflicts. A bead that ever
     /// shared its id with another stays: the ids of the others follow from it.
     pub(crate) fn collect_garbage(&mut self, touched: &mut Touched) {
-        let floor = self.gc_floor;
+        let floor = self.gc_floor.stamp;
         if floor == crate::Stamp::ZERO {
             return;
         }

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::{Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State};
+use crate::{
+    Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State, setting, store_id,
+};
 
 /// What a join touched, for those who keep indexes.
 #[derive(Debug, Default)]
@@ -41,6 +43,9 @@ impl State {
         other.conflicts.values().for_each(|conflict| self.join_conflict(conflict));
         touched.edges.extend(self.drop_bare_edges_that_were_taken());
         self.gc_floor = self.gc_floor.max(other.gc_floor);
+        setting::join(&mut self.settings, &other.settings);
+        store_id::join(&mut self.store_id, other.store_id.as_ref());
+        self.raise_format(other.format_version);
         self.collect_garbage(&mut touched);
         touched
     }
@@ -80,6 +85,9 @@ impl State {
                 .or_insert_with(|| conflict.clone());
         }
         touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        setting::join(&mut self.settings, &delta.settings);
+        store_id::join(&mut self.store_id, delta.store_id.as_ref());
+        self.raise_format(delta.required_format());
         if let Some(floor) = delta.gc_floor {
             self.gc_floor = self.gc_floor.max(floor);
             self.collect_garbage(&mut touched);
@@ -99,7 +107,7 @@ impl State {
 
     /// Not here, but it may have been: garbage collection takes only what was born below its floor.
     fn is_forgotten(&self, lineage: &Lineage) -> bool {
-        lineage.at() < self.gc_floor && !self.beads.contains_key(lineage)
+        lineage.at() < self.gc_floor.stamp && !self.beads.contains_key(lineage)
     }
 
     /// The beads that a delta brings along; an error if it speaks of others that are not here.

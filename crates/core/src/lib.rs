@@ -30,7 +30,9 @@ mod edge;
 mod encode;
 mod error;
 mod event;
+mod evidence;
 mod export;
+mod floor;
 mod garbage;
 mod history;
 mod id;
@@ -46,13 +48,16 @@ mod prefix;
 mod register;
 mod salvage;
 mod savepoint;
+mod setting;
 mod shared_map;
 mod size;
 mod stamp;
 mod state;
+mod store_id;
 mod timestamp;
 mod title_index;
 mod view;
+mod words;
 
 pub use actor::Actor;
 pub use bead::{Bead, Field, Patch};
@@ -69,10 +74,13 @@ pub use delta::Delta;
 pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
 pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
+pub use evidence::{EVIDENCE, Evidence};
 pub use export::export_jsonl;
 pub use field::{
-    BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title,
+    BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup,
+    Word,
 };
+pub use floor::Floor;
 pub use history::{EdgeChange, FieldChange, History, Write, find_bead, find_edges};
 pub use id::BeadId;
 pub use join::Touched;
@@ -84,9 +92,12 @@ pub use prefix::{Prefix, PrefixRegister};
 pub use register::Register;
 pub use salvage::{Salvage, Unreadable};
 pub use savepoint::Savepoint;
+pub use setting::{CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM};
 pub use shared_map::SharedMap;
 pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
+pub use store_id::{MintedStoreId, StoreId};
 pub use timestamp::Timestamp;
 pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};
+pub use words::{StatusName, TypeName};

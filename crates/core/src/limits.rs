@@ -22,6 +22,15 @@ pub const MAX_ACTOR_BYTES: usize = 256;
 /// A title fits on a few lines of a terminal; longer text belongs in the description.
 pub const MAX_TITLE_BYTES: usize = 4 * 1024;
 
+/// A word for a status, a type or the kind of a note.
+pub const MAX_WORD_BYTES: usize = 64;
+
+/// The key of a replicated setting.
+pub const MAX_SETTING_KEY_BYTES: usize = 64;
+
+/// Replicated settings of one store. Each is at most one line, so `meta.json` stays below 2 MiB.
+pub const MAX_SETTINGS: usize = 256;
+
 /// A label is a word.
 pub const MAX_LABEL_BYTES: usize = 256;
 

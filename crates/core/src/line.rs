@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::body::Body;
+use crate::setting::StoredSetting;
 use crate::{
-    Actor, Bead, BeadId, Conflict, ConflictId, Edge, EdgeKind, Field, Lineage, Mark, Prefix, Stamp, Text,
+    Actor, Bead, BeadId, Conflict, ConflictId, Edge, EdgeKind, Field, Floor, Lineage, Mark, MintedStoreId,
+    Prefix, SettingKey, Stamp, StoreId, Text,
 };
 
 /// A bead's line in `state.jsonl`.
@@ -183,11 +185,45 @@ pub(crate) struct MetaFile {
     pub format_version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_floor: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_floor_epoch: Option<u64>,
     pub prefix: Prefix,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_at: Option<Stamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix_by: Option<Actor>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<SettingKey, StoredSetting>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sha256: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_id: Option<StoreId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_id_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_id_by: Option<Actor>,
+}
+
+impl MetaFile {
+    /// The floor; an epoch without one has the stamp zero.
+    pub(crate) fn floor(&self) -> Floor {
+        let epoch = self.gc_floor_epoch.unwrap_or_default();
+        Floor { epoch, stamp: self.gc_floor.unwrap_or(Stamp::ZERO) }
+    }
+
+    pub(crate) fn minted_store_id(&self) -> Result<Option<MintedStoreId>, String> {
+        match (&self.store_id, self.store_id_at, &self.store_id_by) {
+            (None, None, None) => Ok(None),
+            (Some(id), Some(at), Some(by)) => {
+                Ok(Some(MintedStoreId { mark: Mark::new(at, by.clone()), id: id.clone() }))
+            }
+            _ => Err("store_id, store_id_at and store_id_by come together".into()),
+        }
+    }
+
+    /// The format version that can hold this file.
+    pub(crate) fn required_format(&self) -> u64 {
+        let later = self.gc_floor_epoch.is_some() || !self.settings.is_empty() || self.store_id.is_some();
+        if later { 2 } else { 1 }
+    }
 }

@@ -10,8 +10,8 @@ use crate::body::Body;
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
 use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Patch,
-    PrefixRegister, Result, Stamp, State,
+    Bead, BeadId, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Floor, Lineage, Mark,
+    MintedStoreId, Patch, PrefixRegister, Result, Settings, State, setting,
 };
 
 /// Something that could not be read, and where it stands.
@@ -34,7 +34,7 @@ pub struct Salvage {
     conflicts: Vec<(String, Conflict)>,
     named_conflicts: Vec<(usize, End, ConflictLine)>,
     /// Garbage is collected at the end, so that nothing depends on when it was.
-    gc_floor: Option<Stamp>,
+    gc_floor: Option<Floor>,
     unreadable: Vec<Unreadable>,
 }
 
@@ -72,6 +72,7 @@ impl Salvage {
             self.conflicts.push((place.to_owned(), conflict.clone()));
         }
         self.gc_floor = self.gc_floor.max(delta.gc_floor);
+        self.take_rest(&delta.settings, delta.store_id.as_ref(), delta.required_format());
         if let Some(prefix) = &delta.prefix {
             self.take_prefix(prefix);
         }
@@ -150,7 +151,13 @@ impl Salvage {
                 return Ok(());
             }
         };
-        self.gc_floor = self.gc_floor.max(meta.gc_floor);
+        self.gc_floor = self.gc_floor.max(Some(meta.floor()).filter(|floor| !floor.is_none()));
+        let store_id = meta.minted_store_id().unwrap_or_else(|reason| {
+            self.report(META, Some(1), reason);
+            None
+        });
+        let version = meta.format_version.max(meta.required_format());
+        self.take_rest(&setting::restored(meta.settings), store_id.as_ref(), version);
         match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => {
                 self.take_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix: meta.prefix });
@@ -159,6 +166,16 @@ impl Salvage {
             _ => self.report(META, Some(1), format!("the prefix {} without who chose it", meta.prefix)),
         }
         Ok(())
+    }
+
+    fn take_rest(&mut self, settings: &Settings, store_id: Option<&MintedStoreId>, format_version: u64) {
+        let rest = Delta {
+            settings: settings.clone(),
+            store_id: store_id.cloned(),
+            format_version: Some(format_version),
+            ..Delta::default()
+        };
+        self.state.take(&rest).expect("it speaks of no bead");
     }
 
     fn take_prefix(&mut self, prefix: &PrefixRegister) {
@@ -257,7 +274,7 @@ impl Salvage {
 
     /// Not here, because garbage collection took it.
     fn is_forgotten(&self, lineage: &Lineage) -> bool {
-        self.state.bead(lineage).is_none() && lineage.at() < self.state.gc_floor()
+        self.state.bead(lineage).is_none() && lineage.at() < self.state.gc_floor().stamp
     }
 
     fn take_edge(&mut self, key: EdgeKey, edge: Edge) {
@@ -312,6 +329,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stamp;
     use crate::op::{Create, DepAdd};
     use crate::{Catalog, Clock, Code, Context, Op, Snapshot};
 

@@ -20,7 +20,8 @@ enum Kept {
         conflicts: Vec<(ConflictId, Option<Conflict>)>,
         prefix: PrefixRegister,
     },
-    /// Garbage collection and a birth under an id that is taken reach beyond what the delta names.
+    /// Garbage collection, settings, a new format and a birth under an id that is taken reach beyond what the delta
+    /// names.
     Whole(Box<Catalog>),
 }
 
@@ -32,7 +33,13 @@ impl Catalog {
         let mut births =
             delta.beads.keys().filter(|lineage| state.bead(lineage).is_none()).map(Lineage::birth_id);
         let collides = births.any(|id| state.names().is_known(id) || !ids.insert(id));
-        if collides || delta.gc_floor.is_some() {
+        let format = delta.required_format() > state.format_version();
+        if collides
+            || format
+            || delta.gc_floor.is_some()
+            || !delta.settings.is_empty()
+            || delta.store_id.is_some()
+        {
             return Savepoint(Kept::Whole(Box::new(self.clone())));
         }
         let edge = |key: &EdgeKey| (key.clone(), state.edge(key).cloned());

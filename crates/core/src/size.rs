@@ -3,7 +3,7 @@
 use crate::canonical::to_canonical;
 use crate::limits::MAX_LINE_BYTES;
 use crate::line::bead_line;
-use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Result};
+use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Result};
 
 /// One byte of text takes at most this many bytes in JSON (`\u00xx`).
 const WORST_ESCAPE: usize = 6;
@@ -47,6 +47,11 @@ fn text_bytes(bead: &Bead) -> usize {
     texts.iter().map(|register| register.value.as_str().len()).sum::<usize>()
         + bead.status.value.closed_reason.as_str().len()
         + bead.labels.value.iter().map(|label| label.as_str().len()).sum::<usize>()
-        + bead.notes.values().map(|note| note.content.as_str().len() + 200).sum::<usize>()
+        + bead.notes.values().map(|note| note_bytes(note)).sum::<usize>()
         + if metadata.is_empty() { 0 } else { to_canonical(metadata).len() }
+}
+
+fn note_bytes(note: &Note) -> usize {
+    let data = if note.data.is_empty() { 0 } else { to_canonical(&note.data).len() };
+    note.content.as_str().len() + data + 300
 }

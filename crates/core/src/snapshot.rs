@@ -12,8 +12,11 @@ use sha2::{Digest, Sha256};
 use crate::canonical::hex;
 use crate::line::MetaFile;
 
-/// The highest format this program reads and the one it writes.
-pub const FORMAT_VERSION: u64 = 1;
+/// The highest format this program reads and writes (docs/adr/0012-format-version-2.md).
+pub const FORMAT_VERSION: u64 = 2;
+
+/// The format of a store that uses nothing that came later.
+pub const FIRST_FORMAT_VERSION: u64 = 1;
 
 /// The files that describe one state, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]

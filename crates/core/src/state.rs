@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Bead, Conflict, ConflictId, Edge, EdgeKey, Lineage, Names, PrefixRegister, SharedMap, Stamp};
+use crate::snapshot::FIRST_FORMAT_VERSION;
+use crate::{
+    Bead, Conflict, ConflictId, Edge, EdgeKey, Floor, Lineage, MintedStoreId, Names, PrefixRegister,
+    Settings, SharedMap, Stamp,
+};
 
 /// Beads are shared, and so are the maps that hold them: a snapshot of a state costs next to nothing.
 #[derive(Debug, Clone)]
@@ -13,7 +17,11 @@ pub struct State {
     pub(crate) prefix: PrefixRegister,
     pub(crate) conflicts: BTreeMap<ConflictId, Conflict>,
     /// Deletions before this may be forgotten; see [`State::collect_garbage`].
-    pub(crate) gc_floor: Stamp,
+    pub(crate) gc_floor: Floor,
+    pub(crate) settings: Settings,
+    pub(crate) store_id: Option<MintedStoreId>,
+    /// The first format that can hold everything here. It never falls.
+    pub(crate) format_version: u64,
     pub(crate) names: Names,
     /// Edges with an end that no bead holds; almost always none.
     pub(crate) bare_edges: BTreeSet<EdgeKey>,
@@ -26,7 +34,10 @@ impl Default for State {
             edges: SharedMap::default(),
             prefix: PrefixRegister::default(),
             conflicts: BTreeMap::new(),
-            gc_floor: Stamp::ZERO,
+            gc_floor: Floor::NONE,
+            settings: Settings::new(),
+            store_id: None,
+            format_version: FIRST_FORMAT_VERSION,
             names: Names::default(),
             bare_edges: BTreeSet::new(),
         }
@@ -41,6 +52,9 @@ impl PartialEq for State {
             && self.prefix == other.prefix
             && self.conflicts == other.conflicts
             && self.gc_floor == other.gc_floor
+            && self.settings == other.settings
+            && self.store_id == other.store_id
+            && self.format_version == other.format_version
     }
 }
 
@@ -69,8 +83,30 @@ impl State {
         &self.conflicts
     }
 
-    pub fn gc_floor(&self) -> Stamp {
+    pub fn gc_floor(&self) -> Floor {
         self.gc_floor
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The value of a replicated setting; `None` when it was never set or was cleared.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.get(key).and_then(|register| register.value.non_empty())
+    }
+
+    pub fn store_id(&self) -> Option<&MintedStoreId> {
+        self.store_id.as_ref()
+    }
+
+    pub fn format_version(&self) -> u64 {
+        self.format_version
+    }
+
+    /// Writes at least this version from now on.
+    pub fn raise_format(&mut self, version: u64) {
+        self.format_version = self.format_version.max(version);
     }
 
     pub fn names(&self) -> &Names {
@@ -81,6 +117,7 @@ impl State {
     pub fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let beads = self.beads.iter().flat_map(|(lineage, bead)| bead.stamps().chain([lineage.at()]));
         let edges = self.edges.values().map(|edge| edge.changed.at());
-        beads.chain(edges).chain(self.prefix.mark.iter().map(crate::Mark::at))
+        let settings = self.settings.values().map(|register| register.mark.at());
+        beads.chain(edges).chain(settings).chain(self.prefix.mark.iter().map(crate::Mark::at))
     }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::op::words_of;
 use crate::timestamp::rfc3339::Rfc3339;
 use crate::timestamp::{rfc3339, rfc3339_option};
 use crate::{
     Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Estimate, Labels, Line, Lineage, Metadata,
-    Note, Priority, Stamp, Status, Text, Timestamp, Title, content_hash,
+    Note, Priority, Stamp, Status, Text, Timestamp, Title, Word, content_hash,
 };
 
 /// One bead. Its log and its neighbours stand apart from its facts, because clients of the Go `bd` want them in
@@ -41,10 +42,19 @@ pub struct BeadFacts {
     pub title: Title,
     pub description: Text,
     pub status: Status,
+    /// Handed over to the assignee, who has not taken it up yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
+    /// The word of another tracker that stands for the status, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Word>,
     pub priority: Priority,
     #[serde(rename = "type")]
     pub kind: BeadType,
     pub issue_type: BeadType,
+    /// The word of another tracker that stands for the type, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub type_word: Option<Word>,
     pub labels: Labels,
     pub assignee: Option<Actor>,
     pub assignee_at: Option<Stamp>,
@@ -81,6 +91,9 @@ pub struct BeadFacts {
     pub metadata: Metadata,
     pub parent: Option<BeadId>,
     pub content_hash: String,
+    /// Of a bead with words: the hash and the words, for a guard that compares both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_hash: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Vec<BeadId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +114,10 @@ pub struct LinkView {
     pub status: Status,
     pub priority: Priority,
     pub issue_type: BeadType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub type_word: Option<Word>,
     pub dependency_type: &'static str,
     pub kind: EdgeKind,
     /// When and by whom the edge was made.
@@ -166,10 +183,12 @@ impl Catalog {
     pub fn view(&self, lineage: &Lineage) -> Option<BeadView> {
         let bead = self.bead(lineage)?;
         let row = self.row(lineage)?;
+        let hash = content_hash(&row.id, lineage, bead);
         Some(BeadView {
             facts: BeadFacts {
                 parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
-                content_hash: content_hash(&row.id, lineage, bead),
+                if_hash: has_words(bead).then(|| format!("{hash}+{}", words_of(bead))),
+                content_hash: hash,
                 ..row.facts
             },
             notes: bead.notes_in_order().into_iter().cloned().collect(),
@@ -190,9 +209,12 @@ impl Catalog {
             title: bead.title.value.clone(),
             description: bead.description.value.clone(),
             status: bead.status(),
+            state: status.word.clone(),
+            offered: bead.is_offer(),
             priority: bead.priority.value,
-            kind: bead.kind.value,
-            issue_type: bead.kind.value,
+            kind: bead.kind.value.kind,
+            issue_type: bead.kind.value.kind,
+            type_word: bead.kind.value.word.clone(),
             labels: bead.labels.value.clone(),
             assignee: bead.claim.assignee.clone(),
             assignee_at: bead.claim.fence(),
@@ -217,6 +239,7 @@ impl Catalog {
             metadata: bead.metadata.value.clone(),
             parent: None,
             content_hash: String::new(),
+            if_hash: None,
             blocked_by: None,
             open_children: None,
             remapped: self.remapped(self.id_of(lineage)),
@@ -251,7 +274,9 @@ impl Catalog {
             title: bead.title.value.clone(),
             status: bead.status(),
             priority: bead.priority.value,
-            issue_type: bead.kind.value,
+            issue_type: bead.kind.value.kind,
+            state: bead.status.value.word.clone(),
+            type_word: bead.kind.value.word.clone(),
             dependency_type: key.kind.client_name(),
             kind: key.kind,
             created_at: edge.created.at().into(),
@@ -259,6 +284,10 @@ impl Catalog {
             updated_at: bead.updated().at().into(),
         })
     }
+}
+
+fn has_words(bead: &Bead) -> bool {
+    bead.status.value.word.is_some() || bead.kind.value.word.is_some()
 }
 
 fn deletion_view(bead: &Bead) -> Option<DeletionView> {

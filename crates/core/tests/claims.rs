@@ -40,7 +40,7 @@ fn note(id: &str) -> Op {
 }
 
 fn to_status(id: &str, status: Status) -> Op {
-    Op::Update(Box::new(Update { status: Some(status), ..Update::of(id) }))
+    Op::Update(Box::new(Update { status: Some(status.into()), ..Update::of(id) }))
 }
 
 fn assign(id: &str, to: &str) -> Op {
@@ -115,7 +115,7 @@ fn the_next_bead_is_nobody_elses_and_no_epic_that_waits() {
         side.done("ben", &Op::ClaimNext(Box::new(ClaimNext { lease_ms: Some(77), ..ClaimNext::default() })));
     assert_eq!((side.about(&ben), expires(&side, "bd-1")), ("bd-1", side.now_ms + 77));
 
-    side.done("ann", &Op::Create(Box::new(Create { kind: BeadType::Epic, ..titled("bd-3") })));
+    side.done("ann", &Op::Create(Box::new(Create { kind: BeadType::Epic.into(), ..titled("bd-3") })));
     let child = Create { deps: vec![Dep { kind: EdgeKind::Parent, id: "bd-3".into() }], ..titled("bd-4") };
     side.done("ann", &Op::Create(Box::new(child)));
     side.done("ann", &claim("bd-4"));
@@ -225,7 +225,12 @@ fn guarded(guard: &Guard) -> [Op; 7] {
             title: Some("t".parse().unwrap()),
             ..Update::of("bd-1")
         })),
-        Op::NoteAdd(NoteAdd { id: id(), guard: guard(), content: "hm".parse().unwrap() }),
+        Op::NoteAdd(NoteAdd {
+            id: id(),
+            guard: guard(),
+            content: "hm".parse().unwrap(),
+            ..NoteAdd::default()
+        }),
         Op::Unclaim(Unclaim { guard: guard(), ..unclaim("bd-1") }),
         Op::Close(Close { id: id(), guard: guard(), ..Close::default() }),
         Op::Delete(beads_core::op::Delete { id: id(), guard: guard(), ..Default::default() }),

@@ -135,7 +135,7 @@ proptest! {
 #[test]
 fn giving_back_a_bead_that_an_older_version_started_opens_it() {
     let mut side = Side::with(&["bd-1"]);
-    let older = Op::Update(Box::new(Update { status: Some(Status::InProgress), ..Update::of("bd-1") }));
+    let older = Op::Update(Box::new(Update { status: Some(Status::InProgress.into()), ..Update::of("bd-1") }));
     side.done("ann", &older);
     side.done("ann", &Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }));
     assert_eq!(side.bead("bd-1").status.value.status, Status::InProgress);
@@ -167,7 +167,7 @@ fn combinations() -> Vec<(Side, String)> {
                         let mut child = titled("bd-3");
                         child.parent = Some("bd-1".into());
                         side.done("ann", &Op::Create(Box::new(child)));
-                        let kind = Some(BeadType::Epic);
+                        let kind = Some(BeadType::Epic.into());
                         side.done("ann", &Op::Update(Box::new(Update { kind, ..Update::of("bd-1") })));
                     }
                     if deferred {
@@ -270,7 +270,7 @@ fn giving_a_claim_to_another_by_an_update_leaves_no_bead_in_between() {
     side.done("ann", &Op::Update(Box::new(to_none)));
     let next = side.done("cy", &Op::ClaimNext(Box::default()));
     assert_eq!(side.about(&next), "bd-2", "it is ready for anyone");
-    let open = Update { status: Some(Status::Open), ..Update::of("bd-2") };
+    let open = Update { status: Some(Status::Open.into()), ..Update::of("bd-2") };
     assert!(matches!(side.refused("ann", &Op::Update(Box::new(open.clone()))), Error::NotHolder { .. }));
     side.done("cy", &Op::Update(Box::new(open)));
     assert_eq!(side.bead("bd-2").claim.assignee, None, "back to open is given back");
@@ -302,7 +302,7 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
         [],
         "only an epic waits for its children"
     );
-    side.done("ann", &Op::Update(Box::new(Update { kind: Some(BeadType::Epic), ..Update::of("bd-1") })));
+    side.done("ann", &Op::Update(Box::new(Update { kind: Some(BeadType::Epic.into()), ..Update::of("bd-1") })));
     assert!(matches!(side.refused("ann", &close(true, false)), Error::OpenChildren { .. }));
 }
 

@@ -7,8 +7,8 @@ use beads_core::op::{
     Close, CollectGarbage, ConflictDismiss, ConflictRestore, Create, Delete, DepAdd, DepRemove, Op, Update,
 };
 use beads_core::{
-    Catalog, Clock, Conflict, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Stamp, State,
-    Status, concurrent_writes,
+    Catalog, Clock, Conflict, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Floor, Lineage, Stamp,
+    State, Status, concurrent_writes,
 };
 use serde_json::json;
 use support::{actor, assert_same, decode, id, join, mark, value};
@@ -98,7 +98,8 @@ fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
 #[test]
 fn a_losing_status_is_kept_plain_or_with_its_reason() {
     let (mut ann, mut ben, base) = agreed();
-    let to = |status: Status| Op::Update(Box::new(Update { status: Some(status), ..Update::of("bd-a") }));
+    let to =
+        |status: Status| Op::Update(Box::new(Update { status: Some(status.into()), ..Update::of("bd-a") }));
     ann.run(2_000, &to(Status::InProgress));
     ben.run(3_000, &to(Status::Closed));
     let value = |ours: &Side, theirs: &Side| {
@@ -290,7 +291,7 @@ fn the_floor_rises_for_what_it_would_pass_and_for_nothing_else() {
     assert_eq!(ann.state().edges().len(), 0);
     ann.run(40 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
     assert!(ann.run(47 * DAY, &collect).is_empty(), "at the floor, not below");
-    assert_eq!(ann.run(47 * DAY + 1, &collect).gc_floor.unwrap().ms(), 40 * DAY + 1);
+    assert_eq!(ann.run(47 * DAY + 1, &collect).gc_floor.unwrap().stamp.ms(), 40 * DAY + 1);
     assert_eq!(ann.state().beads().len(), 1);
 }
 
@@ -326,7 +327,12 @@ fn the_documented_conflict_has_its_documented_id() {
 #[test]
 fn only_what_was_born_below_the_floor_can_have_been_forgotten() {
     let mut state = State::default();
-    state.take(&Delta { gc_floor: Some(mark(5_000, 7, "ann").at()), ..Delta::default() }).unwrap();
+    state
+        .take(&Delta {
+            gc_floor: Some(Floor { epoch: 0, stamp: mark(5_000, 7, "ann").at() }),
+            ..Delta::default()
+        })
+        .unwrap();
     let written = |born: Stamp| {
         let patch = value::patch(Field::Title, mark(9_000, 0, "ann"), &value::group(Field::Title, 1));
         Delta::of_bead(Lineage::new(id("bd-a"), born, actor("ann")), patch)

@@ -123,7 +123,7 @@ fn of_every_kind() -> Delta {
     let mut delta = Delta {
         prefix: Some(PrefixRegister::chosen("app".parse().unwrap(), mark(4, 0, "ann").at(), actor("ann"))),
         conflicts: vec![conflict],
-        gc_floor: Some(mark(1, 0, "ann").at()),
+        gc_floor: Some(beads_core::Floor { epoch: 0, stamp: mark(1, 0, "ann").at() }),
         ..Delta::of_edge(EdgeKey::new(&from, &to, EdgeKind::Blocks), edge)
     };
     delta.join(&first);

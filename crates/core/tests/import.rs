@@ -72,7 +72,7 @@ fn foreign_statuses_and_types_are_mapped_kept_and_told_again() {
         let (mut catalog, _) = one(&line);
         let bead = bead(&catalog, "bd-a1");
         assert_eq!(bead.status.value.status, status, "{word}");
-        assert_eq!(bead.kind.value.as_str(), "task");
+        assert_eq!(bead.kind.value.shown(), "task");
         assert_eq!(bead.metadata.value.get("_import").unwrap()["status"], word);
         let found = catalog.ready(&ReadyFilter::default(), LATE).unwrap();
         assert_eq!(found.len(), usize::from(ready), "{word}");

@@ -382,7 +382,7 @@ fn a_type_and_an_estimate_can_be_set_and_an_estimate_cleared() {
     let mut side = Side::with(&["bd-1"]);
     side.done("ann", &update(json!({"id": "bd-1", "type": "epic", "estimated_minutes": 9})));
     let bead = side.bead("bd-1");
-    assert_eq!((bead.kind.value, bead.value_json(Field::EstimatedMinutes)), (BeadType::Epic, json!(9)));
+    assert_eq!((bead.kind.value.kind, bead.value_json(Field::EstimatedMinutes)), (BeadType::Epic, json!(9)));
     side.done("ann", &update(json!({"id": "bd-1", "estimated_minutes": ""})));
     assert_eq!(side.bead("bd-1").estimated_minutes.value, None);
 }

@@ -318,8 +318,10 @@ fn a_blocker_is_as_urgent_as_what_waits_for_it_and_work_under_way_comes_first() 
         slots(&store.plan(1)).iter().map(|slot| store.number(&slot.lineage)).collect()
     };
     assert_eq!(order(&store), [1, 2, 3, 0], "the blocker of the most urgent bead goes first");
-    let update =
-        beads_core::op::Update { status: Some(Status::InProgress), ..beads_core::op::Update::of("bd-0") };
+    let update = beads_core::op::Update {
+        status: Some(Status::InProgress.into()),
+        ..beads_core::op::Update::of("bd-0")
+    };
     store.apply(&Op::Update(Box::new(update)), &mut Clock::new(Stamp::ZERO, 2));
     assert_eq!(order(&store), [0, 1, 2, 3]);
 }

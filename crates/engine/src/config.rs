@@ -15,6 +15,28 @@ use crate::replace_file::replace_file;
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
 pub const PREFIX_KEY: &str = "issue_prefix";
 
+/// Settings that live in the store, too, with what they do. They are the same on every replica.
+pub const REPLICATED: &[(&str, &str)] = &[
+    (
+        beads_core::STATUS_CUSTOM,
+        "words for statuses on every replica, such as qa:in_progress,someday:frozen; open when it is not said",
+    ),
+    (
+        beads_core::CLOSE_CHECK,
+        "what bd close does about open blockers and open children: warn, refuse or off [default: warn]",
+    ),
+    (
+        beads_core::CLOSE_REQUIRE_EVIDENCE,
+        "whether a closing needs --evidence: off, warn or require [default: off]",
+    ),
+    (beads_core::TYPE_CUSTOM, "words for types on every replica, such as rfc:epic; task when it is not said"),
+];
+
+/// Whether a setting is kept in the store and not with this replica.
+pub fn is_replicated(key: &str) -> bool {
+    REPLICATED.iter().any(|(known, _)| *known == key)
+}
+
 /// A key, its default, and what it does.
 #[derive(Debug)]
 pub struct Key {
@@ -193,7 +215,7 @@ fn path(store_dir: &Path) -> PathBuf {
 
 /// Refuses a key that nobody knows, before anything is made for its sake.
 pub fn check_key(key: &str) -> Result<(), Failure> {
-    if key == PREFIX_KEY { Ok(()) } else { known(key).map(|_| ()) }
+    if key == PREFIX_KEY || is_replicated(key) { Ok(()) } else { known(key).map(|_| ()) }
 }
 
 fn known(key: &str) -> Result<&'static Key, Failure> {

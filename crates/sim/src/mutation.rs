@@ -62,6 +62,7 @@ impl Mutations<'_> {
                 id: self.bead(),
                 guard: self.guard(),
                 content: self.sentence().parse()?,
+                ..NoteAdd::default()
             }),
             21 => Op::DepAdd(DepAdd { from: self.bead(), to: self.bead(), kind: self.edge_kind() }),
             22 => self.dep_remove(),
@@ -79,7 +80,7 @@ impl Mutations<'_> {
         if self.dice.chance(30) {
             create.deps = vec![Dep { kind: self.edge_kind(), id: self.bead() }];
         }
-        create.kind = BeadType::ALL[self.dice.index(BeadType::ALL.len())];
+        create.kind = BeadType::ALL[self.dice.index(BeadType::ALL.len())].into();
         create.priority = Priority::try_from(self.dice.below(5))?;
         create.description = self.sentence().parse()?;
         create.notes = self.maybe_text().parse()?;
@@ -103,8 +104,8 @@ impl Mutations<'_> {
             0 | 15..=18 => update.title = Some(self.title().parse()?),
             1 => update.description = Some(self.maybe_text().parse()?),
             2 => update.priority = Some(Priority::try_from(self.dice.below(5))?),
-            3 => update.kind = Some(BeadType::ALL[self.dice.index(BeadType::ALL.len())]),
-            4 => update.status = Some(Status::ALL[self.dice.index(Status::ALL.len())]),
+            3 => update.kind = Some(BeadType::ALL[self.dice.index(BeadType::ALL.len())].into()),
+            4 => update.status = Some(Status::ALL[self.dice.index(Status::ALL.len())].into()),
             5 => update.assignee = Some(self.change(|mutations| Ok(Self::actor(mutations.dice)))?),
             6 => update.claim = true,
             7 => update.set_labels = Some(self.labels()?),

@@ -11,7 +11,12 @@ use crate::frame::{self, Found};
 use crate::repository::CommitId;
 use crate::{Error, Header, Record, Result};
 
-pub(crate) const VERSION: u32 = 1;
+/// The newest version of segments that this program reads and writes. It is the format version of the store when the
+/// segment was started: a record with a later field never stands in an earlier segment.
+pub(crate) const VERSION: u32 = 2;
+
+/// The version of segments without anything that came later.
+pub(crate) const FIRST_VERSION: u32 = 1;
 pub(crate) const NAME: &str = "journal.";
 
 /// How much is zero-filled at a time.
@@ -37,6 +42,8 @@ pub struct Journal<D: Disk> {
     segment: Option<Segment<D::File>>,
     /// Segments before the one being written, oldest first.
     older: Vec<u64>,
+    /// Of the segment being written.
+    version: u32,
     failed: Option<String>,
 }
 
@@ -57,7 +64,8 @@ struct Segment<F> {
 impl<D: Disk> Journal<D> {
     /// Reads everything back. Changes nothing on disk.
     pub fn recover(disk: D) -> Result<(Self, Recovered)> {
-        let mut journal = Self { disk, segment: None, older: Vec::new(), failed: None };
+        let mut journal =
+            Self { disk, segment: None, older: Vec::new(), version: FIRST_VERSION, failed: None };
         let mut recovered = Recovered::default();
         let mut segments = Vec::new();
         for number in journal.segment_numbers()? {
@@ -81,6 +89,7 @@ impl<D: Disk> Journal<D> {
             }
             recovered.torn |= read.torn;
         }
+        journal.version = recovered.header.as_ref().map_or(FIRST_VERSION, |header| header.version);
         Ok((journal, recovered))
     }
 
@@ -157,7 +166,7 @@ impl<D: Disk> Journal<D> {
     fn take_frame(&self, number: u64, payload: &[u8], recovered: &mut Recovered) -> Result<(), String> {
         if number == 0 {
             let header: Header = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-            if header.version != VERSION {
+            if !(FIRST_VERSION..=VERSION).contains(&header.version) {
                 return Err(format!("journal version {}: upgrade bd", header.version));
             }
             // The segment before may have lost all its records, so its own header counts too.
@@ -239,6 +248,7 @@ impl<D: Disk> Journal<D> {
         match start() {
             Ok(segment) => {
                 self.older.extend(self.segment.replace(segment).map(|old| old.number));
+                self.version = header.version;
                 Ok(())
             }
             Err(error) => {
@@ -269,9 +279,9 @@ impl<D: Disk> Journal<D> {
         &self.disk
     }
 
-    /// Whether records can be appended without [`rotate`](Self::rotate) first.
-    pub fn is_started(&self) -> bool {
-        self.segment.is_some()
+    /// Whether records of this format version can be appended without [`rotate`](Self::rotate) first.
+    pub fn takes(&self, version: u32) -> bool {
+        self.segment.is_some() && self.version >= version
     }
 
     /// The segment being written; all before it can go once the ref holds what they say.

@@ -307,7 +307,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
         let before = self.unsynced[0].position - 1;
         self.events.prepare(self.journal.disk(), before, self.base.as_ref())?;
-        if !self.journal.is_started() {
+        if !self.journal.takes(self.journal_version()) {
             self.journal.rotate(&self.header(before))?;
             self.ground_noted = true;
         }
@@ -421,10 +421,15 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(self.base != before)
     }
 
+    /// Records may have everything that the format of the store has, and programs that do not know it must refuse them.
+    fn journal_version(&self) -> u32 {
+        u32::try_from(self.catalog.state().format_version()).unwrap_or(u32::MAX)
+    }
+
     fn header(&self, position: u64) -> Header {
         let now_ms = self.world.now_ms();
         Header {
-            version: 1,
+            version: self.journal_version(),
             position,
             last: self.clock.last(),
             receipts: self.receipts.passing(now_ms),

@@ -137,7 +137,7 @@ fn expect_damaged(files: &Files, file: &str, at_most: usize, what: &str) {
 
 /// Two more batches go behind what was recovered, and all of it is there the next time.
 fn expect_appendable(mut journal: Journal<MemoryDisk>, disk: &MemoryDisk, last: u64, what: &str) {
-    if !journal.is_started() {
+    if !journal.takes(1) {
         journal.rotate(&header(last)).unwrap();
     }
     journal.append(&[record(last + 1)]).unwrap();

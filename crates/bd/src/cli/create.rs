@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use beads_core::op::{Create, Dep};
-use beads_core::{Actor, BeadId, BeadType, Estimate, Label, Line, Op, Priority, Timestamp, Title};
+use beads_core::{Actor, BeadId, Estimate, Label, Line, Op, Priority, Timestamp, Title, TypeName};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Mutate};
 
@@ -29,9 +29,9 @@ pub struct Args {
     /// An id of your own instead of a minted one
     #[arg(long)]
     id: Option<BeadId>,
-    /// bug, feature, task, epic or chore
+    /// bug, feature, task, epic or chore, or a word such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "task")]
-    kind: BeadType,
+    kind: TypeName,
     /// 0 (urgent) to 4 (some day)
     #[arg(long, short = 'p', default_value = "2", value_name = "0-4", allow_negative_numbers = true)]
     priority: Priority,

@@ -1,18 +1,18 @@
 //! The filters that list, search, ready, blocked and count share.
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
-use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use beads_core::{Actor, Label, Priority, Timestamp, TypeName};
 use beads_engine::failure::Failure;
 use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
-    /// open, in_progress, closed or blocked; several separated by commas
+    /// open, in_progress, closed, blocked, or a word such as deferred; several separated by commas
     #[arg(long, short = 's', value_delimiter = ',')]
     status: Vec<StatusFilter>,
-    /// bug, feature, task, epic or chore; several separated by commas
+    /// bug, feature, task, epic, chore, or a word such as decision; several separated by commas
     #[arg(long = "type", short = 't', value_name = "TYPE", value_delimiter = ',')]
-    kind: Vec<BeadType>,
+    kind: Vec<TypeName>,
     /// Exactly this priority
     #[arg(
         long,

@@ -64,6 +64,6 @@ impl Args {
 
 fn append(input: Input, id: String, text: &[String], guard: beads_core::op::Guard) -> Result<Call, Failure> {
     let content = input.text(&text.join(" "))?;
-    let op = Op::NoteAdd(NoteAdd { id, guard, content });
+    let op = Op::NoteAdd(NoteAdd { id, guard, content, ..NoteAdd::default() });
     Ok(Call::one(op))
 }

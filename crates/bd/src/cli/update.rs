@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use beads_core::op::{Change, Update};
-use beads_core::{Actor, BeadType, Label, Line, Op, Priority, Status, Title};
+use beads_core::{Actor, Label, Line, Op, Priority, StatusName, Title, TypeName};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
@@ -31,15 +31,15 @@ pub struct Args {
     /// Take the description from a file, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
     body_file: Option<PathBuf>,
-    /// open, in_progress or closed
+    /// open, in_progress or closed, or a word such as blocked, deferred, review or cancelled
     #[arg(long, short = 's')]
-    status: Option<Status>,
+    status: Option<StatusName>,
     /// 0 (urgent) to 4 (some day)
     #[arg(long, short = 'p', value_name = "0-4", allow_negative_numbers = true)]
     priority: Option<Priority>,
-    /// bug, feature, task, epic or chore
+    /// bug, feature, task, epic or chore, or a word such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE")]
-    kind: Option<BeadType>,
+    kind: Option<TypeName>,
     /// Who should do it; empty for nobody
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<String>,

@@ -55,6 +55,5 @@ fn what_there_is_not_is_refused_clearly() {
             assert!(error["message"].as_str().unwrap().contains("bd search"), "{error}");
         }
         bd.error(&["doctor", "--check=weather"], "invalid_value");
-        bd.error(&["migrate"], "usage");
     });
 }

@@ -71,3 +71,4 @@ mod validate;
 mod verbosity;
 mod version;
 mod watch;
+mod words;

@@ -9,6 +9,8 @@ mod priority;
 mod status;
 mod text;
 mod title;
+mod type_group;
+mod word;
 
 pub use bead_type::BeadType;
 pub use estimate::Estimate;
@@ -19,6 +21,8 @@ pub use priority::Priority;
 pub use status::{Status, StatusGroup};
 pub use text::Text;
 pub use title::Title;
+pub use type_group::TypeGroup;
+pub use word::Word;
 
 use crate::Timestamp;
 
@@ -66,7 +70,7 @@ macro_rules! emptyable_value {
     )*};
 }
 
-required_value!(Title, Priority, BeadType);
+required_value!(Title, Priority);
 emptyable_value!(Text, Line, Labels, Metadata);
 
 macro_rules! optional_value {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Line, Text};
+use super::{Line, Text, Word};
 use crate::{Error, Result};
 
 /// The three states that are stored. "Blocked" is derived from dependencies, never stored.
@@ -43,11 +43,13 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The status and what is said about a closing: one register, because a reason without its closing would lie.
+/// The status, the word of another tracker that stands for it, and what is said about a closing: one register, because
+/// a reason without its closing would lie, and so would a word without its status.
 /// `closed_at` and `closed_by` are the register's own mark.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusGroup {
     pub status: Status,
+    pub word: Option<Word>,
     pub closed_reason: Text,
     pub closed_on_branch: Line,
 }
@@ -55,5 +57,12 @@ pub struct StatusGroup {
 impl From<Status> for StatusGroup {
     fn from(status: Status) -> Self {
         Self { status, ..Self::default() }
+    }
+}
+
+impl StatusGroup {
+    /// The word if there is one, else the status.
+    pub fn shown(&self) -> &str {
+        self.word.as_ref().map_or(self.status.as_str(), Word::as_str)
     }
 }

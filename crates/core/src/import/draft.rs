@@ -223,7 +223,7 @@ impl Draft {
             title: at(marks, Field::Title, &values.title),
             description: at(marks, Field::Description, &values.description),
             priority: at(marks, Field::Priority, &values.priority),
-            kind: at(marks, Field::Type, &values.kind),
+            kind: at(marks, Field::Type, &values.kind.into()),
             labels: at(marks, Field::Labels, &values.labels),
             design: at(marks, Field::Design, &values.design),
             acceptance_criteria: at(marks, Field::AcceptanceCriteria, &values.acceptance_criteria),

@@ -1,6 +1,6 @@
 //! Words of other trackers, in ours.
 
-use crate::{BeadType, EdgeKind, Status};
+use crate::{BeadType, EdgeKind, Status, words};
 
 /// What a foreign status means here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,14 @@ pub(crate) fn mapped_status(word: &str, has_closed_at: bool) -> MappedStatus {
         "" | "open" => plain(Status::Open, true),
         "in_progress" => plain(Status::InProgress, true),
         "closed" => plain(Status::Closed, true),
-        "in-progress" | "hooked" => plain(Status::InProgress, false),
+        "in-progress" => plain(Status::InProgress, false),
         "deferred" | "pinned" => MappedStatus { shelved: true, ..plain(Status::Open, false) },
         "tombstone" => MappedStatus { tombstone: true, ..plain(Status::Open, true) },
-        "blocked" => plain(Status::Open, false),
-        _ if has_closed_at => plain(Status::Closed, false),
-        _ => plain(Status::Open, false),
+        _ => match words::known_status(word) {
+            Some(status) => plain(status, false),
+            None if has_closed_at => plain(Status::Closed, false),
+            None => plain(Status::Open, false),
+        },
     }
 }
 
@@ -53,8 +55,8 @@ mod tests {
     #[test]
     fn words_are_mapped_as_documented() {
         let status = |word| mapped_status(word, false).status;
-        assert_eq!(["blocked", "deferred", "pinned", "review"].map(status), [Status::Open; 4]);
-        assert_eq!(status("hooked"), Status::InProgress);
+        assert_eq!(["blocked", "deferred", "pinned", "whatever"].map(status), [Status::Open; 4]);
+        assert_eq!(["hooked", "review"].map(status), [Status::InProgress; 2]);
         assert_eq!(mapped_status("done", true).status, Status::Closed);
         assert!(mapped_status("pinned", false).shelved && mapped_status("tombstone", false).tombstone);
         assert_eq!(mapped_type("merge-request"), None);

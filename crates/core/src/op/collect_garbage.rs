@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Applied;
 use crate::limits::MIN_TOMBSTONE_TTL_MS;
-use crate::{Catalog, Context, Delta, Error, Result, Stamp};
+use crate::{Catalog, Context, Delta, Error, Floor, Result, Stamp};
 
 /// Forgets deletions older than `ttl_ms`, on every replica (§8.4). Only ever raises the floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,13 +18,17 @@ impl CollectGarbage {
         }
         let floor = Stamp::decode(context.now_ms.saturating_sub(self.ttl_ms), 0)?;
         // A floor that covers nothing new would only make replicas exchange commits for its own sake.
-        let covers = |at: Stamp| at < floor && at >= catalog.state().gc_floor();
+        let before = catalog.state().gc_floor();
+        let covers = |at: Stamp| at < floor && at >= before.stamp;
         let beads =
             catalog.deleted().filter_map(|(_, bead)| bead.deletion.as_ref()).any(|d| covers(d.mark.at()));
         let edges = || catalog.state().edges().values().any(|edge| edge.deleted && covers(edge.changed.at()));
         if !beads && !edges() {
             return Ok(Applied::default());
         }
-        Ok(Applied { delta: Delta { gc_floor: Some(floor), ..Delta::default() }, ..Applied::default() })
+        Ok(Applied {
+            delta: Delta { gc_floor: Some(Floor { stamp: floor, ..before }), ..Delta::default() },
+            ..Applied::default()
+        })
     }
 }

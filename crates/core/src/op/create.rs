@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Applied;
 use crate::{
-    Actor, BeadId, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
-    Labels, Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp,
-    Title,
+    Actor, BeadId, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
+    Line, Lineage, Metadata, Note, Patch, Priority, Register, Result, Slot, Status, Text, Timestamp, Title,
+    TypeGroup, TypeName,
 };
 
 /// Makes a new bead, with its parent and dependencies, in one step.
@@ -19,7 +19,7 @@ pub struct Create {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<BeadId>,
     #[serde(default, rename = "type")]
-    pub kind: BeadType,
+    pub kind: TypeName,
     #[serde(default)]
     pub priority: Priority,
     #[serde(default, skip_serializing_if = "Text::is_empty")]
@@ -93,7 +93,7 @@ impl Create {
         Self {
             title,
             id: None,
-            kind: BeadType::default(),
+            kind: TypeName::default(),
             priority: Priority::default(),
             description: Text::default(),
             design: Text::default(),
@@ -126,12 +126,13 @@ impl Create {
             .iter()
             .map(|(end, kind)| (EdgeKey::new(&lineage, end, *kind), Edge::added(mark.clone())))
             .collect();
-        let patch = self.birth(&lineage, context)?;
+        let kind = self.kind.resolve(catalog.state())?;
+        let patch = self.birth(&lineage, &kind, context)?;
         let beads = BTreeMap::from([(lineage.clone(), patch)]);
         Ok(Applied::bead(&lineage, Delta { beads, edges, ..Delta::default() }))
     }
 
-    fn birth(&self, lineage: &Lineage, context: &Context<'_>) -> Result<Patch> {
+    fn birth(&self, lineage: &Lineage, kind: &TypeGroup, context: &Context<'_>) -> Result<Patch> {
         fn at<T: Clone + PartialEq>(lineage: &Lineage, value: &T) -> Option<Register<T>> {
             Some(Register::new(lineage.mark(), value.clone()))
         }
@@ -142,7 +143,7 @@ impl Create {
             title: at(lineage, &self.title),
             description: at(lineage, &self.description),
             priority: at(lineage, &self.priority),
-            kind: at(lineage, &self.kind),
+            kind: at(lineage, kind),
             labels: at(lineage, &labels),
             design: at(lineage, &self.design),
             acceptance_criteria: at(lineage, &self.acceptance_criteria),

@@ -5,7 +5,8 @@ use crate::{Bead, Catalog, Error, Lineage, Result, Stamp, content_hash};
 /// What must still be true for a mutation to go ahead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guard {
-    /// The `content_hash` the caller read (§9.3).
+    /// The `content_hash` the caller read (§9.3). With `+<status word>/<type word>` behind it the words of the bead are
+    /// compared too, which the hash does not cover.
     #[serde(default, rename = "expected_content_hash", skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     /// The fence of the claim the caller believes to hold.
@@ -44,8 +45,15 @@ impl Guard {
     pub(super) fn check(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<()> {
         let id = catalog.id_of(lineage);
         if let Some(expected) = &self.content_hash {
-            let current = content_hash(id, lineage, bead);
-            if *expected != current {
+            let mut current = content_hash(id, lineage, bead);
+            let (hash, words) = expected
+                .split_once('+')
+                .map_or((expected.as_str(), None), |(hash, words)| (hash, Some(words)));
+            let same_words = words.is_none_or(|words| words == words_of(bead));
+            if hash != current || !same_words {
+                if words.is_some() {
+                    current = format!("{current}+{}", words_of(bead));
+                }
                 return Err(Error::HashMismatch { id: id.clone(), current });
             }
         }
@@ -58,4 +66,10 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// What a guard compares beyond the hash: `<status word>/<type word>`, each empty when there is none.
+pub(crate) fn words_of(bead: &Bead) -> String {
+    let text = |word: &Option<crate::Word>| word.as_ref().map_or_else(String::new, ToString::to_string);
+    format!("{}/{}", text(&bead.status.value.word), text(&bead.kind.value.word))
 }

@@ -1,6 +1,7 @@
 //! The vocabulary of mutations. One operation is one file: its arguments, and how it turns a catalog into a delta.
 //! The same types travel over the socket, in batches and through the JSON tools.
 
+mod cancel;
 mod change;
 mod claim;
 mod claim_next;
@@ -14,17 +15,22 @@ mod delete;
 mod dep_add;
 mod dep_remove;
 mod guard;
+mod hand_over;
 mod lease;
+mod mint_store_id;
 mod note_add;
+mod raise_format;
 mod references;
 mod renew;
 mod reopen;
 mod restore;
 mod set_prefix;
+mod set_setting;
 mod unclaim;
 mod undo;
 mod update;
 
+pub use cancel::{CANCELLED, Cancel};
 pub use change::Change;
 pub use claim::ClaimBead;
 pub use claim_next::ClaimNext;
@@ -36,12 +42,17 @@ pub use create::{Create, Dep};
 pub use delete::Delete;
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
+pub(crate) use guard::words_of;
 pub use guard::{Fence, Guard};
+pub use hand_over::{HANDOVER, HandOver};
+pub use mint_store_id::MintStoreId;
 pub use note_add::NoteAdd;
+pub use raise_format::RaiseFormat;
 pub use renew::Renew;
 pub use reopen::Reopen;
 pub use restore::Restore;
 pub use set_prefix::SetPrefix;
+pub use set_setting::SetSetting;
 pub use unclaim::Unclaim;
 pub use undo::{OldClaim, OldValue, Overwritten, Undo, Was};
 pub use update::Update;
@@ -61,6 +72,8 @@ pub enum Op {
     Renew(Renew),
     Unclaim(Unclaim),
     Close(Close),
+    Cancel(Cancel),
+    HandOver(Box<HandOver>),
     Reopen(Reopen),
     Delete(Delete),
     Restore(Restore),
@@ -68,6 +81,9 @@ pub enum Op {
     DepAdd(DepAdd),
     DepRemove(DepRemove),
     SetPrefix(SetPrefix),
+    SetSetting(SetSetting),
+    MintStoreId(MintStoreId),
+    RaiseFormat(RaiseFormat),
     ConflictDismiss(ConflictDismiss),
     ConflictRestore(ConflictRestore),
     CollectGarbage(CollectGarbage),
@@ -104,6 +120,8 @@ pub enum Warning {
     OpenBlockers(Vec<BeadId>),
     /// It is an epic, and these children are not finished.
     OpenChildren(Vec<BeadId>),
+    /// Nothing shows that it is done, though the store asks for it.
+    NoEvidence,
 }
 
 impl Applied {
@@ -123,6 +141,8 @@ impl Op {
             Self::Renew(op) => op.apply(catalog, context),
             Self::Unclaim(op) => op.apply(catalog, context),
             Self::Close(op) => op.apply(catalog, context),
+            Self::Cancel(op) => op.apply(catalog, context),
+            Self::HandOver(op) => op.apply(catalog, context),
             Self::Reopen(op) => op.apply(catalog, context),
             Self::Delete(op) => op.apply(catalog, context),
             Self::Restore(op) => op.apply(catalog, context),
@@ -130,6 +150,9 @@ impl Op {
             Self::DepAdd(op) => op.apply(catalog, context),
             Self::DepRemove(op) => op.apply(catalog, context),
             Self::SetPrefix(op) => op.apply(catalog, context),
+            Self::SetSetting(op) => op.apply(catalog, context),
+            Self::MintStoreId(op) => op.apply(catalog, context),
+            Self::RaiseFormat(op) => op.apply(catalog, context),
             Self::ConflictDismiss(op) => op.apply(catalog, context),
             Self::ConflictRestore(op) => op.apply(catalog, context),
             Self::CollectGarbage(op) => op.apply(catalog, context),

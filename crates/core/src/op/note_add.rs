@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claim::renewal;
 use super::{Applied, Guard};
-use crate::{Catalog, Context, Delta, Error, Note, Patch, Result, Text};
+use crate::{Catalog, Context, Delta, Error, Metadata, Note, Patch, Result, Text, Word};
 
 /// Appends to a bead's log. Notes are never edited and never deleted (§4.2.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,12 @@ pub struct NoteAdd {
     #[serde(flatten)]
     pub guard: Guard,
     pub content: Text,
+    /// What a structured note is, such as `evidence`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Word>,
+    /// What belongs to `kind`.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub data: Metadata,
 }
 
 impl NoteAdd {
@@ -20,11 +26,18 @@ impl NoteAdd {
         let lineage = catalog.resolve(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
-        if self.content.as_str().trim().is_empty() {
+        if self.kind.is_none() && !self.data.is_empty() {
+            return Err(Error::invalid("note", "it has data and no kind"));
+        }
+        if self.content.as_str().trim().is_empty() && self.data.is_empty() {
             return Err(Error::invalid("note", "it is empty"));
         }
         let mark = context.mark(bead.stamps())?;
-        let note = Note::new(lineage, &mark, self.content.clone(), None);
+        let content = self.content.clone();
+        let note = match &self.kind {
+            Some(kind) => Note::structured(lineage, &mark, content, kind.clone(), self.data.clone()),
+            None => Note::new(lineage, &mark, content, None),
+        };
         let appended = Some(note.id.clone());
         let patch =
             Patch { claim: renewal(bead, &mark, context)?, notes: vec![Arc::new(note)], ..Patch::default() };

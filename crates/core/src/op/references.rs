@@ -18,6 +18,8 @@ impl Op {
             Self::Renew(op) => vec![&mut op.id],
             Self::Unclaim(op) => vec![&mut op.id],
             Self::Close(op) => vec![&mut op.id],
+            Self::Cancel(op) => vec![&mut op.id],
+            Self::HandOver(op) => vec![&mut op.id],
             Self::Reopen(op) => vec![&mut op.id],
             Self::Delete(op) => vec![&mut op.id],
             Self::Restore(op) => vec![&mut op.id],
@@ -26,6 +28,9 @@ impl Op {
             Self::DepRemove(op) => vec![&mut op.from, &mut op.to],
             Self::ClaimNext(op) => op.filter.under.iter_mut().collect(),
             Self::SetPrefix(_)
+            | Self::SetSetting(_)
+            | Self::MintStoreId(_)
+            | Self::RaiseFormat(_)
             | Self::ConflictDismiss(_)
             | Self::ConflictRestore(_)
             | Self::CollectGarbage(_)

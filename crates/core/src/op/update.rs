@@ -8,9 +8,9 @@ use super::close_check::CloseCheck;
 use super::lease::check_lease;
 use super::{Applied, Change, Guard, Warning};
 use crate::{
-    Actor, Bead, BeadType, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label,
-    Labels, Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status,
-    StatusGroup, Text, Timestamp, Title,
+    Actor, Bead, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
+    Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status, StatusGroup,
+    StatusName, Text, Timestamp, Title, TypeName,
 };
 
 /// Changes fields of one bead. What is absent stays as it is.
@@ -26,9 +26,9 @@ pub struct Update {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<BeadType>,
+    pub kind: Option<TypeName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<StatusName>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub assignee: Option<Change<Actor>>,
     /// Takes the bead for the caller: assignee, lease and status in one step.
@@ -92,7 +92,7 @@ impl Update {
             .chain(edges.iter().filter_map(|(key, _)| Some(catalog.state().edge(key)?.changed.at())))
             .collect();
         let mark = context.mark(overwritten)?;
-        let mut patch = self.patch(lineage, bead, &mark, context)?;
+        let mut patch = self.patch(catalog, lineage, bead, &mark, context)?;
         if patch == Patch::default() && edges.is_empty() {
             return Ok(Applied::bead(lineage, Delta::default()));
         }
@@ -125,10 +125,15 @@ impl Update {
         let force = self.force.then_some(&self.reason);
         let reassigns =
             self.assignee.as_ref().is_some_and(|change| change.value() != bead.claim.assignee.as_ref());
-        if reassigns || self.ends_claim(bead) {
+        let wanted = self.wanted_status(catalog)?;
+        if reassigns || self.ends_claim(wanted.as_ref(), bead) {
             check_lease(catalog, lineage, bead, context, force)?;
         }
-        if self.status != Some(Status::Closed) || bead.status.value.status == Status::Closed {
+        let closes = wanted.is_some_and(|wanted| wanted.status == Status::Closed);
+        if closes {
+            super::close::check_not_cancelled(catalog, lineage, bead)?;
+        }
+        if !closes || bead.status.value.status == Status::Closed {
             return Ok(Vec::new());
         }
         let strict = self.strict || self.guard.fence.is_some();
@@ -136,14 +141,22 @@ impl Update {
     }
 
     /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.
-    fn patch(&self, lineage: &Lineage, bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Patch> {
+    fn patch(
+        &self,
+        catalog: &Catalog,
+        lineage: &Lineage,
+        bead: &Bead,
+        mark: &Mark,
+        context: &Context<'_>,
+    ) -> Result<Patch> {
         fn set<T: Clone + PartialEq>(mark: &Mark, old: &Register<T>, new: Option<T>) -> Option<Register<T>> {
             new.filter(|new| *new != old.value).map(|new| Register::new(mark.clone(), new))
         }
         fn unless_cleared<T: Copy>(change: Option<&Change<T>>) -> Option<Option<T>> {
             change.map(|change| change.value().copied())
         }
-        let (status, claim) = self.status_and_claim(bead, mark, context)?;
+        let (status, claim) = self.status_and_claim(catalog, bead, mark, context)?;
+        let kind = self.kind.as_ref().map(|kind| kind.resolve(catalog.state())).transpose()?;
         let reason =
             Some(&self.reason).filter(|text| !text.is_empty() && (status.is_some() || claim.is_some()));
         let reason = reason.map(|text| Arc::new(Note::new(lineage, mark, text.clone(), None)));
@@ -152,7 +165,7 @@ impl Update {
             title: set(mark, &bead.title, self.title.clone()),
             description: set(mark, &bead.description, self.description.clone()),
             priority: set(mark, &bead.priority, self.priority),
-            kind: set(mark, &bead.kind, self.kind),
+            kind: set(mark, &bead.kind, kind),
             labels: set(mark, &bead.labels, self.labels(bead)?),
             design: set(mark, &bead.design, self.design.clone()),
             acceptance_criteria: set(mark, &bead.acceptance_criteria, self.acceptance_criteria.clone()),
@@ -190,6 +203,7 @@ impl Update {
 
     fn status_and_claim(
         &self,
+        catalog: &Catalog,
         bead: &Bead,
         mark: &Mark,
         context: &Context<'_>,
@@ -198,34 +212,49 @@ impl Update {
             let (claim, _) = claimed(bead, mark, None, context)?;
             return Ok((None, Some(claim)));
         }
+        let wanted = self.wanted_status(catalog)?;
         let claim = match &self.assignee {
             Some(change) if change.value() != bead.claim.assignee.as_ref() => {
                 Some(Claim::new(mark.clone(), change.value().cloned(), None))
             }
-            _ if self.ends_claim(bead) => Some(Claim::new(mark.clone(), None, None)),
+            _ if self.ends_claim(wanted.as_ref(), bead) => Some(Claim::new(mark.clone(), None, None)),
             _ => None,
         };
-        let stored = bead.status.value.status;
-        let new = match self.status {
+        let old = &bead.status.value;
+        let new = match wanted {
             // It is in progress already, by its claim.
-            Some(Status::InProgress) if claim.is_none() && bead.status() == Status::InProgress => None,
-            Some(new) => Some(new),
-            // A claim that goes to another hand is over, so the work has not begun.
-            None if claim.is_some() && bead.claim.is_taken() && stored == Status::InProgress => {
-                Some(Status::Open)
+            Some(new)
+                if new == Status::InProgress.into()
+                    && claim.is_none()
+                    && old.word.is_none()
+                    && bead.status() == Status::InProgress =>
+            {
+                None
             }
-            None => None,
+            // A claim that goes to another hand is over, so the work has not begun.
+            None if claim.is_some() && bead.claim.is_taken() && old.status == Status::InProgress => {
+                Some(Status::Open.into())
+            }
+            wanted => wanted,
         };
-        let status = new.filter(|new| *new != stored).map(|new| match new {
-            Status::Closed => StatusGroup { closed_on_branch: context.branch.clone(), ..new.into() },
-            Status::Open | Status::InProgress => new.into(),
+        let status = new.filter(|new| (new.status, &new.word) != (old.status, &old.word)).map(|new| {
+            match (old.status, new.status) {
+                // Another word for the same closing.
+                (Status::Closed, Status::Closed) => StatusGroup { word: new.word, ..old.clone() },
+                (_, Status::Closed) => StatusGroup { closed_on_branch: context.branch.clone(), ..new },
+                _ => new,
+            }
         });
         Ok((status, claim))
     }
 
-    /// Back to `open` without a word about the assignee: an open bead has no claim.
-    fn ends_claim(&self, bead: &Bead) -> bool {
-        self.status == Some(Status::Open)
+    fn wanted_status(&self, catalog: &Catalog) -> Result<Option<StatusGroup>> {
+        self.status.as_ref().map(|name| name.resolve(catalog.state())).transpose()
+    }
+
+    /// Back to plain `open` without a word about the assignee: an open bead has no claim.
+    fn ends_claim(&self, wanted: Option<&StatusGroup>, bead: &Bead) -> bool {
+        wanted.is_some_and(|wanted| *wanted == Status::Open.into())
             && self.assignee.is_none()
             && bead.status() == Status::InProgress
             && bead.claim.is_taken()

@@ -9,7 +9,7 @@ pub struct Blocked {
 }
 
 impl Catalog {
-    /// Unfinished beads that wait for others, by priority, then oldest first.
+    /// Unfinished beads that wait for others, or were set to `blocked` by hand, by priority, then oldest first.
     pub fn blocked(&self, filter: &Filter) -> Result<Vec<Blocked>> {
         let prepared = filter.prepare(self)?;
         Ok(self
@@ -20,7 +20,10 @@ impl Catalog {
                 lineage: lineage.clone(),
                 by: self.open_blockers(lineage).cloned().collect(),
             })
-            .filter(|blocked| !blocked.by.is_empty())
+            .filter(|blocked| {
+                let by_hand = |bead: &std::sync::Arc<crate::Bead>| bead.status.value.shown() == "blocked";
+                !blocked.by.is_empty() || self.bead(&blocked.lineage).is_some_and(by_hand)
+            })
             .take(filter.limit.unwrap_or(usize::MAX))
             .collect())
     }

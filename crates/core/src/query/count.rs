@@ -92,8 +92,8 @@ impl Catalog {
 
 fn groups(bead: &Bead, by: CountBy) -> Vec<String> {
     match by {
-        CountBy::Status => vec![bead.status().to_string()],
-        CountBy::Type => vec![bead.kind.value.to_string()],
+        CountBy::Status => vec![bead.shown_status().to_owned()],
+        CountBy::Type => vec![bead.kind.value.shown().to_owned()],
         CountBy::Priority => vec![bead.priority.value.to_string()],
         CountBy::Assignee => {
             vec![bead.claim.assignee.as_ref().map_or_else(|| "(unassigned)".into(), ToString::to_string)]

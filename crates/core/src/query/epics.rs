@@ -15,7 +15,7 @@ impl Catalog {
     pub fn epics(&self) -> Vec<EpicStatus> {
         self.live()
             .filter(|(_, bead)| {
-                bead.kind.value == BeadType::Epic && bead.status.value.status != Status::Closed
+                bead.kind.value.kind == BeadType::Epic && bead.status.value.status != Status::Closed
             })
             .map(|(lineage, _)| {
                 let children =

@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use super::{Impact, Ready, ReadyFilter, Standing};
 use crate::timestamp::rfc3339::Rfc3339;
-use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp};
+use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp, Word};
 
 /// Why beads are handed out, and why others are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Reason {
         #[schemars(with = "Option<Rfc3339>")]
         until: Option<Timestamp>,
     },
+    /// Its status or type has a word that keeps it from being handed out, such as `deferred`.
+    SetAside { word: Word },
     /// An epic is done by doing its children.
     OpenChildren { children: Vec<BeadId> },
 }
@@ -96,8 +98,11 @@ impl Catalog {
         if until.is_some() {
             reasons.push(Reason::Deferred { until });
         }
+        if let Some(word) = self.set_aside_by(bead) {
+            reasons.push(Reason::SetAside { word: word.clone() });
+        }
         let children = ids(&mut self.open_children(lineage));
-        if bead.kind.value == BeadType::Epic && !children.is_empty() {
+        if bead.kind.value.kind == BeadType::Epic && !children.is_empty() {
             reasons.push(Reason::OpenChildren { children });
         }
         reasons

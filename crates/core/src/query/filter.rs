@@ -3,8 +3,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Sort;
+use crate::words::MEMORY;
 use crate::{
-    Actor, Bead, BeadType, Catalog, EdgeKind, Error, Label, Lineage, Priority, Result, Status, Timestamp,
+    Actor, Bead, Catalog, EdgeKind, Error, Label, Lineage, Priority, Result, Status, StatusName, Timestamp,
+    TypeName,
 };
 
 /// Which beads `list`, `search`, `ready` and `count` speak of. Everything given must hold.
@@ -17,7 +19,7 @@ pub struct Filter {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusFilter>,
     #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<BeadType>,
+    pub types: Vec<TypeName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_min: Option<Priority>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,14 +58,36 @@ pub struct Filter {
     pub limit: Option<usize>,
 }
 
-/// A status as it is shown, or blocked, which is derived from dependencies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A status as it is shown whatever its word, beads that wait for others, or a word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum StatusFilter {
     Open,
     InProgress,
     Closed,
+    /// Waits for unfinished beads, or was set to `blocked` by hand.
     Blocked,
+    Word(StatusName),
+}
+
+impl From<StatusFilter> for String {
+    fn from(filter: StatusFilter) -> Self {
+        match filter {
+            StatusFilter::Open => "open".into(),
+            StatusFilter::InProgress => "in_progress".into(),
+            StatusFilter::Closed => "closed".into(),
+            StatusFilter::Blocked => "blocked".into(),
+            StatusFilter::Word(word) => word.to_string(),
+        }
+    }
+}
+
+impl TryFrom<String> for StatusFilter {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
 }
 
 impl From<Status> for StatusFilter {
@@ -83,9 +107,8 @@ impl std::str::FromStr for StatusFilter {
         if text == "blocked" {
             return Ok(Self::Blocked);
         }
-        text.parse::<Status>().map(Into::into).map_err(|_| {
-            Error::invalid("status", format!("{text:?} is not open, in_progress, closed or blocked"))
-        })
+        let name: StatusName = text.parse()?;
+        Ok(name.plain().map_or(Self::Word(name), Into::into))
     }
 }
 
@@ -96,6 +119,8 @@ pub(super) struct Prepared<'a> {
     among: Option<BTreeSet<Lineage>>,
     text: Option<String>,
     title: Option<String>,
+    /// Memories are only listed when they are asked for.
+    memories: bool,
 }
 
 impl Filter {
@@ -112,8 +137,23 @@ impl Filter {
                 Some(ids) => ids.intersection(&children).cloned().collect(),
             });
         }
+        for status in &self.status {
+            if let StatusFilter::Word(name) = status {
+                name.resolve(catalog.state())?;
+            }
+        }
+        for kind in &self.types {
+            kind.resolve(catalog.state())?;
+        }
+        let memories = self.ids.is_some() || self.types.iter().any(|kind| kind.as_str() == MEMORY);
         let fold = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
-        Ok(Prepared { filter: self, among, text: fold(&self.text), title: fold(&self.title_contains) })
+        Ok(Prepared {
+            filter: self,
+            among,
+            text: fold(&self.text),
+            title: fold(&self.title_contains),
+            memories,
+        })
     }
 }
 
@@ -127,8 +167,9 @@ impl Prepared<'_> {
         let filter = self.filter;
         self.among.as_ref().is_none_or(|among| among.contains(lineage))
             && (filter.status.is_empty()
-                || filter.status.iter().any(|status| has(*status, catalog, lineage, bead)))
-            && (filter.types.is_empty() || filter.types.contains(&bead.kind.value))
+                || filter.status.iter().any(|status| has(status, catalog, lineage, bead)))
+            && (self.memories || !bead.is_memory())
+            && (filter.types.is_empty() || filter.types.iter().any(|kind| is_kind(kind, bead)))
             && filter.priority_min.is_none_or(|least| bead.priority.value >= least)
             && filter.priority_max.is_none_or(|most| bead.priority.value <= most)
             && filter.assignee.as_ref().is_none_or(|actor| bead.claim.assignee.as_ref() == Some(actor))
@@ -157,12 +198,22 @@ impl Prepared<'_> {
     }
 }
 
-fn has(status: StatusFilter, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
+fn has(status: &StatusFilter, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
     let shown = bead.status();
     match status {
-        StatusFilter::Blocked => shown != Status::Closed && catalog.open_blockers(lineage).next().is_some(),
-        other => other == shown.into(),
+        StatusFilter::Blocked => {
+            bead.shown_status() == "blocked"
+                || (shown != Status::Closed && catalog.open_blockers(lineage).next().is_some())
+        }
+        StatusFilter::Word(word) => bead.shown_status() == word.as_str(),
+        other => *other == shown.into(),
     }
+}
+
+/// One of our types means every bead of it, whatever its word.
+fn is_kind(asked: &TypeName, bead: &Bead) -> bool {
+    let group = &bead.kind.value;
+    asked.plain() == Some(group.kind) || group.shown() == asked.as_str()
 }
 
 fn mentions(catalog: &Catalog, lineage: &Lineage, bead: &Bead, folded: &str) -> bool {

@@ -123,7 +123,7 @@ impl Catalog {
                 SortKey::Id => self.id_of(a.0).cmp(self.id_of(b.0)),
                 SortKey::Title => a.1.title.value.cmp(&b.1.title.value),
                 SortKey::Status => a.1.status().cmp(&b.1.status()),
-                SortKey::Type => a.1.kind.value.cmp(&b.1.kind.value),
+                SortKey::Type => a.1.kind.value.kind.cmp(&b.1.kind.value.kind),
                 SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
                 SortKey::Impact => {
                     let key = |one: &(&Lineage, &Arc<Bead>)| (one.1.priority.value, impact(one.0));

@@ -127,7 +127,8 @@ impl Catalog {
     /// An epic is done by doing its children, so by itself it takes no time unless somebody says so.
     pub(super) fn minutes(&self, lineage: &Lineage, default_minutes: u64) -> u64 {
         let Some(bead) = self.bead(lineage) else { return 0 };
-        let is_container = bead.kind.value == BeadType::Epic && self.open_children(lineage).next().is_some();
+        let is_container =
+            bead.kind.value.kind == BeadType::Epic && self.open_children(lineage).next().is_some();
         match bead.estimated_minutes.value {
             Some(estimate) => u64::from(estimate.minutes()),
             None if is_container => 0,

@@ -11,7 +11,7 @@ pub enum Standing {
     Ready,
     /// Claimed, and the lease runs.
     Held,
-    /// Waits for unfinished beads.
+    /// Waits for unfinished beads, or was set aside by a word such as `blocked`.
     Blocked,
     /// Not before a time that is still to come.
     Deferred,
@@ -31,9 +31,11 @@ impl Catalog {
             Status::Closed => Standing::Closed,
             Status::InProgress if is_stuck(bead) => Standing::Stuck,
             Status::InProgress if !bead.claim.expired(now_ms) => Standing::Held,
+            _ if self.set_aside_by(bead).is_some_and(|word| word.as_str() == "deferred") => Standing::Deferred,
+            _ if self.set_aside_by(bead).is_some() => Standing::Blocked,
             _ if self.open_blockers(lineage).next().is_some() => Standing::Blocked,
             _ if deferred => Standing::Deferred,
-            _ if bead.kind.value == BeadType::Epic && self.open_children(lineage).next().is_some() => {
+            _ if bead.kind.value.kind == BeadType::Epic && self.open_children(lineage).next().is_some() => {
                 Standing::Waiting
             }
             _ => Standing::Ready,

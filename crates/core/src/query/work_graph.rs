@@ -43,7 +43,7 @@ impl<'a> WorkGraph<'a> {
             shape.add_node(number);
             let mut before: BTreeSet<usize> =
                 catalog.open_blockers(lineage).filter_map(|blocker| numbers.get(blocker)).copied().collect();
-            let is_epic = catalog.bead(lineage).is_some_and(|bead| bead.kind.value == BeadType::Epic);
+            let is_epic = catalog.bead(lineage).is_some_and(|bead| bead.kind.value.kind == BeadType::Epic);
             if waiting == Waiting::BlockersAndChildren && is_epic {
                 before.extend(catalog.open_children(lineage).filter_map(|child| numbers.get(child)));
             }

@@ -68,12 +68,18 @@ impl Oracle {
                 self.writes.entry((birth.clone(), Field::$name.name())).or_default().push(write);
             })*};
         }
-        singles!(Title: title, Description: description, Priority: priority, Type: kind, Labels: labels);
+        singles!(Title: title, Description: description, Priority: priority, Labels: labels);
         singles!(Design: design, AcceptanceCriteria: acceptance_criteria, ExternalRef: external_ref);
         singles!(SourceRepo: source_repo, EstimatedMinutes: estimated_minutes, DueAt: due_at);
         singles!(DeferUntil: defer_until, Metadata: metadata);
         if patch.title.is_some() && patch.description.is_some() {
             self.births.insert(birth.clone());
+        }
+        if let Some(register) = &patch.kind {
+            let group = &register.value;
+            let json = group_json([("type", json!(group.kind)), ("type_word", json!(group.word))]);
+            let write = (vec![raw(&register.mark)], json);
+            self.writes.entry((birth.clone(), "type")).or_default().push(write);
         }
         if let Some(register) = &patch.status {
             let group = &register.value;
@@ -81,6 +87,7 @@ impl Oracle {
                 ("closed_on_branch", json!(group.closed_on_branch)),
                 ("closed_reason", json!(group.closed_reason)),
                 ("status", json!(group.status)),
+                ("status_word", json!(group.word)),
             ]);
             let write = (vec![raw(&register.mark)], json);
             self.writes.entry((birth.clone(), "status")).or_default().push(write);

@@ -1,6 +1,6 @@
 //! A few values for each register, as the fields that a line shows; few enough that replicas often agree.
 
-use beads_core::{Claim, Field, Mark, Patch, Register, StatusGroup};
+use beads_core::{Claim, Field, Mark, Patch, Register, StatusGroup, TypeGroup};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -69,7 +69,10 @@ pub fn patch(field: Field, mark: Mark, group: &Group) -> Patch {
         Field::Title => patch.title = register(mark, one, json!(null)),
         Field::Description => patch.description = register(mark, one, json!("")),
         Field::Priority => patch.priority = register(mark, one, json!(null)),
-        Field::Type => patch.kind = register(mark, one, json!(null)),
+        Field::Type => {
+            let word = typed(group.get("type_word"), json!(null));
+            patch.kind = Some(Register::new(mark, TypeGroup { kind: typed(one, json!(null)), word }));
+        }
         Field::Labels => patch.labels = register(mark, one, json!([])),
         Field::Design => patch.design = register(mark, one, json!("")),
         Field::AcceptanceCriteria => patch.acceptance_criteria = register(mark, one, json!("")),
@@ -82,6 +85,7 @@ pub fn patch(field: Field, mark: Mark, group: &Group) -> Patch {
         Field::Status => {
             let group = StatusGroup {
                 status: typed(one, json!(null)),
+                word: typed(group.get("status_word"), json!(null)),
                 closed_reason: typed(group.get("closed_reason"), json!("")),
                 closed_on_branch: typed(group.get("closed_on_branch"), json!("")),
             };

@@ -231,6 +231,8 @@ pub struct EpicAnswer {
 pub struct StatusAnswer {
     pub summary: Summary,
     pub prefix: String,
+    /// The version of the store's files.
+    pub format_version: u64,
     #[serde(rename = "ref")]
     pub reference: &'static str,
     pub commit: Option<String>,

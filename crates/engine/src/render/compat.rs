@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::answer::{Answer, Detail, EpicAnswer, LinkedBead, NoteAnswer};
 use super::done::{Done, DoneOf};
 use super::planning::ExplainAnswer;
+use super::worded::Worded;
 
 /// An answer in this dialect. What holds no bead looks the same in both.
 #[derive(Debug, Serialize)]
@@ -75,7 +76,7 @@ pub struct CompatDetail<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct CompatFacts<'a> {
     #[serde(flatten)]
-    facts: &'a BeadFacts,
+    facts: Worded<'a, BeadFacts>,
     /// The newest text that was set as a whole, by `create --notes` or `update --notes`.
     notes: Option<&'a str>,
     /// The whole log, oldest first.
@@ -91,7 +92,7 @@ impl<'a> CompatFacts<'a> {
     fn of(bead: &'a BeadView) -> Self {
         let in_the_slot = bead.notes.iter().rev().find(|note| note.slot == Some(Slot::Notes));
         Self {
-            facts: &bead.facts,
+            facts: Worded(&bead.facts),
             notes: in_the_slot.and_then(|note| note.content.non_empty()),
             comments: bead.notes.iter().map(|note| NoteAnswer::new(&bead.id, note)).collect(),
             comment_count: bead.notes.len(),
@@ -123,7 +124,7 @@ impl<'a> CompatDetail<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct CompatLink<'a> {
     #[serde(flatten)]
-    link: &'a LinkView,
+    link: Worded<'a, LinkView>,
     issue_id: &'a BeadId,
     depends_on_id: &'a BeadId,
     #[serde(rename = "type")]
@@ -132,7 +133,7 @@ struct CompatLink<'a> {
 
 impl<'a> CompatLink<'a> {
     fn new(link: &'a LinkView, issue_id: &'a BeadId, depends_on_id: &'a BeadId) -> Self {
-        Self { link, issue_id, depends_on_id, dependency_type: link.dependency_type }
+        Self { link: Worded(link), issue_id, depends_on_id, dependency_type: link.dependency_type }
     }
 }
 

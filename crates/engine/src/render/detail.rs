@@ -14,8 +14,8 @@ pub fn bead(out: &mut String, view: &BeadView, style: Style) {
         out,
         "{}  {}  {}",
         style.priority(view.priority),
-        style.status(view.status).trim_end(),
-        view.kind
+        style.status(view.status, view.state.as_ref()).trim_end(),
+        view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str())
     );
     if let Some(assignee) = &view.assignee {
         let _ = write!(out, "  @{}", escape(assignee.as_str()));
@@ -84,7 +84,7 @@ fn links(out: &mut String, heading: &str, links: &[LinkView], style: Style) {
             out,
             "  {}  {}  {}  {}",
             style.id(link.id.as_str()),
-            style.status(link.status),
+            style.status(link.status, link.state.as_ref()),
             escape(link.title.as_str()),
             style.faint(&format!("({})", link.dependency_type)),
         );

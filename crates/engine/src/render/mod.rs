@@ -22,6 +22,7 @@ mod style;
 mod svg;
 mod text;
 mod upkeep;
+mod worded;
 
 pub use answer::{
     Answer, BatchAnswer, ClaimOverAnswer, ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, Detail,
@@ -75,6 +76,13 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
         Err(failure) => fail(&mut reply, failure, output.format),
     }
     reply
+}
+
+/// One line about a store that programs of earlier releases refuse from now on.
+pub fn format_raised(version: u64) -> String {
+    format!(
+        "the store now has format {version}: earlier releases of bd refuse it (bd export is the way back)\n"
+    )
 }
 
 /// A reply to a request that could not even be put to a service.

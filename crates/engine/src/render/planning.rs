@@ -122,6 +122,7 @@ fn reason(reason: &Reason) -> String {
         }
         Reason::Stuck { assignee: None } => "stuck: in progress, in nobody's hands".to_owned(),
         Reason::Deferred { until } => format!("deferred{}", time(until)),
+        Reason::SetAside { word } => format!("set aside: {word}"),
         Reason::OpenChildren { children } => format!("open children: {}", list(children)),
     }
 }

@@ -27,7 +27,7 @@ pub fn linked(out: &mut String, linked: &[LinkedBead], style: Style) {
 
 fn bead(out: &mut String, view: &BeadView, id_width: usize, style: Style) {
     let id = format!("{:<id_width$}", view.id);
-    let kind = format!("{:<7}", view.kind);
+    let kind = format!("{:<7}", view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str()));
     // Columns before the title: id, priority, status, type and the spaces between them.
     let used = id_width + 2 + 11 + 7 + 8;
     let title = style.fit(&escape(view.title.as_str()), used);
@@ -36,7 +36,7 @@ fn bead(out: &mut String, view: &BeadView, id_width: usize, style: Style) {
         "{}  {}  {}  {}  {}",
         style.id(&id),
         style.priority(view.priority),
-        style.status(view.status),
+        style.status(view.status, view.state.as_ref()),
         style.faint(&kind),
         title
     );
@@ -97,7 +97,7 @@ pub fn tree(out: &mut String, nodes: &[TreeNode], style: Style) {
             style.faint(&indent),
             style.id(node.id.as_str()),
             style.priority(node.priority),
-            style.status(node.status).trim_end(),
+            style.status(node.status, None).trim_end(),
             style.faint(&kind),
         );
     }

@@ -1,6 +1,6 @@
 //! Colour and width of text on a terminal.
 
-use beads_core::{Priority, Status};
+use beads_core::{Priority, Status, Word};
 use owo_colors::{AnsiColors, OwoColorize};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -22,13 +22,15 @@ impl Style {
         self.width.is_none()
     }
 
-    pub fn status(self, status: Status) -> String {
+    /// The status, or the word that stands for it.
+    pub fn status(self, status: Status, word: Option<&Word>) -> String {
         let color = match status {
             Status::Open => AnsiColors::Green,
             Status::InProgress => AnsiColors::Yellow,
             Status::Closed => AnsiColors::BrightBlack,
         };
-        self.paint(&format!("{status:<11}"), color)
+        let shown = word.map_or(status.as_str(), Word::as_str);
+        self.paint(&format!("{shown:<11}"), color)
     }
 
     pub fn priority(self, priority: Priority) -> String {

@@ -84,7 +84,8 @@ impl Service {
         }
         if bead.status.value.status == Status::Closed {
             let text = bead.status.value.closed_reason.non_empty().map(str::to_owned);
-            return Some(ClaimOver { text, ..over(OverReason::Closed, Some(bead.status.mark.by())) });
+            let reason = if bead.is_cancelled() { OverReason::Cancelled } else { OverReason::Closed };
+            return Some(ClaimOver { text, ..over(reason, Some(bead.status.mark.by())) });
         }
         if bead.claim.fence() != Some(fence) {
             let (by, holder) = (Some(bead.claim.mark.by()), bead.claim.assignee.clone());

@@ -35,7 +35,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::config::{Config, PREFIX_KEY};
+use crate::config::{Config, PREFIX_KEY, REPLICATED, is_replicated};
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
@@ -115,13 +115,19 @@ impl Service {
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
         let output = self.settle(&request.output);
-        let before = self.replica.position();
+        let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
-        self.reply_to(request, result, &output)
+        self.reply_to(request, result, &output, format)
     }
 
-    fn reply_to(&mut self, request: &Request, result: Result<Answer, Failure>, output: &Output) -> Reply {
+    fn reply_to(
+        &mut self,
+        request: &Request,
+        result: Result<Answer, Failure>,
+        output: &Output,
+        format_before: u64,
+    ) -> Reply {
         let handed_out = result.as_ref().map(|answer| claims(answer, request)).unwrap_or_default();
         let unconfirmed = match &result {
             Ok(Answer::Unconfirmed(claimed)) => {
@@ -129,7 +135,7 @@ impl Service {
             }
             _ => None,
         };
-        let mut reply = render::reply(result, output, self.replica.position());
+        let mut reply = self.reply(result, output, format_before);
         reply.unconfirmed = unconfirmed;
         self.accompany(request, handed_out, &mut reply);
         reply
@@ -149,13 +155,26 @@ impl Service {
     /// The same, but nothing for a request that waits for something that is not there yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
         let output = self.settle(&request.output);
-        let before = self.replica.position();
+        let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }
-        Some(self.reply_to(request, result, &output))
+        Some(self.reply_to(request, result, &output, format))
+    }
+
+    fn format_version(&self) -> u64 {
+        self.replica.catalog().state().format_version()
+    }
+
+    /// Renders an answer, and says so when the request raised the format of the store.
+    fn reply(&self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
+        let mut reply = render::reply(result, output, self.replica.position());
+        if self.format_version() > format_before {
+            reply.stderr.push_str(&render::format_raised(self.format_version()));
+        }
+        reply
     }
 
     /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
@@ -203,7 +222,7 @@ impl Service {
             Call::Export { format, path } => self.export(*format, path.as_deref()),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
-            Call::ConfigUnset { key } => self.config_unset(key),
+            Call::ConfigUnset { key } => self.config_unset(request, key),
             Call::ConfigList => Ok(self.config_list()),
             Call::Undo { dry_run } => self.undo(request, *dry_run),
             Call::CloseEligibleEpics { dry_run } => {
@@ -267,6 +286,8 @@ impl Service {
     fn config_get(&self, key: &str) -> Result<Answer, Failure> {
         let value = if key == PREFIX_KEY {
             self.replica.catalog().state().prefix().prefix.to_string()
+        } else if is_replicated(key) {
+            self.replica.catalog().state().setting(key).unwrap_or_default().to_owned()
         } else {
             self.config.get(key)?.to_owned()
         };
@@ -276,6 +297,8 @@ impl Service {
     fn config_set(&mut self, request: &Request, key: &str, value: &str) -> Result<Answer, Failure> {
         if key == PREFIX_KEY {
             self.set_prefix(request, value)?;
+        } else if is_replicated(key) {
+            self.set_setting(request, key, value)?;
         } else {
             let mut config = self.config.clone();
             config.set(key, value)?;
@@ -288,9 +311,20 @@ impl Service {
         self.config_get(key)
     }
 
-    fn config_unset(&mut self, key: &str) -> Result<Answer, Failure> {
+    fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {
+        let set = beads_core::op::SetSetting { key: key.parse()?, value: value.parse()? };
+        let caller = self.caller(request, 0);
+        self.replica.apply(&beads_core::Op::SetSetting(set), &caller)?;
+        Ok(())
+    }
+
+    fn config_unset(&mut self, request: &Request, key: &str) -> Result<Answer, Failure> {
         if key == PREFIX_KEY {
             return Err(Failure::invalid("issue_prefix always has a value; set another one"));
+        }
+        if is_replicated(key) {
+            self.set_setting(request, key, "")?;
+            return self.config_get(key);
         }
         let mut config = self.config.clone();
         config.unset(key)?;
@@ -301,7 +335,11 @@ impl Service {
 
     fn config_list(&self) -> Answer {
         let mut all = self.config.all();
-        all.insert(PREFIX_KEY.into(), self.replica.catalog().state().prefix().prefix.to_string());
+        let state = self.replica.catalog().state();
+        all.insert(PREFIX_KEY.into(), state.prefix().prefix.to_string());
+        for (key, _) in REPLICATED {
+            all.insert((*key).to_owned(), state.setting(key).unwrap_or_default().to_owned());
+        }
         Answer::Settings(all)
     }
 }

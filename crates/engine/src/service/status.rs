@@ -13,6 +13,7 @@ impl Service {
         Ok(Answer::Status(Box::new(StatusAnswer {
             summary: self.replica.catalog().summary(now_ms)?,
             prefix: self.replica.catalog().state().prefix().prefix.to_string(),
+            format_version: self.replica.catalog().state().format_version(),
             reference: REF,
             commit: self.repository.tip()?,
             unsaved: unsaved.records,

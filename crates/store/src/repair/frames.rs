@@ -4,7 +4,7 @@ use beads_core::{Code, Salvage, State};
 
 use crate::disk::{Disk, RealDisk};
 use crate::frame::{self, Found};
-use crate::journal::{Journal, NAME, Recovered, VERSION};
+use crate::journal::{FIRST_VERSION, Journal, NAME, Recovered, VERSION};
 use crate::recovery::recovered_clock;
 use crate::{Error, Header, Record, Result};
 
@@ -48,7 +48,7 @@ fn next_header(recovered: &Recovered) -> Header {
     let kept = recovered.header.iter().flat_map(|header| header.receipts.iter());
     let fresh = recovered.records.iter().filter_map(|record| record.request.as_ref());
     Header {
-        version: VERSION,
+        version: recovered.header.as_ref().map_or(FIRST_VERSION, |header| header.version),
         position: carried.chain(written).max().unwrap_or_default(),
         // The tag of the clock does not matter: only its last stamp is read.
         last: recovered_clock(recovered, 1).last(),

@@ -1,5 +1,5 @@
 use beads_core::op;
-use beads_core::{Op, Text};
+use beads_core::{Evidence, Op, Text};
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,6 +23,10 @@ pub struct Close {
     /// Close although another actor holds it, or blockers or children are open
     #[serde(default)]
     force: bool,
+    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT
+    #[serde(default)]
+    #[schemars(with = "Vec<field::Text>", length(max = 32))]
+    evidence: Vec<Evidence>,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -41,6 +45,7 @@ impl Mutation for Close {
             reason: self.reason,
             strict: true,
             force: self.force,
+            evidence: self.evidence,
         }))
     }
 }

@@ -96,7 +96,7 @@ impl Mutation for Create {
         Ok(Op::Create(Box::new(op::Create {
             title: self.title,
             id: self.id,
-            kind: self.kind,
+            kind: self.kind.into(),
             priority: self.priority,
             description: self.description,
             design: self.design,

@@ -73,7 +73,7 @@ impl Filter {
         query::Filter {
             ids: self.ids,
             status: self.status,
-            types: self.types,
+            types: self.types.into_iter().map(Into::into).collect(),
             priority_min: self.priority_min,
             priority_max: self.priority_max,
             assignee: self.assignee,

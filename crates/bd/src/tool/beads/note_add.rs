@@ -29,6 +29,11 @@ impl Definition for NoteAdd {
 
 impl Mutation for NoteAdd {
     fn op(self) -> Result<Op, Failure> {
-        Ok(Op::NoteAdd(op::NoteAdd { id: self.id, guard: self.guard.into(), content: self.content }))
+        Ok(Op::NoteAdd(op::NoteAdd {
+            id: self.id,
+            guard: self.guard.into(),
+            content: self.content,
+            ..op::NoteAdd::default()
+        }))
     }
 }

@@ -1,0 +1,25 @@
+use serde::{Deserialize, Serialize};
+
+use super::Applied;
+use crate::snapshot::FORMAT_VERSION;
+use crate::{Catalog, Context, Delta, Error, Result};
+
+/// Makes the store use a later format, whether or not it needs it already. It never falls again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RaiseFormat {
+    pub version: u64,
+}
+
+impl RaiseFormat {
+    pub(super) fn apply(&self, catalog: &Catalog, _: &mut Context<'_>) -> Result<Applied> {
+        if self.version > FORMAT_VERSION {
+            return Err(Error::NewerFormat { found: self.version, known: FORMAT_VERSION });
+        }
+        if self.version <= catalog.state().format_version() {
+            return Ok(Applied::default());
+        }
+        let delta = Delta { format_version: Some(self.version), ..Delta::default() };
+        Ok(Applied { delta, ..Applied::default() })
+    }
+}
