@@ -34,8 +34,11 @@ pub struct Args {
 
 impl Args {
     pub fn call(self, input: Input) -> Result<Call, Failure> {
-        let text = input.optional(self.message.as_ref())?.unwrap_or_default();
-        let (id, guard, to, force) = (self.id, self.guard.guard(), self.to, self.force);
-        Ok(Call::one(Op::HandOver(Box::new(HandOver { id, guard, to, within_ms: self.within, text, force }))))
+        let text: beads_core::Text = input.optional(self.message.as_ref())?.unwrap_or_default();
+        let (guard, to, force, within_ms) = (self.guard.guard(), self.to, self.force, self.within);
+        Ok(Call::each(vec![self.id], |id| {
+            let (guard, to, text) = (guard.clone(), to.clone(), text.clone());
+            Op::HandOver(Box::new(HandOver { id, guard, to, within_ms, text, force }))
+        }))
     }
 }

@@ -116,6 +116,7 @@ struct Batch<'a, B> {
 pub const OUTPUTS: &[(&str, Shape)] = &[
     ("blame", one::<Vec<BlameAnswer>>("blame")),
     ("blocked", BEADS),
+    ("cancel", CLOSED),
     ("children", BEADS),
     ("children --detailed", DETAILS),
     ("claim", CLAIMED),
@@ -150,6 +151,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
+    ("handover", BEADS),
     ("import", one::<Summary>("import")),
     ("info", one::<InfoAnswer>("info")),
     ("init", one::<InitAnswer>("init")),
