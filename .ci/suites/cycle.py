@@ -90,7 +90,7 @@ class Mcp:
         return self.call("note", id=bead["id"], text="at work", fence=bead["fence"], request_id=key) is not None
 
     def release(self, bead):
-        self.call("done", id=bead["id"], reason="no time", release=True, fence=bead["fence"])
+        self.call("done", id=bead["id"], reason="no time", outcome="release", fence=bead["fence"])
 
     def done(self, bead, key):
         return self.call("done", id=bead["id"], reason="done", fence=bead["fence"], request_id=key) is not None

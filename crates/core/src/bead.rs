@@ -320,6 +320,22 @@ impl Bead {
         }
     }
 
+    /// Closed because it is not to be done.
+    pub fn is_cancelled(&self) -> bool {
+        let group = &self.status.value;
+        let word = group.word.as_ref().is_some_and(|word| word.as_str() == crate::op::CANCELLED);
+        group.status == Status::Closed && word
+    }
+
+    /// An offer is a claim that was made for its holder by a handover, and not taken up yet.
+    pub fn is_offer(&self) -> bool {
+        let is_its_note = |note: &Arc<Note>| {
+            note.at == self.claim.mark.at()
+                && note.kind.as_ref().is_some_and(|kind| kind.as_str() == crate::op::HANDOVER)
+        };
+        self.claim.is_taken() && self.notes.values().any(is_its_note)
+    }
+
     /// The word that is shown for the status.
     pub fn shown_status(&self) -> &str {
         match &self.status.value.word {

@@ -250,6 +250,10 @@ codes! {
         hint "finish those first, or close it with --force" recovery "finish those first, or give force";
     OpenChildren("open_children", DOMAIN, Conflict, "CONFLICT")
         hint "finish those first, or close it with --force" recovery "finish those first, or give force";
+    Cancelled("cancelled", DOMAIN, Conflict, "CONFLICT")
+        hint "bd reopen brings it back" recovery "take another";
+    EvidenceRequired("evidence_required", DOMAIN, Conflict, "CONFLICT")
+        hint "give --evidence commit:SHA, url:URL or cmd:TEXT" recovery "give evidence";
     SeveralHeld("several_held", DOMAIN, Conflict, "CONFLICT") recovery "give id";
     Holding("holding", DOMAIN, Conflict, "CONFLICT") recovery "finish it with done, or give more: true";
     CallCancelled("call_cancelled", DOMAIN, Timeout, "CALL_CANCELLED") recovery "call again";

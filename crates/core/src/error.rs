@@ -44,6 +44,12 @@ pub enum Error {
     #[error("{id} has open children, {}: nothing was changed", ids(open))]
     OpenChildren { id: BeadId, open: Vec<BeadId> },
 
+    #[error("{id} was cancelled{}; nothing was changed", reason_in(reason))]
+    Cancelled { id: BeadId, reason: String },
+
+    #[error("{id} needs evidence to be closed; nothing was changed")]
+    EvidenceRequired { id: BeadId },
+
     #[error("nothing is ready")]
     NothingReady,
 
@@ -96,6 +102,8 @@ impl Error {
             Self::StaleClaim { .. } => Code::StaleClaim,
             Self::OpenBlockers { .. } => Code::Blocked,
             Self::OpenChildren { .. } => Code::OpenChildren,
+            Self::Cancelled { .. } => Code::Cancelled,
+            Self::EvidenceRequired { .. } => Code::EvidenceRequired,
             Self::NothingReady => Code::NothingReady,
             Self::Closed(_) => Code::Closed,
             Self::SelfEdge(_) => Code::SelfDependency,
@@ -141,6 +149,10 @@ fn ids(all: &[BeadId]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
+}
+
+fn reason_in(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
 
 fn over(holder: Option<&Actor>, current: &str) -> String {

@@ -19,6 +19,14 @@ pub enum EventKind {
     Updated,
     Note,
     Closed,
+    /// Closed because it is not to be done.
+    Cancelled,
+    /// A claim was moved to another actor as an offer; `assignee` may take it.
+    HandedOver,
+    /// A note of the kind `question`.
+    Asked,
+    /// A note of the kind `answer`.
+    Answered,
     /// A closed bead is unfinished again.
     Reopened,
     /// A claim was given back, or taken away; `assignee` held it.
@@ -45,6 +53,10 @@ impl EventKind {
             Self::Updated => "updated",
             Self::Note => "note",
             Self::Closed => "closed",
+            Self::Cancelled => "cancelled",
+            Self::HandedOver => "handed_over",
+            Self::Asked => "asked",
+            Self::Answered => "answered",
             Self::Reopened => "reopened",
             Self::Released => "released",
             Self::Expired => "expired",
@@ -293,10 +305,11 @@ impl Catalog {
             events.push(about(kind, &new.claim.mark).with_claim(&old.claim));
         }
         if claimed {
-            events.push(about(EventKind::Claimed, &new.claim.mark).with_claim(&new.claim));
+            let kind = if new.is_offer() { EventKind::HandedOver } else { EventKind::Claimed };
+            events.push(about(kind, &new.claim.mark).with_claim(&new.claim));
         }
         for note in new.notes_in_order().into_iter().filter(|note| !old.notes.contains_key(&note.id)) {
-            events.push(about(EventKind::Note, &note.mark()).text(Some(note.content.as_str())));
+            events.push(about(note_kind(note), &note.mark()).text(Some(note.content.as_str())));
         }
         // A renewal that came along with something else is no news.
         let renewal_only = fields.len() == 1 && fields[0] == Field::AssigneeExpires.name();
@@ -306,7 +319,7 @@ impl Catalog {
         }
         if closed {
             let reason = new.status.value.closed_reason.non_empty();
-            events.push(about(EventKind::Closed, &new.status.mark).text(reason));
+            events.push(about(closing_kind(new), &new.status.mark).text(reason));
         }
         if let Some(deletion) = new.deletion.as_ref().filter(|_| old.deletion.is_none()) {
             events.push(about(EventKind::Deleted, &deletion.mark).text(deletion.reason.non_empty()));
@@ -317,13 +330,13 @@ impl Catalog {
     /// deleted elsewhere.
     fn state_events(&self, lineage: &Lineage, bead: &Bead) -> Vec<Event> {
         let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
-        let note = |note: &Arc<Note>| about(EventKind::Note, &note.mark()).text(Some(note.content.as_str()));
+        let note = |note: &Arc<Note>| about(note_kind(note), &note.mark()).text(Some(note.content.as_str()));
         let mut events: Vec<Event> = bead.notes_in_order().into_iter().map(note).collect();
         if let Some(deletion) = &bead.deletion {
             events.push(about(EventKind::Deleted, &deletion.mark).text(deletion.reason.non_empty()));
         } else if bead.status.value.status == Status::Closed {
             let reason = bead.status.value.closed_reason.non_empty();
-            events.push(about(EventKind::Closed, &bead.status.mark).text(reason));
+            events.push(about(closing_kind(bead), &bead.status.mark).text(reason));
         } else if bead.status() == Status::InProgress && bead.claim.assignee.is_some() {
             events.push(about(EventKind::Claimed, &bead.claim.mark).with_claim(&bead.claim));
         }
@@ -336,5 +349,17 @@ impl Catalog {
             title: self.bead(lineage).map(|bead| bead.title.value.clone()),
             ..Event::new(kind, at_ms)
         }
+    }
+}
+
+fn closing_kind(bead: &Bead) -> EventKind {
+    if bead.is_cancelled() { EventKind::Cancelled } else { EventKind::Closed }
+}
+
+fn note_kind(note: &Note) -> EventKind {
+    match note.kind.as_ref().map(crate::Word::as_str) {
+        Some("question") => EventKind::Asked,
+        Some("answer") => EventKind::Answered,
+        _ => EventKind::Note,
     }
 }

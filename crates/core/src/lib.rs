@@ -30,6 +30,7 @@ mod edge;
 mod encode;
 mod error;
 mod event;
+mod evidence;
 mod export;
 mod floor;
 mod garbage;
@@ -73,6 +74,7 @@ pub use delta::Delta;
 pub use edge::{Edge, EdgeKey, EdgeKind, Endpoint};
 pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
+pub use evidence::{EVIDENCE, Evidence};
 pub use export::export_jsonl;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup,
@@ -90,7 +92,9 @@ pub use prefix::{Prefix, PrefixRegister};
 pub use register::Register;
 pub use salvage::{Salvage, Unreadable};
 pub use savepoint::Savepoint;
-pub use setting::{GC_FLOOR_RESET, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM};
+pub use setting::{
+    CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, GC_FLOOR_RESET, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
+};
 pub use shared_map::SharedMap;
 pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};

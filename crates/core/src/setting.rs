@@ -18,6 +18,12 @@ pub const TYPE_CUSTOM: &str = "type.custom";
 /// Where the last reset of the garbage-collection floor is noted, with who did it and when.
 pub const GC_FLOOR_RESET: &str = "gc.floor_reset";
 
+/// What `bd close` does about open blockers and open children: `warn`, `refuse` or `off`.
+pub const CLOSE_CHECK: &str = "close.check";
+
+/// Whether a closing needs evidence: `off`, `warn` or `require`.
+pub const CLOSE_REQUIRE_EVIDENCE: &str = "close.require_evidence";
+
 /// The name of a setting: lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingKey(Arc<str>);

@@ -42,6 +42,9 @@ pub struct BeadFacts {
     pub title: Title,
     pub description: Text,
     pub status: Status,
+    /// Handed over to the assignee, who has not taken it up yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offered: bool,
     /// The word of another tracker that stands for the status, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
@@ -207,6 +210,7 @@ impl Catalog {
             description: bead.description.value.clone(),
             status: bead.status(),
             state: status.word.clone(),
+            offered: bead.is_offer(),
             priority: bead.priority.value,
             kind: bead.kind.value.kind,
             issue_type: bead.kind.value.kind,

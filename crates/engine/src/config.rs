@@ -21,6 +21,14 @@ pub const REPLICATED: &[(&str, &str)] = &[
         beads_core::STATUS_CUSTOM,
         "words for statuses on every replica, such as qa:in_progress,someday:frozen; open when it is not said",
     ),
+    (
+        beads_core::CLOSE_CHECK,
+        "what bd close does about open blockers and open children: warn, refuse or off [default: warn]",
+    ),
+    (
+        beads_core::CLOSE_REQUIRE_EVIDENCE,
+        "whether a closing needs --evidence: off, warn or require [default: off]",
+    ),
     (beads_core::TYPE_CUSTOM, "words for types on every replica, such as rfc:epic; task when it is not said"),
 ];
 

@@ -169,6 +169,8 @@ impl From<beads_core::Error> for Failure {
             E::NotHolder { id, holder } => json!({"id": id, "holder": holder}),
             E::StaleClaim { id, current, holder } => json!({"id": id, "fence": current, "holder": holder}),
             E::OpenBlockers { id, open } => json!({"id": id, "blocked_by": open}),
+            E::Cancelled { id, reason } => json!({"id": id, "reason": reason}),
+            E::EvidenceRequired { id } => json!({"id": id}),
             E::OpenChildren { id, open } => json!({"id": id, "open_children": open}),
             E::UndoBlocked(obstacles) => {
                 let obstacle = |one: &beads_core::Obstacle| {

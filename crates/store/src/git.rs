@@ -51,6 +51,11 @@ impl GitRepository {
     }
 
     /// The directory that all worktrees share.
+    /// Whether a commit is there, by its whole name or the beginning of it.
+    pub fn has_commit(&self, name: &str) -> bool {
+        self.git.revparse_single(name).is_ok_and(|object| object.peel_to_commit().is_ok())
+    }
+
     pub fn common_dir(&self) -> &Path {
         self.git.commondir()
     }

@@ -1,4 +1,4 @@
-use beads_core::Op;
+use beads_core::{Evidence, Op};
 use beads_core::op::Close;
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
@@ -12,7 +12,7 @@ use super::input::Input;
 /// Says what it unblocked. With --claim-next you also take the next bead, as `bd claim --next` does.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"\n  bd close bd-a1 --claim-next --json"
+    after_help = "Examples:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"\n  bd close bd-a1 --evidence commit:1f3a9c2 --evidence \"cmd:cargo test\"\n  bd close bd-a1 --claim-next --json"
 )]
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
@@ -29,6 +29,9 @@ pub struct Args {
     claim_next: bool,
     #[command(flatten)]
     lease: LeaseArgs,
+    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT; repeatable
+    #[arg(long, value_name = "KIND:VALUE")]
+    evidence: Vec<Evidence>,
     #[command(flatten)]
     guard: GuardArgs,
 }
@@ -36,9 +39,15 @@ pub struct Args {
 impl Args {
     pub fn call(self, input: Input) -> Result<Call, Failure> {
         let reason: beads_core::Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
-        let (guard, force) = (self.guard.guard(), self.force);
-        let close =
-            |id| Close { id, guard: guard.clone(), reason: reason.clone(), force, ..Close::default() };
+        let (guard, force, evidence) = (self.guard.guard(), self.force, self.evidence);
+        let close = |id| Close {
+            id,
+            guard: guard.clone(),
+            reason: reason.clone(),
+            force,
+            evidence: evidence.clone(),
+            strict: false,
+        };
         let lease_ms = self.lease.ms();
         if lease_ms.is_some() && !self.claim_next {
             return Err(Failure::usage("--lease is for the bead that --claim-next takes"));

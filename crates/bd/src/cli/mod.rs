@@ -4,6 +4,7 @@
 mod batch;
 mod blame;
 mod blocked;
+mod cancel;
 mod children;
 mod claim;
 mod close;
@@ -27,6 +28,7 @@ mod globals;
 mod go_directory;
 mod graph;
 mod guard;
+mod handover;
 mod import;
 mod info;
 mod init;
@@ -129,6 +131,8 @@ enum Verb {
     Unclaim(unclaim::Args),
     Reclaim(reclaim::Args),
     Close(close::Args),
+    Cancel(cancel::Args),
+    Handover(handover::Args),
     Reopen(reopen::Args),
     Delete(delete::Args),
     Restore(restore::Args),
@@ -207,6 +211,8 @@ impl Verb {
             Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
             Self::Close(args) => args.call(input)?,
+            Self::Cancel(args) => args.call(input)?,
+            Self::Handover(args) => args.call(input)?,
             Self::Reopen(args) => args.call(input)?,
             Self::Delete(args) => args.call(input)?,
             Self::Restore(args) => args.call(input)?,

@@ -23,7 +23,7 @@ use crate::moment;
 /// Verbs that ask nothing of the process that they were typed into, but with some of their options.
 const VERBS: [&str; 30] = [
     "create", "new", "update", "show", "list", "search", "ready", "blocked", "claim", "renew", "unclaim",
-    "reclaim", "close", "reopen", "delete", "restore", "deleted", "note", "comment", "comments", "label",
+    "reclaim", "close", "cancel", "handover", "reopen", "delete", "restore", "deleted", "note", "comment", "comments", "label",
     "dep", "log", "blame", "children", "epic", "count", "stale", "status", "stats",
 ];
 

@@ -47,6 +47,8 @@ fn renew(session: &Session, actor: &Actor) {
     let now = jiff::Timestamp::now().to_string();
     for bead in session.mine(actor).unwrap_or_default() {
         let runs = bead["assignee_expires"].as_str().is_some_and(|expires| expires > now.as_str());
+        // An offer that is not taken up runs out.
+        let runs = runs && bead["offered"] != true;
         let stamp = &bead["assignee_at"];
         let fence = format!("{}.{}", stamp[0], stamp[1]).parse().ok();
         if let (true, Some(_), Value::String(id)) = (runs, fence, &bead["id"]) {

@@ -170,6 +170,8 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["repair-deps", "--json"], "repair-deps"),
     (&["doctor", "--check=validate", "--json"], "doctor"),
     (&["create", "Second", "--json"], "create"),
+    (&["handover", "bd-e.2", "--to", "bob", "--json"], "handover"),
+    (&["cancel", "bd-e.2", "--reason", "dropped", "--json"], "cancel"),
 ];
 
 /// Calls that fail: one line on standard error, an error object on standard output.

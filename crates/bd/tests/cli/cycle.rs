@@ -347,7 +347,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     let back = tool(&bd, "tom", "beads.unclaim", &json!({"id": b, "fence": by_tool["fence"]}));
     assert_eq!(back["result"]["status"], "open", "{back}");
     let back =
-        data(&mut client, "done", json!({"reason": "no time", "release": true, "fence": by_mcp["fence"]}));
+        data(&mut client, "done", json!({"reason": "no time", "outcome": "release", "fence": by_mcp["fence"]}));
     assert_eq!(back["released"]["assignee"], Value::Null, "{back}");
     line.mutate(&json!({"op": "unclaim", "id": d})).unwrap();
     for id in [&a, &b, &c, &d] {
@@ -381,4 +381,86 @@ fn a_watch_does_not_start_a_daemon_that_was_stopped() {
     assert_eq!(bd.daemon_pid(), None);
     watch.kill().unwrap();
     watch.wait().unwrap();
+}
+
+#[test]
+fn a_cancelled_bead_stays_cancelled_until_it_is_reopened() {
+    both(|bd| {
+        let id = bd.create(&["a"]);
+        let claimed = bd.json_as("ann", &["claim", &id]);
+        bd.error(&["cancel", &id], "usage");
+        let cancelled = bd.json(&["cancel", &id, "--reason", "the feature was dropped"])[0].clone();
+        assert_eq!((&cancelled["status"], &cancelled["state"]), (&json!("closed"), &json!("cancelled")));
+        let fence = claimed["fence"].as_str().unwrap();
+        for close in [&["close", &id][..], &["close", &id, "--fence", fence], &["close", &id, "--force"]] {
+            let refused = bd.error_as("ann", close, "cancelled");
+            assert_eq!(refused["details"]["reason"], "the feature was dropped");
+        }
+        bd.error_as("ann", &["update", &id, "--status", "closed"], "cancelled");
+        let refused = tool(bd, "ann", "beads.close", &json!({"id": id, "force": true}));
+        assert_eq!(refused["details"]["code"], "cancelled", "{refused}");
+        let mut client = mcp(bd, "ann");
+        assert!(client.fail("done", json!({"id": id, "reason": "x"})).contains("dropped"));
+        client.finish();
+        bd.json(&["reopen", &id]);
+        bd.json(&["close", &id]);
+        assert_eq!(bd.show(&id)["state"], Value::Null);
+        let other = bd.create(&["b"]);
+        let by_tool = tool(bd, "tom", "beads.cancel", &json!({"id": other, "reason": "no"}));
+        assert_eq!(by_tool["result"]["state"], "cancelled", "{by_tool}");
+    });
+}
+
+#[test]
+fn a_bead_that_is_handed_over_goes_to_that_agent_first_and_then_to_anyone() {
+    both(|bd| {
+        let (urgent, id) = (bd.create(&["urgent", "-p", "0"]), bd.create(&["a", "-p", "3"]));
+        bd.json_as("ann", &["claim", &id]);
+        bd.error_as("eve", &["handover", &id, "--to", "bob"], "not_holder");
+        bd.json_as("ann", &["handover", &id, "--to", "bob", "-m", "the tests are missing"]);
+        assert_eq!(bd.show(&id)["offered"], true);
+        bd.error_as("eve", &["claim", &id], "already_claimed");
+        let taken = bd.json_as("bob", &["claim", "--next"]);
+        assert_eq!((&taken["id"], &taken["renewed"]), (&json!(id), &json!(false)), "before {urgent}");
+        assert_eq!(taken["brief"]["notes"][0]["content"], "the tests are missing");
+        assert_eq!(taken["offered"], Value::Null);
+        bd.json_as("bob", &["handover", &id, "--to", "cy", "--within", "1ms"]);
+        wait_until("the offer runs out", || bd.ids(&["ready"]).contains(&id));
+        assert_eq!(bd.json_as("eve", &["claim", &id])["assignee"], "eve");
+        let offered = tool(bd, "eve", "beads.handover", &json!({"id": id, "to": "mia", "text": "yours"}));
+        assert_eq!(offered["result"]["offered"], true, "{offered}");
+        let mut client = mcp(bd, "mia");
+        let brief = client.call("next", json!({}));
+        assert!(brief.starts_with(&id) && brief.contains("yours"), "{brief}");
+        client.call("done", json!({"reason": "go on", "outcome": "to:ann"}));
+        assert_eq!(bd.show(&id)["assignee"], "ann");
+        client.finish();
+    });
+}
+
+#[test]
+fn evidence_is_kept_and_can_be_required() {
+    both(|bd| {
+        crate::sandbox::commit_something(bd.dir());
+        let head = bd.repository().head().unwrap().peel_to_commit().unwrap().id().to_string();
+        let id = bd.create(&["a"]);
+        bd.error(&["close", &id, "--evidence", "commit:0123456789abcdef"], "invalid_value");
+        bd.error(&["close", &id, "--evidence", "said:so"], "invalid_value");
+        let commit = format!("commit:{head}");
+        bd.json(&["close", &id, "--evidence", &commit, "--evidence", "cmd:cargo test"]);
+        let notes = bd.show(&id)["notes"].clone();
+        let kinds: Vec<_> = notes.as_array().unwrap().iter().map(|note| note["kind"].clone()).collect();
+        assert_eq!(kinds, ["evidence", "evidence"], "{notes}");
+        assert!(bd.text(&["show", &id]).contains(&commit) && bd.text(&["log", &id]).contains("cmd:cargo test"));
+        let other = bd.create(&["b"]);
+        bd.run(&["config", "set", "close.require_evidence", "require"]);
+        bd.error(&["close", &other], "evidence_required");
+        let done = tool(bd, "tom", "beads.close", &json!({"id": other, "evidence": ["url:https://x.example/1"]}));
+        assert_eq!(done["ok"], true, "{done}");
+        bd.error(&["config", "set", "close.check", "perhaps"], "invalid_value");
+        bd.run(&["config", "set", "close.check", "refuse"]);
+        let blocker = bd.create(&["blocker"]);
+        let waits = bd.create(&["waits", "--deps", &blocker]);
+        bd.error(&["close", &waits, "--evidence", "cmd:true"], "blocked");
+    });
 }

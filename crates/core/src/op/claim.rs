@@ -56,7 +56,7 @@ pub(super) fn claimed(
     context: &Context<'_>,
 ) -> Result<(Claim, bool)> {
     let expires = Some(context.lease_end(lease_ms)?);
-    let renewed = bead.claim.is_taken() && bead.claim.holder(context.now_ms) == Some(&context.actor);
+    let renewed = bead.claim.is_taken() && !bead.is_offer() && bead.claim.holder(context.now_ms) == Some(&context.actor);
     let claim = if renewed {
         bead.claim.renewed(mark.clone(), expires)
     } else {
@@ -72,6 +72,6 @@ pub(super) fn renewal(bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result
         return Ok(None);
     };
     let new = context.lease_end(None)?;
-    Ok((bead.status() == Status::InProgress && new > old)
+    Ok((bead.status() == Status::InProgress && !bead.is_offer() && new > old)
         .then(|| bead.claim.renewed(mark.clone(), Some(new))))
 }

@@ -17,7 +17,11 @@ pub struct ClaimNext {
 
 impl ClaimNext {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let next = self.choose(catalog, context)?.ok_or(Error::NothingReady)?;
+        let offered = catalog.offer_to(&context.actor, &self.filter, context.now_ms)?;
+        let next = match offered {
+            Some(offered) => offered,
+            None => self.choose(catalog, context)?.ok_or(Error::NothingReady)?,
+        };
         let id = catalog.id_of(&next).to_string();
         ClaimBead { id, lease_ms: self.lease_ms, ..ClaimBead::default() }.apply(catalog, context)
     }

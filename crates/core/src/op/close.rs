@@ -1,8 +1,13 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::close_check::CloseCheck;
-use super::{Applied, Guard};
-use crate::{Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text};
+use super::{Applied, Guard, Warning};
+use crate::{
+    Bead, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, EVIDENCE, Error, Evidence, Lineage, Note, Patch, Register,
+    Result, Status, StatusGroup, Text,
+};
 
 /// Finishes a bead. Closing a closed bead changes nothing, unless it is forced with another reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +23,26 @@ pub struct Close {
     /// Closes in any case, and replaces when, by whom and why a closed bead was closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// What shows that it is done; kept as structured notes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+}
+
+/// A cancelled bead is closed for good, until it is reopened.
+pub(super) fn check_not_cancelled(catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<()> {
+    if !bead.is_cancelled() {
+        return Ok(());
+    }
+    let reason = bead.status.value.closed_reason.to_string();
+    Err(Error::Cancelled { id: catalog.id_of(lineage).clone(), reason })
 }
 
 impl Close {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        // Before the fence: a worker of a cancelled bead should read why.
+        check_not_cancelled(catalog, lineage, bead)?;
         self.guard.check(catalog, lineage, bead)?;
         let old = &bead.status.value;
         let same_reason = self.reason.is_empty() || self.reason == old.closed_reason;
@@ -31,10 +50,11 @@ impl Close {
             return Ok(Applied::unchanged(lineage));
         }
         let strict = self.strict || self.guard.fence.is_some();
-        let warnings = match old.status {
-            Status::Closed => Vec::new(),
-            _ => CloseCheck { strict, force: self.force }.check(catalog, lineage, bead, context)?,
-        };
+        let mut warnings = Vec::new();
+        if old.status != Status::Closed {
+            warnings = CloseCheck { strict, force: self.force }.check(catalog, lineage, bead, context)?;
+            warnings.extend(self.check_evidence(catalog, lineage, bead)?);
+        }
         let mark = context.mark(bead.stamps())?;
         let group = StatusGroup {
             status: Status::Closed,
@@ -42,9 +62,24 @@ impl Close {
             closed_reason: self.reason.clone(),
             closed_on_branch: context.branch.clone(),
         };
-        let patch = Patch { status: Some(Register::new(mark, group)), ..Patch::default() };
+        let notes = self.evidence.iter().map(|one| Ok(Arc::new(one.note(lineage, &mark)?)));
+        let notes = notes.collect::<Result<_>>()?;
+        let patch = Patch { status: Some(Register::new(mark, group)), notes, ..Patch::default() };
         let unblocked =
             if old.status == Status::Closed { Vec::new() } else { catalog.waiting_only_for(lineage) };
         Ok(Applied { unblocked, warnings, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
+    }
+
+    /// What the store asks for with `close.require_evidence`. Evidence that is there already counts.
+    fn check_evidence(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<Option<Warning>> {
+        let is_evidence = |note: &Arc<Note>| note.kind.as_ref().is_some_and(|kind| kind.as_str() == EVIDENCE);
+        if !self.evidence.is_empty() || self.force || bead.notes.values().any(is_evidence) {
+            return Ok(None);
+        }
+        match catalog.state().setting(CLOSE_REQUIRE_EVIDENCE) {
+            Some("require") => Err(Error::EvidenceRequired { id: catalog.id_of(lineage).clone() }),
+            Some("warn") => Ok(Some(Warning::NoEvidence)),
+            _ => Ok(None),
+        }
     }
 }

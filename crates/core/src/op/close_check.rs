@@ -1,5 +1,5 @@
 use super::Warning;
-use crate::{Bead, BeadId, BeadType, Catalog, Context, Error, Lineage, Result};
+use crate::{Bead, BeadId, BeadType, CLOSE_CHECK, Catalog, Context, Error, Lineage, Result};
 
 /// What a closing may look past.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,9 @@ impl CloseCheck {
         if self.force {
             return Ok(Vec::new());
         }
+        let setting = catalog.state().setting(CLOSE_CHECK);
+        let open_is_refused = self.strict || setting == Some("refuse");
+        let open_is_ignored = !self.strict && setting == Some("off");
         let id = || catalog.id_of(lineage).clone();
         let mut warnings = Vec::new();
         if let Some(holder) = bead.claim.held_by_other(&context.actor, context.now_ms) {
@@ -33,16 +36,19 @@ impl CloseCheck {
         let ids = |found: Vec<&Lineage>| -> Vec<BeadId> {
             found.into_iter().map(|lineage| catalog.id_of(lineage).clone()).collect()
         };
+        if open_is_ignored {
+            return Ok(warnings);
+        }
         let open = ids(catalog.open_blockers(lineage).collect());
         if !open.is_empty() {
-            if self.strict {
+            if open_is_refused {
                 return Err(Error::OpenBlockers { id: id(), open });
             }
             warnings.push(Warning::OpenBlockers(open));
         }
         let open = ids(catalog.open_children(lineage).collect());
         if bead.kind.value.kind == BeadType::Epic && !open.is_empty() {
-            if self.strict {
+            if open_is_refused {
                 return Err(Error::OpenChildren { id: id(), open });
             }
             warnings.push(Warning::OpenChildren(open));

@@ -1,6 +1,7 @@
 //! The vocabulary of mutations. One operation is one file: its arguments, and how it turns a catalog into a delta.
 //! The same types travel over the socket, in batches and through the JSON tools.
 
+mod cancel;
 mod change;
 mod claim;
 mod claim_next;
@@ -15,6 +16,7 @@ mod dep;
 mod dep_add;
 mod dep_remove;
 mod guard;
+mod hand_over;
 mod lease;
 mod mint_store_id;
 mod note_add;
@@ -30,6 +32,7 @@ mod unclaim;
 mod undo;
 mod update;
 
+pub use cancel::{CANCELLED, Cancel};
 pub use change::Change;
 pub use claim::ClaimBead;
 pub use claim_next::ClaimNext;
@@ -44,6 +47,7 @@ pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
 pub(crate) use guard::words_of;
 pub use guard::{Fence, Guard};
+pub use hand_over::{HANDOVER, HandOver};
 pub use mint_store_id::MintStoreId;
 pub use note_add::NoteAdd;
 pub use raise_format::RaiseFormat;
@@ -72,6 +76,8 @@ pub enum Op {
     Renew(Renew),
     Unclaim(Unclaim),
     Close(Close),
+    Cancel(Cancel),
+    HandOver(Box<HandOver>),
     Reopen(Reopen),
     Delete(Delete),
     Restore(Restore),
@@ -121,6 +127,8 @@ pub enum Warning {
     OpenBlockers(Vec<BeadId>),
     /// It is an epic, and these children are not finished.
     OpenChildren(Vec<BeadId>),
+    /// Nothing shows that it is done, though the store asks for it.
+    NoEvidence,
 }
 
 impl Applied {
@@ -145,6 +153,8 @@ impl Op {
             Self::Renew(op) => op.apply(catalog, context),
             Self::Unclaim(op) => op.apply(catalog, context),
             Self::Close(op) => op.apply(catalog, context),
+            Self::Cancel(op) => op.apply(catalog, context),
+            Self::HandOver(op) => op.apply(catalog, context),
             Self::Reopen(op) => op.apply(catalog, context),
             Self::Delete(op) => op.apply(catalog, context),
             Self::Restore(op) => op.apply(catalog, context),

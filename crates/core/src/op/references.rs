@@ -19,6 +19,8 @@ impl Op {
             Self::Renew(op) => vec![&mut op.id],
             Self::Unclaim(op) => vec![&mut op.id],
             Self::Close(op) => vec![&mut op.id],
+            Self::Cancel(op) => vec![&mut op.id],
+            Self::HandOver(op) => vec![&mut op.id],
             Self::Reopen(op) => vec![&mut op.id],
             Self::Delete(op) => vec![&mut op.id],
             Self::Restore(op) => vec![&mut op.id],

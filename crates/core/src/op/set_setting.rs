@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::limits::MAX_SETTINGS;
 use crate::{
-    Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
+    CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE,    Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
     words,
 };
 
@@ -21,6 +21,8 @@ impl SetSetting {
         match self.key.as_str() {
             STATUS_CUSTOM => drop(words::custom_status(self.value.as_str())?),
             TYPE_CUSTOM => drop(words::custom_type(self.value.as_str())?),
+            CLOSE_CHECK => one_of(&self.value, &["warn", "refuse", "off"])?,
+            CLOSE_REQUIRE_EVIDENCE => one_of(&self.value, &["off", "warn", "require"])?,
             _ => {}
         }
         let settings = catalog.state().settings();
@@ -36,4 +38,12 @@ impl SetSetting {
         let settings = Settings::from([(self.key.clone(), Register::new(mark, self.value.clone()))]);
         Ok(Applied { delta: Delta { settings, ..Delta::default() }, ..Applied::default() })
     }
+}
+
+/// Refuses a value that the setting could not mean; an empty one clears it.
+fn one_of(value: &Line, known: &[&str]) -> Result<()> {
+    if value.as_str().is_empty() || known.contains(&value.as_str()) {
+        return Ok(());
+    }
+    Err(Error::invalid("setting", format!("{:?} is not {}", value.as_str(), known.join(", "))))
 }

@@ -137,6 +137,9 @@ impl Update {
             check_lease(catalog, lineage, bead, context, force)?;
         }
         let closes = wanted.is_some_and(|wanted| wanted.status == Status::Closed);
+        if closes {
+            super::close::check_not_cancelled(catalog, lineage, bead)?;
+        }
         if !closes || bead.status.value.status == Status::Closed {
             return Ok(Vec::new());
         }

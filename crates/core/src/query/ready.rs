@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Filter, SortKey};
-use crate::{Catalog, EdgeKind, Error, Lineage, Priority, QueueKey, Result};
+use crate::{Actor, Catalog, EdgeKind, Error, Lineage, Priority, QueueKey, Result};
 
 /// What the order `hybrid` takes for recent: two days, as the Go `bd` does.
 const RECENT_MS: u64 = 48 * 60 * 60 * 1000;
@@ -34,6 +34,23 @@ impl Catalog {
     /// priority, then oldest first, or one of the other [`ORDERS`]; epics with open children last.
     pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
         Ok(self.ready_in_order(asked, now_ms)?.collect())
+    }
+
+    /// The first bead that was handed over to an actor, who takes it before anything else.
+    pub fn offer_to(&self, actor: &Actor, asked: &ReadyFilter, now_ms: u64) -> Result<Option<Lineage>> {
+        let prepared = asked.filter.prepare(self)?;
+        let below =
+            asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
+        let mut running = self.leases().range(now_ms..).flat_map(|(_, keys)| keys);
+        let found = running.find(|(_, _, lineage)| {
+            below.as_ref().is_none_or(|below| below.contains(lineage))
+                && self.bead(lineage).is_some_and(|bead| {
+                    bead.claim.assignee.as_ref() == Some(actor)
+                        && bead.is_offer()
+                        && prepared.matches(self, lineage, bead)
+                })
+        });
+        Ok(found.map(|(_, _, lineage)| lineage.clone()))
     }
 
     /// The same one by one, for whoever needs only the first that suits.

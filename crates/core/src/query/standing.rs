@@ -11,7 +11,7 @@ pub enum Standing {
     Ready,
     /// Claimed, and the lease runs.
     Held,
-    /// Waits for unfinished beads.
+    /// Waits for unfinished beads, or was set aside by a word such as `blocked`.
     Blocked,
     /// Not before a time that is still to come.
     Deferred,

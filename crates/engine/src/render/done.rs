@@ -39,7 +39,7 @@ pub struct Done {
 /// Something that the caller should know although the operation went through.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WarningAnswer {
-    /// `claim_over`, `blocked` or `open_children`.
+    /// `claim_over`, `blocked`, `open_children` or `no_evidence`.
     pub code: &'static str,
     pub message: String,
     /// The beads that are still open.
@@ -64,6 +64,12 @@ impl WarningAnswer {
                 code: "blocked",
                 message: format!("{id} was closed although it waits for {}", listed(open)),
                 ids: open.clone(),
+                holder: None,
+            },
+            Warning::NoEvidence => Self {
+                code: "no_evidence",
+                message: format!("{id} was closed without evidence; give --evidence commit:SHA, url:URL or cmd:TEXT"),
+                ids: Vec::new(),
                 holder: None,
             },
             Warning::OpenChildren(open) => Self {
@@ -187,7 +193,7 @@ impl Done {
                 renewed: self.renewed,
                 brief: self.brief.as_ref(),
             }),
-            (None, "closed") => DoneOf::Closed(ClosedOf {
+            (None, "closed" | "cancelled") => DoneOf::Closed(ClosedOf {
                 bead: show(bead),
                 unblocked: &self.unblocked,
                 warnings: &self.warnings,

@@ -121,6 +121,7 @@ struct Batch<'a, B> {
 pub const OUTPUTS: &[(&str, Shape)] = &[
     ("blame", one::<Vec<BlameAnswer>>("blame")),
     ("blocked", BEADS),
+    ("cancel", CLOSED),
     ("children", BEADS),
     ("children --detailed", DETAILS),
     ("claim", CLAIMED),
@@ -155,6 +156,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
     ("graph", one::<GraphAnswer>("graph")),
+    ("handover", BEADS),
     ("import", one::<Summary>("import")),
     ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),

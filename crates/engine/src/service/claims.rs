@@ -84,8 +84,7 @@ impl Service {
         }
         if bead.status.value.status == Status::Closed {
             let text = bead.status.value.closed_reason.non_empty().map(str::to_owned);
-            let cancelled = bead.status.value.word.as_ref().is_some_and(|word| word.as_str() == "cancelled");
-            let reason = if cancelled { OverReason::Cancelled } else { OverReason::Closed };
+            let reason = if bead.is_cancelled() { OverReason::Cancelled } else { OverReason::Closed };
             return Some(ClaimOver { text, ..over(reason, Some(bead.status.mark.by())) });
         }
         if bead.claim.fence() != Some(fence) {

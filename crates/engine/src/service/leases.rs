@@ -16,7 +16,7 @@ impl Service {
         dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
         let now_ms = self.replica.now_ms();
-        let mine = |bead: &Bead| bead.claim.holder(now_ms) == Some(&request.actor);
+        let mine = |bead: &Bead| bead.claim.holder(now_ms) == Some(&request.actor) && !bead.is_offer();
         let ops = self.started(mine).map(|(id, _)| Op::Renew(Renew { id, lease_ms, ..Renew::default() }));
         let ops = ops.collect();
         self.mutate(request, &Mutate { ops, many: true, dry_run: false }, dialect)

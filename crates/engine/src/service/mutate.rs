@@ -1,10 +1,11 @@
 use beads_core::op::{ClaimNext, Close};
-use beads_core::{Applied, BeadView, Op};
+use beads_core::{Applied, BeadView, Evidence, Op};
 use serde_json::json;
 
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
+use crate::place::Kind;
 use crate::render::{
     Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, WarningAnswer, shown,
 };
@@ -44,6 +45,9 @@ impl Service {
 
     fn one(&mut self, request: &Request, op: &Op, index: usize, dry_run: bool) -> Result<Done, Failure> {
         let caller = self.caller(request, index);
+        if let Op::Close(close) = op {
+            self.check_commits(close)?;
+        }
         if dry_run {
             let applied = self.replica.rehearse(op, &caller)?;
             let mut catalog = self.replica.catalog().clone();
@@ -52,6 +56,20 @@ impl Service {
         }
         let applied = self.replica.apply(op, &caller)?;
         done(self.replica.catalog(), op, &applied, false)
+    }
+
+    /// A commit that is named as evidence must be in the repository, where there is one.
+    fn check_commits(&self, close: &Close) -> Result<(), Failure> {
+        if self.place.kind != Kind::Repository {
+            return Ok(());
+        }
+        match close.evidence.iter().filter_map(Evidence::commit).find(|commit| !self.repository.has_commit(commit)) {
+            None => Ok(()),
+            Some(commit) => {
+                let message = format!("there is no commit {commit} in this repository; nothing was changed");
+                Err(Failure::invalid(message).with(json!({"field": "evidence", "commit": commit})))
+            }
+        }
     }
 
     /// Closes, and if all of that went through takes the next bead. That nothing is left to take is no failure.
@@ -157,6 +175,8 @@ fn verb(op: &Op) -> &'static str {
         Op::Renew(_) => "renewed",
         Op::Unclaim(_) => "unclaimed",
         Op::Close(_) => "closed",
+        Op::Cancel(_) => "cancelled",
+        Op::HandOver(_) => "handed over",
         Op::Reopen(_) => "reopened",
         Op::Delete(_) => "deleted",
         Op::Restore(_) => "restored",
@@ -184,6 +204,8 @@ pub(super) fn subject(op: &Op) -> String {
         Op::Renew(op) => op.id.clone(),
         Op::Unclaim(op) => op.id.clone(),
         Op::Close(op) => op.id.clone(),
+        Op::Cancel(op) => op.id.clone(),
+        Op::HandOver(op) => op.id.clone(),
         Op::Reopen(op) => op.id.clone(),
         Op::Delete(op) => op.id.clone(),
         Op::Restore(op) => op.id.clone(),

@@ -1,5 +1,5 @@
-use beads_core::Op;
-use beads_core::op::{ClaimNext, Close, Fence, Guard, Unclaim};
+use beads_core::{Evidence, Op};
+use beads_core::op::{Cancel, ClaimNext, Close, Fence, Guard, HandOver, Unclaim};
 use beads_core::query::{Filter, ReadyFilter};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
@@ -13,16 +13,19 @@ use crate::mcp::lines::{Lines, command};
 /// Of what was unblocked, so many are named; the rest is counted.
 const NAMED: usize = 3;
 
-/// Close your bead, or the named one, and learn what that unblocked; or give it back.
+/// Close your bead, or the named one, and learn what that unblocked; or release, cancel or hand it over.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
     /// What was done
     reason: String,
     id: Option<String>,
-    /// Give it back undone
+    /// Instead: release, cancel or to:AGENT
+    outcome: Option<String>,
+    /// commit:SHA, url:URL, cmd:TEXT
     #[serde(default)]
-    release: bool,
+    #[schemars(with = "Vec<String>")]
+    evidence: Vec<Evidence>,
     /// Claim the next in the same step
     #[serde(default)]
     next: bool,
@@ -42,17 +45,18 @@ impl Open for Done {
         if self.reason.trim().is_empty() {
             return Err(Failure::invalid("the reason says what was done; it is empty"));
         }
-        if self.release && self.next {
-            return Err(Failure::usage("release gives a bead back; call next for another"));
+        if self.outcome.is_some() && self.next {
+            return Err(Failure::usage("next goes with closing; call next afterwards"));
         }
         let expected =
             Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
         let id = meant(caller, self.id.as_deref(), &expected)?;
-        if self.release {
-            return self.release(caller, id);
+        if let Some(outcome) = &self.outcome {
+            return self.instead(caller, id, outcome);
         }
         let (reason, guard, force) = (self.reason.parse()?, self.guard(), self.force);
-        let close = Close { id, guard, reason, strict: true, force };
+        let evidence = self.evidence.clone();
+        let close = Close { id, guard, reason, strict: true, force, evidence };
         if self.next {
             let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
             let answer = caller.mutate(Call::CloseAndClaim { close: vec![close], next })?;
@@ -85,14 +89,23 @@ impl Done {
         Guard { fence: self.fence, ..Guard::default() }
     }
 
-    /// Back to everybody, with the reason as a note.
-    fn release(&self, caller: Caller<'_>, id: String) -> Result<Lines, Failure> {
-        let (guard, reason) = (self.guard(), self.reason.parse()?);
-        let unclaim = Unclaim { id, guard, force: self.force, reason };
-        let answer = caller.mutate(Call::one(Op::Unclaim(unclaim)))?;
+    /// What becomes of a bead that is not done.
+    fn instead(&self, caller: Caller<'_>, id: String, outcome: &str) -> Result<Lines, Failure> {
+        let (guard, reason, force) = (self.guard(), self.reason.parse()?, self.force);
+        let (op, what) = match outcome.split_once(':') {
+            None if outcome == "release" => (Op::Unclaim(Unclaim { id, guard, force, reason }), "released"),
+            None if outcome == "cancel" => (Op::Cancel(Cancel { id, guard, reason }), "cancelled"),
+            Some(("to", to)) => {
+                let (to, text) = (to.trim().parse()?, reason);
+                let offer = HandOver { id, guard, to, within_ms: None, text, force };
+                (Op::HandOver(Box::new(offer)), "handed_over")
+            }
+            _ => return Err(Failure::invalid("outcome is release, cancel or to:AGENT")),
+        };
+        let answer = caller.mutate(Call::one(op))?;
         caller.session.set_focus(caller.actor, None);
-        let state = format!("{} given back", text(&answer, "id"));
-        Ok(Lines::state(state).then("status".to_owned()).with_data(json!({"released": answer})))
+        let state = format!("{} {}", text(&answer, "id"), what.replace('_', " "));
+        Ok(Lines::state(state).then("status".to_owned()).with_data(json!({what: answer})))
     }
 }
 

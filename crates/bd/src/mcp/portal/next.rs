@@ -135,7 +135,7 @@ impl Next {
 pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
     let now = jiff::Timestamp::now().to_string();
     let mut held = caller.session.mine(caller.actor)?;
-    held.retain(|bead| text(bead, "assignee_expires") > now.as_str());
+    held.retain(|bead| text(bead, "assignee_expires") > now.as_str() && bead["offered"] != true);
     Ok(held)
 }
 

@@ -1,5 +1,5 @@
 use beads_core::op;
-use beads_core::{Op, Text};
+use beads_core::{Evidence, Op, Text};
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +24,10 @@ pub struct Close {
     /// whom and why it was closed
     #[serde(default)]
     force: bool,
+    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT
+    #[serde(default)]
+    #[schemars(with = "Vec<field::Text>", length(max = 32))]
+    evidence: Vec<Evidence>,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -36,7 +40,7 @@ impl Definition for Close {
 
 impl Mutation for Close {
     fn op(self) -> Result<Op, Failure> {
-        let Self { id, reason, force, guard } = self;
-        Ok(Op::Close(op::Close { id, guard: guard.into(), reason, strict: true, force }))
+        let Self { id, reason, force, evidence, guard } = self;
+        Ok(Op::Close(op::Close { id, guard: guard.into(), reason, strict: true, force, evidence }))
     }
 }

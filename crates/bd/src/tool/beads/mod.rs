@@ -1,5 +1,6 @@
 //! Tools on beads, one a file.
 
+pub mod cancel;
 pub mod claim;
 pub mod close;
 pub mod conflicts;
@@ -12,6 +13,7 @@ mod dependency;
 pub mod export;
 mod filter;
 mod guard;
+pub mod handover;
 pub mod import;
 pub mod list;
 pub mod note_add;

@@ -1,0 +1,44 @@
+use beads_core::op::HandOver;
+use beads_core::{Actor, Op};
+use beads_engine::failure::Failure;
+use beads_engine::request::Call;
+
+use super::claim;
+use super::guard::GuardArgs;
+use super::input::Input;
+
+/// Hand a bead you hold over to another agent
+///
+/// The other agent's `bd claim --next` takes it before anything else, and reads the text in its brief. When it is not taken
+/// in time, the bead is ready for everyone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd handover bd-a1 --to agent-2 --within 30m -m \"the parser is done, the tests are not\"")]
+pub struct Args {
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Who should go on with it
+    #[arg(long, value_name = "NAME")]
+    to: Actor,
+    /// How long the offer stands [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = claim::lease)]
+    within: Option<u64>,
+    /// What the next worker should know; kept as a note
+    #[arg(long, short = 'm', value_name = "TEXT", visible_alias = "reason")]
+    message: Option<String>,
+    /// Hand over what another actor holds; say why
+    #[arg(long, requires = "message")]
+    force: bool,
+    #[command(flatten)]
+    guard: GuardArgs,
+}
+
+impl Args {
+    pub fn call(self, input: Input) -> Result<Call, Failure> {
+        let text: beads_core::Text = input.optional(self.message.as_ref())?.unwrap_or_default();
+        let (guard, to, force, within_ms) = (self.guard.guard(), self.to, self.force, self.within);
+        Ok(Call::each(vec![self.id], |id| {
+            let (guard, to, text) = (guard.clone(), to.clone(), text.clone());
+            Op::HandOver(Box::new(HandOver { id, guard, to, within_ms, text, force }))
+        }))
+    }
+}

@@ -1,0 +1,68 @@
+//! What shows that a bead is done: a commit, an address, or a command that was run.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{Error, Lineage, Mark, Metadata, Note, Result, Word};
+
+/// The kind of the note that holds a piece of evidence.
+pub const EVIDENCE: &str = "evidence";
+
+/// `commit:SHA`, `url:URL` or `cmd:TEXT`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Evidence {
+    kind: &'static str,
+    value: String,
+}
+
+const KINDS: [&str; 3] = ["commit", "url", "cmd"];
+
+impl Evidence {
+    /// The commit, if it is one.
+    pub fn commit(&self) -> Option<&str> {
+        (self.kind == "commit").then_some(self.value.as_str())
+    }
+
+    pub(crate) fn note(&self, lineage: &Lineage, mark: &Mark) -> Result<Note> {
+        let data: Metadata = serde_json::from_value(json!({self.kind: self.value}))
+            .map_err(|error| Error::invalid("evidence", error.to_string()))?;
+        Ok(Note::structured(lineage, mark, self.to_string().parse()?, EVIDENCE.parse::<Word>()?, data))
+    }
+}
+
+impl std::fmt::Display for Evidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.kind, self.value)
+    }
+}
+
+impl std::str::FromStr for Evidence {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let invalid = || Error::invalid("evidence", format!("{text:?} is not commit:SHA, url:URL or cmd:TEXT"));
+        let (kind, value) = text.split_once(':').ok_or_else(invalid)?;
+        let kind = KINDS.into_iter().find(|known| *known == kind).ok_or_else(invalid)?;
+        let value = value.trim();
+        let is_hex = |text: &str| (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
+        if value.is_empty() || (kind == "commit" && !is_hex(value)) || (kind == "url" && !value.contains("://")) {
+            return Err(invalid());
+        }
+        Ok(Self { kind, value: value.to_owned() })
+    }
+}
+
+impl TryFrom<String> for Evidence {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Evidence> for String {
+    fn from(evidence: Evidence) -> Self {
+        evidence.to_string()
+    }
+}

@@ -1,0 +1,48 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Applied, Guard, Warning};
+use crate::{
+    Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text, Word,
+};
+
+/// The word of a bead that was closed because it will not be done.
+pub const CANCELLED: &str = "cancelled";
+
+/// Ends a bead that is not to be done. Final until it is reopened: a worker that closes it later is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancel {
+    pub id: String,
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// Why; the worker that learns of it reads this.
+    pub reason: Text,
+}
+
+impl Cancel {
+    pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+        let lineage = catalog.resolve(&self.id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
+        self.guard.check(catalog, lineage, bead)?;
+        if self.reason.as_str().trim().is_empty() {
+            return Err(Error::invalid("reason", "is missing: say why it is not to be done"));
+        }
+        if bead.is_cancelled() {
+            return Ok(Applied::bead(lineage, Delta::default()));
+        }
+        if bead.status() == Status::Closed {
+            return Err(Error::Closed(catalog.id_of(lineage).clone()));
+        }
+        let holder = bead.claim.held_by_other(&context.actor, context.now_ms);
+        let warnings = holder.cloned().map(Warning::ClaimOf).into_iter().collect();
+        let mark = context.mark(bead.stamps())?;
+        let group = StatusGroup {
+            status: Status::Closed,
+            word: Some(CANCELLED.parse::<Word>()?),
+            closed_reason: self.reason.clone(),
+            closed_on_branch: context.branch.clone(),
+        };
+        let patch = Patch { status: Some(Register::new(mark, group)), ..Patch::default() };
+        let unblocked = catalog.waiting_only_for(lineage);
+        Ok(Applied { unblocked, warnings, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
+    }
+}
