@@ -12,20 +12,37 @@ pub const EVIDENCE: &str = "evidence";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Evidence {
-    kind: &'static str,
+    kind: Kind,
     value: String,
 }
 
-const KINDS: [&str; 3] = ["commit", "url", "cmd"];
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Commit,
+    Url,
+    Cmd,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Commit, Self::Url, Self::Cmd];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Url => "url",
+            Self::Cmd => "cmd",
+        }
+    }
+}
 
 impl Evidence {
-    /// The commit, if it is one.
+    /// Returns the commit, if it is one.
     pub fn commit(&self) -> Option<&str> {
-        (self.kind == "commit").then_some(self.value.as_str())
+        (self.kind == Kind::Commit).then_some(self.value.as_str())
     }
 
     pub(crate) fn note(&self, lineage: &Lineage, mark: &Mark) -> Result<Note> {
-        let data: Metadata = serde_json::from_value(json!({self.kind: self.value}))
+        let data: Metadata = serde_json::from_value(json!({self.kind.name(): self.value}))
             .map_err(|error| Error::invalid("evidence", error.to_string()))?;
         Ok(Note::structured(lineage, mark, self.to_string().parse()?, EVIDENCE.parse::<Word>()?, data))
     }
@@ -33,7 +50,7 @@ impl Evidence {
 
 impl std::fmt::Display for Evidence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.kind, self.value)
+        write!(f, "{}:{}", self.kind.name(), self.value)
     }
 }
 
@@ -43,10 +60,14 @@ impl std::str::FromStr for Evidence {
     fn from_str(text: &str) -> Result<Self> {
         let invalid = || Error::invalid("evidence", format!("{text:?} is not commit:SHA, url:URL or cmd:TEXT"));
         let (kind, value) = text.split_once(':').ok_or_else(invalid)?;
-        let kind = KINDS.into_iter().find(|known| *known == kind).ok_or_else(invalid)?;
+        let kind = Kind::ALL.into_iter().find(|known| known.name() == kind).ok_or_else(invalid)?;
         let value = value.trim();
-        let is_hex = |text: &str| (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if value.is_empty() || (kind == "commit" && !is_hex(value)) || (kind == "url" && !value.contains("://")) {
+        let fits = match kind {
+            Kind::Commit => (7..=64).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_hexdigit()),
+            Kind::Url => value.contains("://"),
+            Kind::Cmd => !value.is_empty(),
+        };
+        if !fits {
             return Err(invalid());
         }
         Ok(Self { kind, value: value.to_owned() })
