@@ -50,12 +50,12 @@ impl GitRepository {
         }
     }
 
-    /// The directory that all worktrees share.
-    /// Whether a commit is there, by its whole name or the beginning of it.
+    /// Returns whether a commit is here, by its whole name or an abbreviation.
     pub fn has_commit(&self, name: &str) -> bool {
         self.git.revparse_single(name).is_ok_and(|object| object.peel_to_commit().is_ok())
     }
 
+    /// The directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
         self.git.commondir()
     }

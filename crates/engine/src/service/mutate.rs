@@ -63,7 +63,8 @@ impl Service {
         if self.place.kind != Kind::Repository {
             return Ok(());
         }
-        match close.evidence.iter().filter_map(Evidence::commit).find(|commit| !self.repository.has_commit(commit)) {
+        let repository = self.repository.inner();
+        match close.evidence.iter().filter_map(Evidence::commit).find(|commit| !repository.has_commit(commit)) {
             None => Ok(()),
             Some(commit) => {
                 let message = format!("there is no commit {commit} in this repository; nothing was changed");
