@@ -58,7 +58,8 @@ impl std::str::FromStr for Evidence {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let invalid = || Error::invalid("evidence", format!("{text:?} is not commit:SHA, url:URL or cmd:TEXT"));
+        let invalid =
+            || Error::invalid("evidence", format!("{text:?} is not commit:SHA, url:URL or cmd:TEXT"));
         let (kind, value) = text.split_once(':').ok_or_else(invalid)?;
         let kind = Kind::ALL.into_iter().find(|known| known.name() == kind).ok_or_else(invalid)?;
         let value = value.trim();

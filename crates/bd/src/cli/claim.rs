@@ -66,7 +66,7 @@ fn lease_secs(text: &str) -> Result<u64, String> {
 }
 
 /// Milliseconds of a lease.
-fn lease(text: &str) -> Result<u64, String> {
+pub(super) fn lease(text: &str) -> Result<u64, String> {
     let lease = parse_duration(text).map_err(|failure| failure.message)?;
     if lease.is_zero() {
         return Err("a lease of no time is no claim".to_owned());

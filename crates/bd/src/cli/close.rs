@@ -1,5 +1,5 @@
-use beads_core::{Evidence, Op};
 use beads_core::op::Close;
+use beads_core::{Evidence, Op};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 

@@ -12,7 +12,9 @@ use super::input::Input;
 /// The other agent's `bd claim --next` takes it before anything else, and reads the text in its brief. When it is not taken
 /// in time, the bead is ready for everyone.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd handover bd-a1 --to agent-2 --within 30m -m \"the parser is done, the tests are not\"")]
+#[command(
+    after_help = "Example:\n  bd handover bd-a1 --to agent-2 --within 30m -m \"the parser is done, the tests are not\""
+)]
 pub struct Args {
     #[arg(value_name = "ID")]
     id: String,

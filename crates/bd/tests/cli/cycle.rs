@@ -346,8 +346,11 @@ fn the_cycle_is_the_same_on_every_interface() {
     bd.json(&["unclaim", &a, "--fence", cli["fence"].as_str().unwrap()]);
     let back = tool(&bd, "tom", "beads.unclaim", &json!({"id": b, "fence": by_tool["fence"]}));
     assert_eq!(back["result"]["status"], "open", "{back}");
-    let back =
-        data(&mut client, "done", json!({"reason": "no time", "outcome": "release", "fence": by_mcp["fence"]}));
+    let back = data(
+        &mut client,
+        "done",
+        json!({"reason": "no time", "outcome": "release", "fence": by_mcp["fence"]}),
+    );
     assert_eq!(back["released"]["assignee"], Value::Null, "{back}");
     line.mutate(&json!({"op": "unclaim", "id": d})).unwrap();
     for id in [&a, &b, &c, &d] {
@@ -451,11 +454,14 @@ fn evidence_is_kept_and_can_be_required() {
         let notes = bd.show(&id)["notes"].clone();
         let kinds: Vec<_> = notes.as_array().unwrap().iter().map(|note| note["kind"].clone()).collect();
         assert_eq!(kinds, ["evidence", "evidence"], "{notes}");
-        assert!(bd.text(&["show", &id]).contains(&commit) && bd.text(&["log", &id]).contains("cmd:cargo test"));
+        assert!(
+            bd.text(&["show", &id]).contains(&commit) && bd.text(&["log", &id]).contains("cmd:cargo test")
+        );
         let other = bd.create(&["b"]);
         bd.run(&["config", "set", "close.require_evidence", "require"]);
         bd.error(&["close", &other], "evidence_required");
-        let done = tool(bd, "tom", "beads.close", &json!({"id": other, "evidence": ["url:https://x.example/1"]}));
+        let done =
+            tool(bd, "tom", "beads.close", &json!({"id": other, "evidence": ["url:https://x.example/1"]}));
         assert_eq!(done["ok"], true, "{done}");
         bd.error(&["config", "set", "close.check", "perhaps"], "invalid_value");
         bd.run(&["config", "set", "close.check", "refuse"]);

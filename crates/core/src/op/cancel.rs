@@ -1,9 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Applied, Guard, Warning};
-use crate::{
-    Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text, Word,
-};
+use crate::{Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text, Word};
 
 /// The word of a bead that was closed because it will not be done.
 pub const CANCELLED: &str = "cancelled";

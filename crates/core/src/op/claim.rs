@@ -56,7 +56,9 @@ pub(super) fn claimed(
     context: &Context<'_>,
 ) -> Result<(Claim, bool)> {
     let expires = Some(context.lease_end(lease_ms)?);
-    let renewed = bead.claim.is_taken() && !bead.is_offer() && bead.claim.holder(context.now_ms) == Some(&context.actor);
+    let renewed = bead.claim.is_taken()
+        && !bead.is_offer()
+        && bead.claim.holder(context.now_ms) == Some(&context.actor);
     let claim = if renewed {
         bead.claim.renewed(mark.clone(), expires)
     } else {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::close_check::CloseCheck;
 use super::{Applied, Guard, Warning};
 use crate::{
-    Bead, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, EVIDENCE, Error, Evidence, Lineage, Note, Patch, Register,
-    Result, Status, StatusGroup, Text,
+    Bead, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, EVIDENCE, Error, Evidence, Lineage, Note, Patch,
+    Register, Result, Status, StatusGroup, Text,
 };
 
 /// Finishes a bead. Closing a closed bead changes nothing, unless it is forced with another reason.

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::limits::MAX_SETTINGS;
 use crate::{
-    CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE,    Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
-    words,
+    CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, Error, Line, Register, Result,
+    STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM, words,
 };
 
 /// Sets a replicated setting of the store. An empty value clears it.

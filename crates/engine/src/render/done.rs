@@ -68,7 +68,9 @@ impl WarningAnswer {
             },
             Warning::NoEvidence => Self {
                 code: "no_evidence",
-                message: format!("{id} was closed without evidence; give --evidence commit:SHA, url:URL or cmd:TEXT"),
+                message: format!(
+                    "{id} was closed without evidence; give --evidence commit:SHA, url:URL or cmd:TEXT"
+                ),
                 ids: Vec::new(),
                 holder: None,
             },

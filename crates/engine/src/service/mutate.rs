@@ -64,7 +64,8 @@ impl Service {
             return Ok(());
         }
         let repository = self.repository.inner();
-        match close.evidence.iter().filter_map(Evidence::commit).find(|commit| !repository.has_commit(commit)) {
+        match close.evidence.iter().filter_map(Evidence::commit).find(|commit| !repository.has_commit(commit))
+        {
             None => Ok(()),
             Some(commit) => {
                 let message = format!("there is no commit {commit} in this repository; nothing was changed");

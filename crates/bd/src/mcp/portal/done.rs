@@ -1,6 +1,6 @@
-use beads_core::{Evidence, Op};
 use beads_core::op::{Cancel, ClaimNext, Close, Fence, Guard, HandOver, Unclaim};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_core::{Evidence, Op};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
