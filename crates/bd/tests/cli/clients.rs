@@ -170,6 +170,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["repair-deps", "--json"], "repair-deps"),
     (&["doctor", "--check=validate", "--json"], "doctor"),
     (&["create", "Second", "--json"], "create"),
+    (&["migrate", "--json"], "migrate"),
     (&["handover", "bd-e.2", "--to", "bob", "--json"], "handover"),
     (&["cancel", "bd-e.2", "--reason", "dropped", "--json"], "cancel"),
 ];

@@ -389,6 +389,7 @@ fn a_watch_does_not_start_a_daemon_that_was_stopped() {
 #[test]
 fn a_cancelled_bead_stays_cancelled_until_it_is_reopened() {
     both(|bd| {
+        bd.run(&["migrate"]);
         let id = bd.create(&["a"]);
         let claimed = bd.json_as("ann", &["claim", &id]);
         bd.error(&["cancel", &id], "usage");
@@ -417,6 +418,7 @@ fn a_cancelled_bead_stays_cancelled_until_it_is_reopened() {
 #[test]
 fn a_bead_that_is_handed_over_goes_to_that_agent_first_and_then_to_anyone() {
     both(|bd| {
+        bd.run(&["migrate"]);
         let (urgent, id) = (bd.create(&["urgent", "-p", "0"]), bd.create(&["a", "-p", "3"]));
         bd.json_as("ann", &["claim", &id]);
         bd.error_as("eve", &["handover", &id, "--to", "bob"], "not_holder");
@@ -444,7 +446,7 @@ fn a_bead_that_is_handed_over_goes_to_that_agent_first_and_then_to_anyone() {
 #[test]
 fn evidence_is_kept_and_can_be_required() {
     both(|bd| {
-        crate::sandbox::commit_something(bd.dir());
+        bd.run(&["migrate"]);
         let head = bd.repository().head().unwrap().peel_to_commit().unwrap().id().to_string();
         let id = bd.create(&["a"]);
         bd.error(&["close", &id, "--evidence", "commit:0123456789abcdef"], "invalid_value");
