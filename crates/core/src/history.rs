@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::body::Body;
 use crate::canonical::to_canonical;
 use crate::line::{EdgeLine, TombstoneLine, bead_from_body};
-use crate::{Bead, BeadId, Deletion, Edge, EdgeKind, Field, Lineage, Mark, Patch, Text};
+use crate::{Bead, BeadId, Deletion, Edge, EdgeKind, Field, Lineage, Mark, NoteId, Patch, Text};
 
 /// All that is known of what was done to one bead.
 #[derive(Debug, Clone)]
 pub struct History {
     lineage: Lineage,
     versions: BTreeMap<(Mark, Field), Value>,
-    notes: BTreeMap<Mark, Text>,
+    notes: BTreeMap<(Mark, NoteId), Text>,
     deletions: BTreeMap<Mark, Text>,
     /// Whether the edge to a bead, under the id it had then, was there after the write.
     edges: BTreeMap<(Mark, EdgeKind, BeadId), bool>,
@@ -29,7 +29,8 @@ pub struct Write {
     pub mark: Mark,
     pub created: bool,
     pub changes: Vec<FieldChange>,
-    pub note: Option<Text>,
+    /// What was noted: one text, or several pieces of evidence.
+    pub notes: Vec<Text>,
     /// The reason for a deletion.
     pub deleted: Option<Text>,
     pub edges: Vec<EdgeChange>,
@@ -68,7 +69,7 @@ impl History {
             self.versions.insert((bead.mark(*field).clone(), *field), bead.value_json(*field));
         }
         for note in bead.notes.values() {
-            self.notes.insert(note.mark(), note.content.clone());
+            self.notes.insert((note.mark(), note.id.clone()), note.content.clone());
         }
         if let Some(Deletion { mark, reason }) = &bead.deletion {
             self.deletions.insert(mark.clone(), reason.clone());
@@ -105,7 +106,7 @@ impl History {
             mark: mark.clone(),
             created: *mark == birth,
             changes: Vec::new(),
-            note: None,
+            notes: Vec::new(),
             deleted: None,
             edges: Vec::new(),
         };
@@ -117,8 +118,8 @@ impl History {
             let write = writes.entry(mark).or_insert_with(|| empty(mark));
             write.changes.push(FieldChange { field: *field, from, to: value.clone() });
         }
-        for (mark, note) in &self.notes {
-            writes.entry(mark).or_insert_with(|| empty(mark)).note = Some(note.clone());
+        for ((mark, _), note) in &self.notes {
+            writes.entry(mark).or_insert_with(|| empty(mark)).notes.push(note.clone());
         }
         for (mark, reason) in &self.deletions {
             writes.entry(mark).or_insert_with(|| empty(mark)).deleted = Some(reason.clone());

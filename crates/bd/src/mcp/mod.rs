@@ -5,6 +5,7 @@
 mod artifact;
 mod boundary;
 mod budget;
+mod claim_end;
 mod code;
 mod context;
 mod decorate;

@@ -67,10 +67,6 @@ fn server_info() -> Value {
     json!({"name": "beads", "version": VERSION})
 }
 
-fn capabilities() -> Value {
-    json!({"tools": {}})
-}
-
 /// The answer to `initialize`: the revision asked for, or the newest with a handshake.
 pub fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
@@ -78,7 +74,8 @@ pub fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
     let version = WITH_HANDSHAKE.into_iter().find(|version| *version == asked);
     Ok(json!({
         "protocolVersion": version.unwrap_or(WITH_HANDSHAKE[0]),
-        "capabilities": capabilities(),
+        // The end of a claim is a log message, which only a client with a handshake can be sent.
+        "capabilities": {"tools": {}, "logging": {}},
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     }))
@@ -88,7 +85,7 @@ pub fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
 pub fn discover() -> Value {
     json!({
         "supportedVersions": all_versions(),
-        "capabilities": capabilities(),
+        "capabilities": {"tools": {}},
         "instructions": INSTRUCTIONS,
         "ttlMs": 0,
         "cacheScope": "private",

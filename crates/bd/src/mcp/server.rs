@@ -8,10 +8,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
+use beads_core::Actor;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::hangup::Hangup;
 use serde_json::{Map, Value, json};
 
+use super::claim_end::ClaimEnds;
 use super::portal::{Called, Caller, Claims};
 use super::protocol::{self, Era};
 use super::renew;
@@ -30,6 +32,7 @@ pub struct Server<W> {
     /// Why the output cannot be written, if so.
     unwritten: OnceLock<std::io::Error>,
     waiting: Mutex<Waiting>,
+    claim_ends: ClaimEnds,
 }
 
 /// What is not answered yet.
@@ -62,7 +65,14 @@ impl<W> std::fmt::Debug for Server<W> {
 
 impl<W: Write + Send> Server<W> {
     pub fn new(session: Session, toolset: Toolset, out: W) -> Self {
-        Self { session, toolset, out: Mutex::new(out), unwritten: OnceLock::new(), waiting: Mutex::default() }
+        Self {
+            session,
+            toolset,
+            out: Mutex::new(out),
+            unwritten: OnceLock::new(),
+            waiting: Mutex::default(),
+            claim_ends: ClaimEnds::default(),
+        }
     }
 
     /// Serves until the input ends, or the output cannot be written. Everything that was read is answered before this
@@ -78,9 +88,10 @@ impl<W: Write + Send> Server<W> {
             self.session.set_renewer(Some(wake));
             scope.spawn(move || renew::keep(&self.session, &woken));
             let (queue, calls) = channel();
-            let worker = scope.spawn(move || self.work(&calls));
+            let worker = scope.spawn(move || self.work(&calls, scope));
             self.read_all(input, scope, &queue);
             self.close();
+            self.claim_ends.close();
             drop(queue);
             // It does not panic: a call that does is answered.
             let _ = worker.join();
@@ -163,7 +174,7 @@ impl<W: Write + Send> Server<W> {
                 Ok(call) => {
                     self.waiting().calls.insert(call.id.to_string(), call.hangup.clone());
                     if call.is_long() {
-                        scope.spawn(move || self.call(&call));
+                        scope.spawn(move || self.call(&call, scope));
                     } else {
                         // The worker outlives the reading; if it has panicked, nobody is left to answer.
                         drop(queue.send(call));
@@ -190,6 +201,7 @@ impl<W: Write + Send> Server<W> {
             }
             "server/discover" => Ok(protocol::discover()),
             "ping" if !era.stateless => Ok(json!({})),
+            "logging/setLevel" if !era.stateless => self.claim_ends.set_level(params.get("level")),
             "tools/list" => self.list(params, era),
             _ => Err(RpcError::no_method(method)),
         }
@@ -217,9 +229,9 @@ impl<W: Write + Send> Server<W> {
         self.send(&rpc::notification("notifications/subscriptions/acknowledged", &accepted));
     }
 
-    fn work(&self, calls: &Receiver<ToolCall>) {
+    fn work<'scope>(&'scope self, calls: &Receiver<ToolCall>, scope: &'scope Scope<'scope, '_>) {
         for call in calls {
-            self.call(&call);
+            self.call(&call, scope);
         }
     }
 
@@ -230,7 +242,7 @@ impl<W: Write + Send> Server<W> {
 
     /// A call that the client gave up on is not begun, or ends early, and has no answer. What it claimed is given back, unless
     /// the client chose a request id and so may ask again.
-    fn call(&self, call: &ToolCall) {
+    fn call<'scope>(&'scope self, call: &ToolCall, scope: &'scope Scope<'scope, '_>) {
         let claims = Claims::default();
         let answer = (!self.is_cancelled(call)).then(|| {
             // A fault of ours is an answer too, and the next call has its worker.
@@ -250,11 +262,32 @@ impl<W: Write + Send> Server<W> {
             }
             _ => false,
         };
-        if !delivered && !call.may_be_retried() {
-            for (actor, id, fence) in claims.take() {
+        for (actor, id, fence) in claims.take() {
+            if delivered {
+                self.watch_claim(actor, fence, call.era.stateless, scope);
+            } else if !call.may_be_retried() {
                 self.session.give_back(&actor, &id, &fence);
             }
         }
+    }
+
+    /// Notifies the client when a claim ends without its doing. A client without a handshake cannot be notified.
+    fn watch_claim<'scope>(
+        &'scope self,
+        actor: Actor,
+        fence: String,
+        stateless: bool,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
+        if stateless || !self.session.has_daemon() {
+            return;
+        }
+        let Some(wait) = self.claim_ends.begin() else { return };
+        scope.spawn(move || {
+            if let Some(message) = self.claim_ends.wait(&self.session, &actor, &fence, &wait) {
+                self.send(&message);
+            }
+        });
     }
 
     fn answer(&self, call: &ToolCall, claims: &Claims) -> Value {

@@ -59,6 +59,11 @@ impl Session {
         !self.context.access.no_daemon && beads_engine::daemon::program().is_err()
     }
 
+    /// Whether a daemon answers, which can wait for something to happen.
+    pub fn has_daemon(&self) -> bool {
+        !self.context.access.no_daemon
+    }
+
     /// The client introduced itself.
     pub fn greet(&self, client: Option<String>) {
         self.state().client = client;

@@ -279,6 +279,29 @@ fn a_worker_learns_that_its_claim_is_over() {
 }
 
 #[test]
+fn an_mcp_client_is_notified_when_its_claim_ends_without_its_doing() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let (lost, done) = (bd.create(&["lost", "-p", "0"]), bd.create(&["done", "-p", "1"]));
+    let mut client = mcp(&bd, "mia");
+    assert!(client.call("next", json!({})).starts_with(&lost));
+    bd.json_as("bob", &["unclaim", &lost, "--force", "--reason", "another machine has it"]);
+    let message = client.receive().unwrap();
+    assert_eq!(message["method"], "notifications/message", "{message}");
+    let over = &message["params"]["data"]["claim_over"];
+    assert_eq!((&over["id"], &over["reason"], &over["by"]), (&json!(lost), &json!("released"), &json!("bob")));
+    // What it ends itself is no news, and a client can turn the messages off.
+    assert!(client.call("next", json!({"id": done})).starts_with(&done));
+    client.call("done", json!({"reason": "done"}));
+    assert_eq!(client.ask("logging/setLevel", json!({"level": "error"}))["result"], json!({}));
+    assert!(client.ask("logging/setLevel", json!({"level": "loud"}))["error"]["code"].is_i64());
+    client.call("next", json!({"id": lost}));
+    bd.json_as("bob", &["delete", &lost, "--force"]);
+    client.send(&json!({"jsonrpc": "2.0", "id": "last", "method": "ping"}));
+    assert_eq!(client.receive().unwrap()["id"], "last");
+    client.finish();
+}
+
+#[test]
 fn the_next_bead_comes_in_the_order_asked_for() {
     both(|bd| {
         let (oldest, urgent) = (bd.create(&["old", "-p", "3"]), bd.create(&["urgent", "-p", "0"]));
@@ -413,6 +436,31 @@ fn a_cancelled_bead_stays_cancelled_until_it_is_reopened() {
         let by_tool = tool(bd, "tom", "beads.cancel", &json!({"id": other, "reason": "no"}));
         assert_eq!(by_tool["result"]["state"], "cancelled", "{by_tool}");
     });
+}
+
+/// A worker that has not heard of a cancellation closes the bead: one of the two wins, and the other is not forgotten.
+#[test]
+fn a_close_on_another_machine_does_not_overwrite_a_cancellation_silently() {
+    let remote = crate::sync::Remote::new();
+    let (one, two) = (remote.replica(Mode::Embedded), remote.replica(Mode::Embedded));
+    one.run(&["migrate"]);
+    let id = one.create(&["a"]);
+    one.run(&["sync"]);
+    two.run(&["sync"]);
+    one.json(&["cancel", &id, "--reason", "the feature was dropped"]);
+    two.json(&["close", &id, "--reason", "done"]);
+    one.run(&["sync"]);
+    two.run(&["sync"]);
+    one.run(&["sync"]);
+    let conflicts = [&one, &two].map(|bd| bd.text(&["conflicts", "list"]));
+    assert!(conflicts.iter().any(|text| text.contains(&id)), "{conflicts:?}");
+    assert_eq!(one.show(&id)["state"], two.show(&id)["state"]);
+    // Where the cancellation arrived first, the worker is refused.
+    let other = one.create(&["b"]);
+    one.json(&["cancel", &other, "--reason", "no"]);
+    one.run(&["sync"]);
+    two.run(&["sync"]);
+    two.error(&["close", &other], "cancelled");
 }
 
 #[test]

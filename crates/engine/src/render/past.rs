@@ -32,6 +32,9 @@ pub struct WriteAnswer {
     pub created: bool,
     pub changes: Vec<FieldChange>,
     pub note: Option<Text>,
+    /// Notes of the same write beyond the first, such as further evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_notes: Vec<Text>,
     pub deleted: Option<Text>,
     /// Dependencies of the bead that came or went.
     pub dependencies: Vec<EdgeAnswer>,
@@ -103,7 +106,7 @@ pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
             let sign = if edge.status == "added" { '+' } else { '-' };
             let _ = write!(out, "  {sign}{} {}", edge.kind, style.id(edge.depends_on_id.as_str()));
         }
-        if let Some(note) = &write.note {
+        for note in write.note.iter().chain(&write.more_notes) {
             let first = note.as_str().lines().next().unwrap_or_default();
             let _ = write!(out, "  noted: {}", style.fit(&escape(first), 50));
         }

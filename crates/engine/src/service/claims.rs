@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Service;
 use crate::failure::{Code, Failure};
 use crate::render::{Answer, ClaimOverAnswer, ConfirmedAnswer, Done, EachAnswer, SyncAnswer, shown};
-use crate::request::{Call, ClaimOver, HandedOut, Output, OverReason, Reply, Request};
+use crate::request::{Call, ClaimOver, Format, HandedOut, Output, OverReason, Reply, Request};
 
 /// How many events are looked through at a time for a claim that no bead has any more.
 const EVENTS_AT_ONCE: usize = 1_000;
@@ -41,13 +41,20 @@ impl Service {
             }
         }
         reply.handed_out = handed_out.into_iter().filter(|claim| !claim.renewed).collect();
+        // With `--json`, an error is one line on standard error; the next answer reports what ended.
+        if reply.exit != 0 && request.output.format == Format::Json {
+            return;
+        }
         reply.claim_over = self.claims_over(&request.actor);
-        if request.output.format == crate::request::Format::Text && !request.output.quiet {
-            for over in &reply.claim_over {
-                let line = format!("warning: {over}");
-                reply.stderr.push_str(&crate::escape::escape(&line));
-                reply.stderr.push('\n');
-            }
+        for over in &reply.claim_over {
+            let line = match request.output.format {
+                Format::Text if request.output.quiet => continue,
+                Format::Text => crate::escape::escape(&format!("warning: {over}")).into_owned(),
+                Format::Json => json!({"claim_over": over}).to_string(),
+                Format::Value => continue,
+            };
+            reply.stderr.push_str(&line);
+            reply.stderr.push('\n');
         }
     }
 

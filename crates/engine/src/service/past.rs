@@ -37,7 +37,8 @@ impl Service {
             by: write.mark.by().clone(),
             created: write.created,
             changes: write.changes,
-            note: write.note,
+            note: write.notes.first().cloned(),
+            more_notes: write.notes.into_iter().skip(1).collect(),
             deleted: write.deleted,
             dependencies: write.edges.into_iter().map(|edge| edge_answer(id, edge)).collect(),
         });

@@ -13,14 +13,14 @@ use crate::mcp::lines::{Lines, command};
 /// Of what was unblocked, so many are named; the rest is counted.
 const NAMED: usize = 3;
 
-/// Close your bead, or the named one, and learn what that unblocked; or release, cancel or hand it over.
+/// Close your bead or the named one and learn what that unblocks; or release, cancel, hand over.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
     /// What was done
     reason: String,
     id: Option<String>,
-    /// Instead: release, cancel or to:AGENT
+    /// Instead: release, cancel, to:AGENT
     outcome: Option<String>,
     /// commit:SHA, url:URL, cmd:TEXT
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Done {
     next: bool,
     #[schemars(with = "Option<String>")]
     fence: Option<Fence>,
-    /// Despite open blockers, children or another's claim
+    /// Despite open blockers, children, others' claims
     #[serde(default)]
     force: bool,
     expected_target_id: Option<String>,

@@ -58,7 +58,10 @@ impl Client {
         self.last_id += 1;
         let id = self.last_id;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let answer = self.receive().unwrap();
+        let mut answer = self.receive().unwrap();
+        while answer["method"] == "notifications/message" {
+            answer = self.receive().unwrap();
+        }
         assert_eq!(answer["id"], id, "{answer}");
         answer
     }

@@ -21,7 +21,7 @@ fn a_handshake_in_each_revision() {
         let answer = client.ask("initialize", hello)["result"].take();
         assert_eq!(answer["protocolVersion"], version);
         assert_eq!(answer["serverInfo"]["name"], "beads");
-        assert_eq!(answer["capabilities"], json!({"tools": {}}));
+        assert_eq!(answer["capabilities"], json!({"tools": {}, "logging": {}}));
         assert_eq!(answer["instructions"].as_str().unwrap().matches(". ").count(), 1, "two sentences");
         assert!(answer.get("resultType").is_none());
         assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
