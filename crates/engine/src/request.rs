@@ -406,6 +406,10 @@ pub enum Query {
     },
     Status,
     Events(EventsQuery),
+    /// The revisions of beads, by id; see `Catalog::revisions`. Ids that mean nothing are left out.
+    Revisions {
+        ids: Vec<String>,
+    },
     /// Whether a claim is over, and why; with a wait, answered when it is.
     ClaimOver {
         fence: Fence,

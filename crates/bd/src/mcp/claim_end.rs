@@ -19,8 +19,7 @@ const MAX_WAITING: usize = 32;
 const ONE_WAIT: Duration = Duration::from_secs(10 * 60);
 
 /// The severities of `logging/setLevel`, the least first.
-const LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// The severity of our messages.
 const LEVEL: &str = "warning";

@@ -4,11 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use super::artifact::Artifact;
+use super::portal::Caller;
+use super::revision::Revisions;
 use super::session::Session;
 use super::{enums, revision};
 
 /// A result as an object: a list goes under `items`, without what comes before `offset`.
-pub fn result(value: Value, session: &Session, offset: usize, limit: Option<usize>) -> Value {
+pub fn result(value: Value, caller: Caller<'_>, offset: usize, limit: Option<usize>) -> Value {
     let mut value = match value {
         Value::Array(items) => {
             let full = limit.is_some_and(|limit| items.len() >= limit.saturating_add(offset) && limit > 0);
@@ -27,17 +29,38 @@ pub fn result(value: Value, session: &Session, offset: usize, limit: Option<usiz
         }
         other => other,
     };
-    visit(&mut value, session);
+    let mut ids = Vec::new();
+    collect(&value, &mut ids);
+    let revisions = revision::of_all(ids, caller);
+    visit(&mut value, caller.session, &revisions);
     value
 }
 
-fn visit(value: &mut Value, session: &Session) {
+fn is_bead(map: &Map<String, Value>) -> bool {
+    map.contains_key("content_hash") && map.contains_key("updated_at")
+}
+
+/// Collects the ids of all beads in an answer.
+fn collect(value: &Value, ids: &mut Vec<String>) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| visit(item, session)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, ids)),
         Value::Object(map) => {
-            map.values_mut().for_each(|value| visit(value, session));
-            if map.contains_key("content_hash") && map.contains_key("updated_at") {
-                bead(map, session);
+            map.values().for_each(|value| collect(value, ids));
+            if is_bead(map) {
+                ids.extend(map.get("id").and_then(Value::as_str).map(str::to_owned));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visit(value: &mut Value, session: &Session, revisions: &Revisions) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| visit(item, session, revisions)),
+        Value::Object(map) => {
+            map.values_mut().for_each(|value| visit(value, session, revisions));
+            if is_bead(map) {
+                bead(map, session, revisions);
             }
             if let Some(artifact) = map.get("content").and_then(Value::as_str).and_then(Artifact::of) {
                 map.insert("artifact".into(), artifact);
@@ -47,11 +70,11 @@ fn visit(value: &mut Value, session: &Session) {
     }
 }
 
-fn bead(map: &mut Map<String, Value>, session: &Session) {
+fn bead(map: &mut Map<String, Value>, session: &Session, revisions: &Revisions) {
     let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let status = enums::status_word(map.get("status").and_then(Value::as_str).unwrap_or_default());
     let priority = enums::priority_word(map.get("priority").and_then(Value::as_u64).unwrap_or_default());
-    let revision = revision::of(map);
+    let revision = revisions.get(&id).copied().unwrap_or_default();
     let hash = map.get("content_hash").and_then(Value::as_str).unwrap_or_default();
     session.remember(&id, revision, hash);
     map.insert("qualified_id".into(), session.workspace.qualified(&id).into());

@@ -160,7 +160,7 @@ fn run(
         let guard = revision::guard(&mut arguments, &id, caller)?;
         let expects = guard.is_some();
         let patched = patch::apply(arguments, &id, guard, caller).map_err(|lost| raced(lost, expects))?;
-        let result = decorate::result(patched, caller.session, 0, None);
+        let result = decorate::result(patched, caller, 0, None);
         return Ok((result, None));
     }
     let tool = find(name).ok_or_else(|| Failure::usage(format!("there is no tool {name}")))?;
@@ -195,7 +195,7 @@ fn run(
         .map_err(|error| Failure::new(Code::InternalError, error.to_string()))?;
     let is_list = value.is_array();
     caller.claims.note(caller.actor, &value);
-    let mut result = decorate::result(value, caller.session, offset, page.limit);
+    let mut result = decorate::result(value, caller, offset, page.limit);
     if let (Some(over), Some(result)) = (over, result.as_object_mut()) {
         result.insert("claim_over".into(), over);
     }

@@ -1,6 +1,8 @@
-//! Revisions: a whole number for each bead that grows with every write to it. It is the time of the latest write in milliseconds, so it
-//! needs no counter of its own and is never stored. Two writes may share a millisecond, and a merge may bring an older one; therefore a session
-//! remembers which content it showed under a number, and the store compares that content in the same step in which it writes.
+//! Revisions: a whole number for each bead that grows with every write to it, its notes or its dependencies. The store derives it from
+//! the stamps of these writes. A merge may bring an older write; therefore a session remembers which content it showed under a number,
+//! and the store compares that content in the same step in which it writes.
+
+use std::collections::BTreeMap;
 
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::Query;
@@ -8,17 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
 
-/// The revision of a bead as the store shows it.
-pub fn of(bead: &Map<String, Value>) -> u64 {
-    let changed = bead.get("updated_at").and_then(Value::as_str).and_then(millis).unwrap_or_default();
-    let notes = bead.get("notes").and_then(Value::as_array).into_iter().flatten();
-    let noted = notes.filter_map(|note| note["at"][0].as_u64()).max().unwrap_or_default();
-    changed.max(noted)
-}
+/// Revisions by id.
+pub type Revisions = BTreeMap<String, u64>;
 
-fn millis(time: &str) -> Option<u64> {
-    let time: jiff::Timestamp = time.parse().ok()?;
-    u64::try_from(time.as_millisecond()).ok()
+/// Asks the store for the revisions of beads.
+pub fn of_all(ids: Vec<String>, caller: Caller<'_>) -> Revisions {
+    if ids.is_empty() {
+        return Revisions::new();
+    }
+    let answer = caller.session.query(caller.actor, Query::Revisions { ids }).unwrap_or_default();
+    serde_json::from_value(answer).unwrap_or_default()
 }
 
 /// The `content_hash` that must still hold for a write that expects a revision.
@@ -37,7 +38,9 @@ pub fn guard(
     let expected = asked.as_u64().ok_or_else(|| Failure::invalid("expected_revision is a whole number"))?;
     let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
     let bead = shown[0].as_object().cloned().unwrap_or_default();
-    let (current, hash) = (of(&bead), bead.get("content_hash").and_then(Value::as_str).unwrap_or_default());
+    let revisions = of_all(vec![id.to_owned()], caller);
+    let current = revisions.get(id).copied().unwrap_or_default();
+    let hash = bead.get("content_hash").and_then(Value::as_str).unwrap_or_default();
     let known = caller.session.remembered(id, expected);
     if current != expected || known.as_ref().is_some_and(|known| known != hash) {
         let message = format!("{id} is at revision {current}, not {expected}; nothing was changed");

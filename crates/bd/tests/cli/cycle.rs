@@ -288,7 +288,10 @@ fn an_mcp_client_is_notified_when_its_claim_ends_without_its_doing() {
     let message = client.receive().unwrap();
     assert_eq!(message["method"], "notifications/message", "{message}");
     let over = &message["params"]["data"]["claim_over"];
-    assert_eq!((&over["id"], &over["reason"], &over["by"]), (&json!(lost), &json!("released"), &json!("bob")));
+    assert_eq!(
+        (&over["id"], &over["reason"], &over["by"]),
+        (&json!(lost), &json!("released"), &json!("bob"))
+    );
     // What it ends itself is no news, and a client can turn the messages off.
     assert!(client.call("next", json!({"id": done})).starts_with(&done));
     client.call("done", json!({"reason": "done"}));

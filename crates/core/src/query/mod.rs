@@ -15,6 +15,7 @@ mod list;
 mod orphans;
 mod plan;
 mod ready;
+mod revision;
 mod similar;
 mod standing;
 mod tree;

@@ -34,6 +34,8 @@ pub enum Answer {
     /// A claim that has to be confirmed first.
     Unconfirmed(serde_json::Value),
     ClaimOver(ClaimOverAnswer),
+    /// Revisions by id.
+    Revisions(BTreeMap<String, u64>),
     Batch(BatchAnswer),
     Each(Vec<EachAnswer>),
     Details(Vec<Detail>),

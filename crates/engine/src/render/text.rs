@@ -54,6 +54,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             );
         }
         Answer::Unconfirmed(_) => {}
+        Answer::Revisions(revisions) => {
+            for (id, revision) in revisions {
+                let _ = writeln!(out, "{}  {revision}", style.id(id));
+            }
+        }
         Answer::ClaimOver(answer) => match &answer.claim_over {
             Some(over) => {
                 let _ = writeln!(out, "{}", escape(&over.to_string()));

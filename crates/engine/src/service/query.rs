@@ -80,8 +80,17 @@ impl Service {
             }
             Query::Status => self.status(),
             Query::Events(asked) => self.events(asked),
+            Query::Revisions { ids } => Ok(Answer::Revisions(self.revisions(ids))),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
         }
+    }
+
+    fn revisions(&self, ids: &[String]) -> BTreeMap<String, u64> {
+        let catalog = self.replica.catalog();
+        let found: Vec<_> = ids.iter().filter_map(|id| Some((id, catalog.resolve_any(id).ok()?))).collect();
+        let revisions = catalog.revisions(found.iter().map(|(_, lineage)| *lineage));
+        let of = |(id, lineage): (&String, &Lineage)| Some((id.clone(), *revisions.get(lineage)?));
+        found.into_iter().filter_map(of).collect()
     }
 
     /// Deleted beads that are named.

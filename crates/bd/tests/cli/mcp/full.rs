@@ -57,6 +57,30 @@ fn every_json_tool_is_there_under_its_name() {
     }
 }
 
+/// A dependency is a write to both of its beads, also when it goes.
+#[test]
+fn every_write_moves_the_revisions_of_the_beads_it_is_about() {
+    both(|bd| {
+        let (one, two) = (bd.create(&["one"]), bd.create(&["two"]));
+        let mut client = Client::start(bd);
+        let mut revisions = || {
+            [&one, &two]
+                .map(|id| view(&mut client, "beads_show", json!({"id": id}))["result"]["revision"].as_u64())
+        };
+        let mut before = revisions();
+        for dependency in ["add", "remove"] {
+            bd.json(&["dep", dependency, &one, &two]);
+            let after = revisions();
+            assert!(after[0] > before[0] && after[1] > before[1], "{dependency}: {before:?} {after:?}");
+            before = after;
+        }
+        assert!(
+            before.iter().all(|revision| revision.is_some_and(|revision| revision < 1 << 53)),
+            "{before:?}"
+        );
+    });
+}
+
 #[test]
 fn revisions_guard_writes() {
     both(|sandbox| {
