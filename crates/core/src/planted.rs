@@ -77,9 +77,10 @@ pub fn plant(bug: Option<Bug>) {
     CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
 }
 
-/// Plants a daemon's bug by its name.
+/// Plants a bug in a process by its name.
 pub fn plant_named(name: &str) {
-    plant(Bug::OF_THE_DAEMON.into_iter().find(|bug| format!("{bug:?}") == name));
+    let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_THE_DAEMON);
+    plant(all.find(|bug| format!("{bug:?}") == name));
 }
 
 pub fn is_planted(bug: Bug) -> bool {

@@ -42,6 +42,12 @@ pub enum Error {
     #[error("git: {0}")]
     Git(#[from] git2::Error),
 
+    #[error(
+        "this repository uses {0}, which bd cannot read; nothing was changed. Use a repository with the defaults of git: \
+         SHA-1 object names, and refs in files"
+    )]
+    RepositoryFormat(&'static str),
+
     #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
     RefDamaged { reference: &'static str, commit: String, reason: String },
 
@@ -138,7 +144,7 @@ impl Error {
             Self::CursorAhead { .. } => Code::CursorAhead,
             Self::RequestReused(_) => Code::RequestIdReused,
             Self::TooManyRequests(_) => Code::TooManyRequests,
-            Self::Git(_) | Self::BranchInTheWay => Code::GitError,
+            Self::Git(_) | Self::RepositoryFormat(_) | Self::BranchInTheWay => Code::GitError,
             Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
             Self::Replaced { .. } => Code::StoreReplaced,
             Self::NoRevision(_) => Code::NotFound,
