@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use beads_core::Code;
+use rustix::io::Errno;
 
 /// What can go wrong between memory, disk and the repository.
 #[derive(Debug, thiserror::Error)]
@@ -122,6 +123,13 @@ impl Error {
     pub fn is_read_only(&self) -> bool {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
+    }
+
+    /// Whether a file could not be opened or read because of the state of this process or this machine, which says nothing
+    /// about the file.
+    pub(crate) fn is_lack_of_resources(&self) -> bool {
+        let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(|errno| Some(errno.raw_os_error()));
+        matches!(self, Self::Io { source, .. } if lacks.contains(&source.raw_os_error()))
     }
 
     pub(crate) fn busy(path: &std::path::Path, patience: std::time::Duration) -> Self {

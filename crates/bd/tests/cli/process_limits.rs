@@ -39,8 +39,10 @@ fn too_few_open_files_are_reported_at_once() {
             bd.run(&["daemon", "stop"]);
         }
         assert!(done > 0 && failed > 0, "{mode:?}: {done} done, {failed} failed");
-        assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), done, "{mode:?}: nothing is half done");
-        assert_eq!(bd.json(&["validate"]), serde_json::json!([]), "{mode:?}");
+        // A change whose answer was an error may have been made, and standard error may name a rescue file.
+        let listed = bd.run(&["list", "--json"]).value().as_array().unwrap().len();
+        assert!((done..=done + failed).contains(&listed), "{mode:?}: {done} done, {listed} listed");
+        assert_eq!(bd.run(&["validate", "--json"]).value(), serde_json::json!([]), "{mode:?}");
     }
 }
 

@@ -200,7 +200,7 @@ fn a_partial_clone_brings_what_it_lacks_without_git() {
             match way {
                 "path" => {}
                 "wire" => {
-                    let url = serve(remote.path());
+                    let url = serve(&remote.path());
                     repository.remote_set_url("origin", &url).unwrap();
                 }
                 _ => {
