@@ -216,6 +216,7 @@ impl Service {
     }
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
+        call.check_paths()?;
         self.identify(request, call)?;
         self.first_look(call);
         match call {
@@ -242,11 +243,11 @@ impl Service {
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
-            Call::Import { source, dry_run, report, input } => {
-                self.import(request, source, (*dry_run, report.as_deref()), input)
+            Call::Import { source, dry_run, decisions, input, .. } => {
+                self.import(request, source, (*dry_run, *decisions), input)
             }
             Call::CompareFile { path, name } => self.compare_file(path, name),
-            Call::Export { format, path } => self.export(*format, path.as_deref()),
+            Call::Export { format, .. } => Ok(self.export(*format)),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(request, key),
