@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
+use beads_engine::escape::escape_json;
 use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
 
@@ -264,7 +265,9 @@ impl<W: Write + Send> Server<W> {
     /// Writes one message, whole.
     fn send(&self, message: &Value) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush()) {
+        if let Err(error) =
+            out.write_all(escape_json(format!("{message}\n")).as_bytes()).and_then(|()| out.flush())
+        {
             // The first reason counts.
             let _ = self.unwritten.set(error);
         }

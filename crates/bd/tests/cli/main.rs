@@ -82,6 +82,8 @@ mod tool_watch;
 mod undo;
 mod unreachable;
 mod unread;
+mod unread_answers;
+mod unsafe_text;
 mod update;
 mod validate;
 mod verbosity;

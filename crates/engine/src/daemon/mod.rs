@@ -28,6 +28,10 @@ pub const MAX_QUEUE: usize = 8_192;
 pub const MAX_WAITERS: usize = 1_024;
 /// Requests that share one sync of the journal.
 pub const MAX_BATCH: usize = 1_024;
+/// Bytes of replies that clients have asked for and not read; a long reply past it is replaced by `busy`.
+pub const MAX_UNREAD_BYTES: usize = 256 * 1024 * 1024;
+/// How long a client may take nothing of a reply before the connection is closed.
+pub const SEND_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 /// How long a client may take to send a frame once it has begun.
 pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 

@@ -207,5 +207,5 @@ fn raw(answer: &Shown<'_>) -> Box<RawValue> {
 pub fn json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("answers serialise to JSON");
     text.push('\n');
-    text
+    crate::escape::escape_json(text)
 }

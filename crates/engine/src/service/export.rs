@@ -10,6 +10,7 @@ use beads_core::{BeadView, EdgeKind, State, export_jsonl};
 use beads_store::open_regular;
 
 use super::Service;
+use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
 use crate::render::graph::{Arrow, Graph, Node};
 use crate::render::{Answer, ExportAnswer, csv, dot, markdown, mermaid};
@@ -41,13 +42,22 @@ impl ExportJob {
         if *written > self.turn {
             return Ok(());
         }
-        let content = export_jsonl(&self.state);
+        let content = jsonl(&self.state).into_bytes();
         if !is_already(&self.path, &content) {
             write(&self.path, &content)?;
         }
         *written = self.turn;
         Ok(())
     }
+}
+
+/// One line for each bead, with nothing in them that a terminal obeys.
+fn jsonl(state: &State) -> String {
+    let lines = export_jsonl(state);
+    escape_json(
+        String::from_utf8(lines)
+            .unwrap_or_else(|error| String::from_utf8_lossy(&error.into_bytes()).into_owned()),
+    )
 }
 
 /// Whether the file has this content. Anything but a regular file has not, and is not waited for.
@@ -111,8 +121,7 @@ impl Service {
     fn exported(&self, format: ExportFormat) -> (usize, String) {
         let catalog = self.replica.catalog();
         if format == ExportFormat::Jsonl {
-            let lines = export_jsonl(catalog.state());
-            return (catalog.state().beads().len(), String::from_utf8_lossy(&lines).into_owned());
+            return (catalog.state().beads().len(), jsonl(catalog.state()));
         }
         let mut views: Vec<BeadView> =
             catalog.live().filter_map(|(lineage, _)| catalog.view(lineage)).collect();
@@ -122,6 +131,11 @@ impl Service {
             ExportFormat::Md => markdown::render(&views),
             ExportFormat::Dot => dot::render(&graph(&views)),
             ExportFormat::Jsonl | ExportFormat::Mermaid => mermaid::render(&graph(&views)),
+        };
+        let content = match format {
+            // Rows end with a carriage return there, and every cell was looked at.
+            ExportFormat::Csv => content,
+            _ => escape_lines(&content).into_owned(),
         };
         (views.len(), content)
     }

@@ -1,7 +1,7 @@
 //! `bd mcp`, spoken to over its standard input and output as a client does.
 
 mod budgets;
-mod client;
+pub mod client;
 mod codes;
 mod conflicts;
 mod evidence;
