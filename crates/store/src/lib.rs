@@ -31,6 +31,7 @@ mod lock;
 mod log_file;
 mod loose;
 mod native;
+mod neighbour;
 mod pace;
 mod pack;
 mod partial;

@@ -17,7 +17,7 @@ use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
-use crate::{Error, Result, library, loose};
+use crate::{Error, Result, library, loose, neighbour};
 
 /// A remote reached through the git library.
 #[derive(Debug, Clone)]
@@ -166,10 +166,14 @@ impl Line {
         expected: Option<&str>,
         new: &str,
     ) -> Result<Pushed> {
+        let refused = |reason: String| Error::PushRefused { remote: self.remote.clone(), reason };
+        neighbour::check_rules(&neighbour.git).map_err(refused)?;
         let write = || -> Result<Option<String>, git2::Error> {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
-            copy(&self.repository.git, &neighbour.git, new, expected)?;
+            if !neighbour::copy_loose(&self.repository.git, &neighbour.git, new, expected)? {
+                copy(&self.repository.git, &neighbour.git, new, expected)?;
+            }
             let moved = match expected {
                 Some(expected) => neighbour.git.reference_matching(REF, new, true, expected, "bd sync"),
                 None => neighbour.git.reference(REF, new, false, "bd sync"),
@@ -186,7 +190,10 @@ impl Line {
             }
         };
         match write() {
-            Ok(None) => Ok(Pushed::Done),
+            Ok(None) => {
+                neighbour::pack(neighbour);
+                Ok(Pushed::Done)
+            }
             Ok(Some(reason)) => Ok(self.lost(&reason)),
             Err(error) => {
                 Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(error.message()) })

@@ -205,7 +205,7 @@ fn a_planted_link_is_not_followed() {
         "--body",
         "b",
     ];
-    team.fails("IO_WRITE_FAILED", 1, &letter);
+    team.fails("IO_READ_FAILED", 1, &letter);
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "");
 }
 

@@ -41,6 +41,7 @@ mod label;
 mod lease;
 mod list;
 mod log;
+mod long_questions;
 mod mcp;
 mod migrate;
 mod model;

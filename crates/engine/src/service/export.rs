@@ -10,6 +10,7 @@ use beads_core::{BeadView, EdgeKind, State, export_jsonl};
 use beads_store::open_regular;
 
 use super::Service;
+use super::reader::Reader;
 use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
 use crate::render::graph::{Arrow, Graph, Node};
@@ -112,14 +113,16 @@ impl Service {
         // It may have been added to the index, or replaced by a link, since the setting was made.
         self.check_export_path(path).ok()
     }
+}
 
+impl Reader<'_> {
     pub(super) fn export(&self, format: ExportFormat) -> Answer {
         let (beads, content) = self.exported(format);
         Answer::Exported(ExportAnswer { format, beads, path: None, content: Some(content) })
     }
 
     fn exported(&self, format: ExportFormat) -> (usize, String) {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         if format == ExportFormat::Jsonl {
             return (catalog.state().beads().len(), jsonl(catalog.state()));
         }
