@@ -38,7 +38,8 @@ fn escape_if(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
 pub fn escape_json(text: String) -> String {
     // Line feeds are between the strings of a pretty document.
     let bad = |c: char| c != '\n' && is_unsafe(c);
-    if !text.contains(bad) {
+    // JSON itself escapes all other ASCII of this kind, and most long documents are ASCII.
+    if (text.is_ascii() && !text.contains('\u{7f}')) || !text.contains(bad) {
         return text;
     }
     let mut safe = String::with_capacity(text.len() + 64);

@@ -189,7 +189,12 @@ impl Line {
                 Err(error) => Err(error),
             }
         };
-        match write() {
+        let written = write();
+        if neighbour::has_moved(&neighbour.git) {
+            let reason = "it was moved away or deleted meanwhile".to_owned();
+            return Err(Error::Remote { remote: self.remote.clone(), reason });
+        }
+        match written {
             Ok(None) => {
                 neighbour::pack(neighbour);
                 Ok(Pushed::Done)

@@ -96,6 +96,20 @@ pub fn copy_loose(
     Ok(true)
 }
 
+/// Whether the directory was moved away while it was written to. The library makes directories that it misses, so what it made at the old
+/// place is removed: nothing but an `objects` directory, where a repository has a `HEAD`.
+pub fn has_moved(git: &git2::Repository) -> bool {
+    let root = git.commondir();
+    if root.join("HEAD").exists() {
+        return false;
+    }
+    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    if names.into_iter().all(|name| name == "objects") {
+        let _ = std::fs::remove_dir_all(root.join("objects")).and_then(|()| std::fs::remove_dir(root));
+    }
+    true
+}
+
 /// Packs the loose objects of the store's history there when there are many. One process at a time; what goes wrong is left to the
 /// next push, because the push itself is done.
 pub fn pack(repository: &GitRepository) {
@@ -111,6 +125,22 @@ mod tests {
     #![allow(clippy::unwrap_used)] // failing is a test's job
 
     use super::*;
+
+    #[test]
+    fn a_remote_that_was_moved_away_is_not_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let [ours, theirs, moved] = ["ours", "theirs", "moved"].map(|name| dir.path().join(name));
+        let from = git2::Repository::init_bare(ours).unwrap();
+        let to = git2::Repository::init_bare(&theirs).unwrap();
+        let tree = from.find_tree(from.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let who = git2::Signature::now("x", "x@localhost").unwrap();
+        let commit = from.commit(None, &who, &who, "x", &tree, &[]).unwrap();
+        assert!(!has_moved(&to));
+        std::fs::rename(&theirs, moved).unwrap();
+        let _ = copy_loose(&from, &to, commit, None);
+        assert!(has_moved(&to));
+        assert!(!theirs.exists(), "nothing is left at the old place");
+    }
 
     #[test]
     fn rules_of_the_remote_are_kept() {

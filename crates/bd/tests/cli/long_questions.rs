@@ -66,7 +66,7 @@ fn a_long_answer_shows_what_was_written_before() {
     let mut client = Client::connect(&bd.socket()).unwrap();
     for n in 0..3 {
         let title = format!("written {n}");
-        let made = client.mutate(&json!({"create": {"title": title}})).unwrap();
+        let made = client.mutate(&json!({"op": "create", "title": title})).unwrap();
         assert_eq!(made["exit"], 0, "{made}");
         let listed = client.ask(&json!({"query": {"list": {}}})).unwrap();
         let beads = listed["result"].as_array().unwrap();

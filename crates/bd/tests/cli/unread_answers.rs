@@ -22,7 +22,7 @@ fn answers_that_nobody_reads_are_bounded() {
         "call": {"export": {"format": "jsonl"}},
         "output": {"format": "text"},
     });
-    let mut idle: Vec<Client> = (0..48).map(|_| Client::connect(&bd.socket()).unwrap()).collect();
+    let mut idle: Vec<Client> = (0..40).map(|_| Client::connect(&bd.socket()).unwrap()).collect();
     for client in &mut idle {
         client.send(format!("{request}\n").as_bytes()).unwrap();
     }

@@ -47,3 +47,19 @@ fn hooks_and_limits_of_a_remote_on_this_machine_are_not_passed_by() {
     bd.json(&["sync"]);
     assert!(remote.tip().is_some());
 }
+
+/// A push that was killed leaves the lock file of the ref. The next one takes it away.
+#[test]
+fn a_lock_file_that_a_killed_push_left_is_removed() {
+    let remote = Remote::new();
+    let bd = remote.replica(Mode::Embedded);
+    bd.create(&["first"]);
+    bd.json(&["sync"]);
+    let lock = remote.path().join(format!("{}.lock", beads_store::REF));
+    let left = std::fs::File::create(&lock).unwrap();
+    left.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    bd.create(&["second"]);
+    bd.json(&["sync"]);
+    assert!(!lock.exists());
+    assert_eq!(remote.tip(), bd.repository().refname_to_id(beads_store::REF).ok());
+}
