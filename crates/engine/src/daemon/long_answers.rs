@@ -45,7 +45,7 @@ fn start() -> SyncSender<Asked> {
         let receive = receive.clone();
         std::thread::spawn(move || {
             while let Some(asked) = next(&receive) {
-                answer(asked)
+                answer(asked);
             }
         });
     }
