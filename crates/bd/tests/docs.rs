@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use beads_engine::daemon::{
-    FRAME_TIMEOUT, MAX_BATCH, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_QUEUE, MAX_WAITERS,
+    FRAME_TIMEOUT, MAX_BATCH, MAX_BATCH_BYTES, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_LONG_QUESTIONS,
+    MAX_QUEUE, MAX_UNREAD_BYTES, MAX_WAITERS, SEND_TIMEOUT,
 };
 use beads_engine::request::{Reply, Request};
 use beads_store::{MAX_LASTING, MAX_PASSING};
@@ -159,6 +160,10 @@ fn protocol_bounds_are_the_real_ones() {
         format!("| remembered request ids | {} |", thousands(MAX_LASTING)),
         format!("| remembered request ids with `~` | {} |", thousands(MAX_PASSING)),
         format!("| requests that share a sync | {} |", thousands(MAX_BATCH)),
+        format!("| bytes of replies that share a sync | {} MiB |", MAX_BATCH_BYTES / 1024 / 1024),
+        format!("| long questions waiting for a thread | {MAX_LONG_QUESTIONS} |"),
+        format!("takes nothing of a reply | {} s |", SEND_TIMEOUT.as_secs()),
+        format!("have not read | {} MiB |", MAX_UNREAD_BYTES / 1024 / 1024),
     ];
     for row in rows {
         assert!(protocol.contains(&row), "{row:?} is missing");

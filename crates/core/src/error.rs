@@ -68,6 +68,12 @@ pub enum Error {
     #[error("{id} would take {bytes} bytes, more than the {limit} a bead may have")]
     TooLarge { id: BeadId, bytes: usize, limit: usize },
 
+    #[error(
+        "the notes of {id} would take {bytes} bytes, more than the {limit} they may have; nothing was changed. Go on in a new bead \
+         that is related to it"
+    )]
+    NotesTooLarge { id: BeadId, bytes: usize, limit: usize },
+
     #[error("you have done nothing here that could be undone")]
     NothingToUndo,
 
@@ -109,7 +115,7 @@ impl Error {
             Self::SelfEdge(_) => Code::SelfDependency,
             Self::Cycle(_) => Code::Cycle,
             Self::NoSuchEdge { .. } => Code::DependencyNotFound,
-            Self::TooLarge { .. } => Code::TooLarge,
+            Self::TooLarge { .. } | Self::NotesTooLarge { .. } => Code::TooLarge,
             Self::NothingToUndo => Code::NothingToUndo,
             Self::CannotUndo(_) => Code::CannotUndo,
             Self::UndoBlocked(_) => Code::UndoConflict,

@@ -41,8 +41,30 @@ pub const MAX_LABELS: usize = 256;
 /// stays in the megabytes. What a merge yields is never refused.
 pub const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
-/// A line of a snapshot that came from elsewhere may be this long before decoding gives up.
-pub const MAX_DECODED_LINE_BYTES: usize = 1024 * 1024 * 1024;
+/// The notes of a bead may take this much of its line when one is added. They are what a merge adds up: replicas that
+/// do not know of each other each add their own.
+pub const MAX_NOTES_BYTES: usize = 2 * 1024 * 1024;
+
+/// A merge whose longest line would be past this is not made; the remote is refused with a reason, and local work goes on.
+/// A register has one winner, so the five that hold long text (description, design, acceptance criteria, metadata, reason
+/// for closing) take 5 × 8 MiB at most. The other 56 MiB hold the notes of 28 replicas that each filled 2 MiB of one bead
+/// without knowing of the others.
+pub const MAX_MERGED_LINE_BYTES: usize = 96 * 1024 * 1024;
+
+/// A line of a snapshot may be this long before decoding gives up, which it does while the line is still being inflated. It
+/// leaves room for what was written here while a merge was made: a line of 8 MiB joined with a merged one of 96 MiB.
+pub const MAX_DECODED_LINE_BYTES: usize = 128 * 1024 * 1024;
+
+/// A merge that would make one file of the snapshot longer than this is not made. 100,000 beads, which is where saving becomes slow
+/// (docs/SCALE.md), take about 100 MB.
+pub const MAX_MERGED_FILE_BYTES: usize = 448 * 1024 * 1024;
+
+/// A file of a snapshot may be this long; a longer one is refused before it is read. Packed files are inflated as a whole, so
+/// this is also the most memory that a file takes before its lines are looked at.
+pub const MAX_FILE_BYTES: usize = 512 * 1024 * 1024;
+
+/// Commits and trees of the sync ref have five entries and a short message; a longer object is not read.
+pub const MAX_OBJECT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A prefix is the part of every id before the dash.
 pub const MAX_PREFIX_BYTES: usize = 32;

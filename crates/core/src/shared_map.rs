@@ -19,6 +19,12 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         self.len
     }
 
+    /// Whether nothing was written to either since one was copied from the other.
+    pub fn is_same_copy(&self, other: &Self) -> bool {
+        self.chunks.len() == other.chunks.len()
+            && self.chunks.iter().zip(&other.chunks).all(|(one, other)| Arc::ptr_eq(one, other))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

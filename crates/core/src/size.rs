@@ -1,7 +1,7 @@
 //! The bound on a bead's line, checked before a write is kept.
 
 use crate::canonical::to_canonical;
-use crate::limits::MAX_LINE_BYTES;
+use crate::limits::{MAX_LINE_BYTES, MAX_NOTES_BYTES};
 use crate::line::bead_line;
 use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Result};
 
@@ -25,6 +25,9 @@ pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
             },
         };
         check_bead(catalog.id_of(lineage), lineage, &bead)?;
+        if !patch.notes.is_empty() {
+            check_notes(catalog.id_of(lineage), lineage, &bead)?;
+        }
     }
     Ok(())
 }
@@ -37,6 +40,20 @@ pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<
     let bytes = to_canonical(&bead_line(id, lineage, bead)).len();
     if bytes > MAX_LINE_BYTES {
         return Err(Error::TooLarge { id: id.clone(), bytes, limit: MAX_LINE_BYTES });
+    }
+    Ok(())
+}
+
+/// Refuses notes that take more than their share of the line.
+fn check_notes(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<()> {
+    if bead.notes.values().map(|note| note_bytes(note)).sum::<usize>() * WORST_ESCAPE <= MAX_NOTES_BYTES {
+        return Ok(());
+    }
+    let line = |bead: &Bead| to_canonical(&bead_line(id, lineage, bead)).len();
+    let without = Bead { notes: Default::default(), ..bead.clone() };
+    let bytes = line(bead).saturating_sub(line(&without));
+    if bytes > MAX_NOTES_BYTES {
+        return Err(Error::NotesTooLarge { id: id.clone(), bytes, limit: MAX_NOTES_BYTES });
     }
     Ok(())
 }

@@ -47,6 +47,26 @@ impl Snapshot {
         serde_json::from_slice(meta).is_ok_and(|meta: MetaFile| meta.sha256.contains_key(name))
     }
 
+    /// Names the first file that is longer than `file_bytes`, or has a line longer than `line_bytes`.
+    pub fn beyond(&self, line_bytes: usize, file_bytes: usize) -> Option<String> {
+        self.files().into_iter().find_map(|(name, bytes)| {
+            if bytes.len() > file_bytes {
+                return Some(format!("{name} has {} bytes, more than {file_bytes}", bytes.len()));
+            }
+            let mut start = 0;
+            for end in memchr::memchr_iter(b'\n', bytes) {
+                if end - start > line_bytes {
+                    return Some(format!(
+                        "a line of {name} has {} bytes, more than {line_bytes}",
+                        end - start
+                    ));
+                }
+                start = end + 1;
+            }
+            None
+        })
+    }
+
     /// A fingerprint that two replicas can compare: equal state, equal fingerprint.
     pub fn fingerprint(&self) -> String {
         // The other files are in it through their checksums.

@@ -59,6 +59,17 @@ impl PartialEq for State {
 }
 
 impl State {
+    /// Whether nothing was written to either since one was copied from the other. Equal states may be no such copies; this costs
+    /// next to nothing.
+    pub fn is_same_copy(&self, other: &Self) -> bool {
+        self.beads.is_same_copy(&other.beads)
+            && self.edges.is_same_copy(&other.edges)
+            && self.prefix == other.prefix
+            && self.conflicts.len() == other.conflicts.len()
+            && self.gc_floor == other.gc_floor
+            && self.settings == other.settings
+    }
+
     pub fn beads(&self) -> &SharedMap<Lineage, Arc<Bead>> {
         &self.beads
     }

@@ -190,7 +190,12 @@ fn the_bounds_are_those_of_the_code() {
         ("MAX_LABELS", limits::MAX_LABELS as u64),
         ("MAX_METADATA_DEPTH", limits::MAX_METADATA_DEPTH as u64),
         ("MAX_LINE_BYTES", limits::MAX_LINE_BYTES as u64),
+        ("MAX_NOTES_BYTES", limits::MAX_NOTES_BYTES as u64),
+        ("MAX_MERGED_LINE_BYTES", limits::MAX_MERGED_LINE_BYTES as u64),
         ("MAX_DECODED_LINE_BYTES", limits::MAX_DECODED_LINE_BYTES as u64),
+        ("MAX_MERGED_FILE_BYTES", limits::MAX_MERGED_FILE_BYTES as u64),
+        ("MAX_FILE_BYTES", limits::MAX_FILE_BYTES as u64),
+        ("MAX_OBJECT_BYTES", limits::MAX_OBJECT_BYTES as u64),
         ("MAX_PREFIX_BYTES", limits::MAX_PREFIX_BYTES as u64),
         ("MAX_ESTIMATE_MINUTES", limits::MAX_ESTIMATE_MINUTES.into()),
     ];

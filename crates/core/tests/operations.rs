@@ -413,3 +413,19 @@ fn a_type_and_an_estimate_can_be_set_and_an_estimate_cleared() {
     side.done("ann", &update(json!({"id": "bd-1", "estimated_minutes": ""})));
     assert_eq!(side.bead("bd-1").estimated_minutes.value, None);
 }
+
+/// Notes add up in a merge, so those that are written have a bound of their own, far below that of a line.
+#[test]
+fn the_notes_of_a_bead_have_a_bound_of_their_own() {
+    let mut side = Side::with(&["bd-1"]);
+    let add = |content: &str| {
+        Op::NoteAdd(NoteAdd { id: "bd-1".into(), content: content.parse().unwrap(), ..NoteAdd::default() })
+    };
+    let half = "x".repeat(beads_core::limits::MAX_NOTES_BYTES / 2 - 4096);
+    side.done("ann", &add(&half));
+    side.done("ann", &add(&half));
+    let refused = side.refused("ann", &add(&half));
+    assert!(matches!(refused, Error::NotesTooLarge { .. }), "{refused}");
+    // The rest of the bead can still be changed.
+    side.done("ann", &close("bd-1"));
+}

@@ -33,6 +33,28 @@ fn escape_if(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// A JSON document, in which such characters can only stand in strings: they come out as `\\u` escapes, which mean the same to
+/// every reader of JSON.
+pub fn escape_json(text: String) -> String {
+    // Line feeds are between the strings of a pretty document.
+    let bad = |c: char| c != '\n' && is_unsafe(c);
+    // JSON itself escapes all other ASCII of this kind, and most long documents are ASCII.
+    if (text.is_ascii() && !text.contains('\u{7f}')) || !text.contains(bad) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if bad(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(safe, "\\u{unit:04x}").expect("a String takes everything");
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -59,6 +81,17 @@ mod tests {
         assert_eq!(escape("\u{202e}gpj.exe"), "\\u{202e}gpj.exe");
         assert_eq!(escape("a\r\n\tb\u{9b}31m\u{7f}"), "a\\r\\n\\tb\\u{9b}31m\\u{7f}");
         assert_eq!(escape("x\u{e0041}"), "x\\u{e0041}");
+    }
+
+    #[test]
+    fn json_means_the_same_and_shows_everything() {
+        let value = serde_json::json!({"a\u{202e}": "b\u{9b}\u{7f}\u{e0041}\u{1b}\n é", "c": ["\u{feff}"]});
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let safe = escape_json(text);
+            assert!(!safe.contains(|c| c != '\n' && is_unsafe(c)), "{safe}");
+            assert!(safe.contains("\\udb40\\udc41") && safe.contains('é'), "{safe}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod config;
+pub mod confined;
 pub mod conversation;
 pub mod daemon;
 mod deadline;

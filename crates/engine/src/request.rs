@@ -125,7 +125,10 @@ pub enum Call {
     Import {
         source: ImportSource,
         dry_run: bool,
-        /// A file for one line per decision.
+        /// Answer with one decision per line of the input, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        decisions: bool,
+        /// Refused: clients write their own files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<PathBuf>,
         /// What the caller knows about the input as a whole.
@@ -145,9 +148,10 @@ pub enum Call {
         force: bool,
         dry_run: bool,
     },
-    /// All beads, as the answer or as a file.
+    /// All beads, as the answer.
     Export {
         format: ExportFormat,
+        /// Refused: clients write their own files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
     },
@@ -210,6 +214,37 @@ impl Call {
             | Self::Export { path: None, .. } => true,
             Self::Wait { call, .. } => call.only_reads(),
             _ => false,
+        }
+    }
+
+    /// Refuses paths that would be looked up in a directory that the caller does not know, and files to be written: the daemon
+    /// writes none for its clients.
+    pub fn check_paths(&self) -> Result<(), Failure> {
+        let (named, written): (Vec<&PathBuf>, _) = match self {
+            Self::Import { source: ImportSource::Jsonl { path, deletions, .. }, report, .. } => {
+                (std::iter::once(path).chain(deletions).collect(), report.as_ref())
+            }
+            Self::Import { source: ImportSource::LegacyStore { directory, .. }, report, .. } => {
+                (vec![directory], report.as_ref())
+            }
+            Self::CompareFile { path, .. } | Self::ImportRescued { path, .. } => (vec![path], None),
+            Self::Export { path, .. } => (Vec::new(), path.as_ref()),
+            Self::Wait { call, .. } => return call.check_paths(),
+            _ => return Ok(()),
+        };
+        if let Some(path) = written {
+            let path = path.display();
+            return Err(Failure::invalid(format!(
+                "{path} was not written: the daemon writes no files for clients, so write the answer yourself. An earlier bd \
+                 asks for this; upgrade it"
+            )));
+        }
+        match named.into_iter().find(|path| !path.is_absolute()) {
+            None => Ok(()),
+            Some(path) => Err(Failure::invalid(format!(
+                "{} is a relative path, and the daemon does not know relative to what; nothing was read",
+                path.display()
+            ))),
         }
     }
 
@@ -500,6 +535,9 @@ pub struct Reply {
     pub changed: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// What became of each line of an import, for a client that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Box<RawValue>>,
     /// The number of bytes of standard output that follow the line, in place of `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<usize>,

@@ -1,5 +1,6 @@
 //! Writing the state to the sync ref.
 
+use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
 use beads_core::{Snapshot, State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
@@ -152,6 +153,9 @@ impl Checkpoint {
             let lost = self.join_lost(repository, tip.as_ref())?;
             let brought = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
             let snapshot = self.state.encode();
+            if let Some(reason) = snapshot.beyond(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
+                return Err(Error::TooLargeToSave(reason));
+            }
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
             {

@@ -76,13 +76,43 @@ fn is_closed(pipes: &Receiver<()>, within: Duration) -> bool {
     pipes.recv_timeout(within) == Err(RecvTimeoutError::Disconnected)
 }
 
-/// What came out of a pipe so far.
-struct Heard(Arc<Mutex<Vec<u8>>>);
+/// So many bytes of the beginning and of the end of an output are kept. A server can make git print without end.
+const KEPT_BYTES: usize = 512 * 1024;
+
+/// What came out of a pipe so far: all of it, or its beginning and its end.
+struct Heard(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    /// Whether something between them is missing.
+    cut: bool,
+}
+
+impl Kept {
+    fn take(&mut self, mut part: &[u8]) {
+        let room = KEPT_BYTES.saturating_sub(self.start.len()).min(part.len());
+        self.start.extend_from_slice(&part[..room]);
+        part = &part[room..];
+        self.end.extend_from_slice(part);
+        // Rarely, so that not every part moves all bytes.
+        if self.end.len() > 2 * KEPT_BYTES {
+            self.end.drain(..self.end.len() - KEPT_BYTES);
+            self.cut = true;
+        }
+    }
+
+    fn text(&self) -> String {
+        let between: &[u8] = if self.cut { b"\n[...]\n" } else { b"" };
+        String::from_utf8_lossy(&[&self.start, between, &self.end].concat()).into_owned()
+    }
+}
 
 impl Heard {
     /// Reads in a thread of its own, which drops `open` when the pipe is closed.
     fn from(mut pipe: impl Read + Send + 'static, open: Sender<()>) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::new(Mutex::new(Kept::default()));
         let shared = Arc::clone(&heard);
         std::thread::spawn(move || {
             let _open = open;
@@ -92,7 +122,7 @@ impl Heard {
                     Ok(0) => return,
                     Ok(count) => {
                         let mut heard = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                        heard.extend_from_slice(&part[..count]);
+                        heard.take(&part[..count]);
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(_) => return,
@@ -103,7 +133,7 @@ impl Heard {
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 }
 
@@ -141,6 +171,19 @@ mod tests {
         assert_eq!(output.stdout.lines().count(), 5000);
         assert!(output.stdout.ends_with("yes 4999\n"));
         assert_eq!(output.stderr, "no\n");
+    }
+
+    #[test]
+    fn of_an_endless_output_the_beginning_and_the_end_are_kept() {
+        let mut kept = Kept::default();
+        kept.take(b"first ");
+        for _ in 0..20_000 {
+            kept.take(&[b'x'; 4096]);
+        }
+        kept.take(b" last");
+        assert!(kept.start.capacity() + kept.end.capacity() < 8 * KEPT_BYTES, "80 MB were said");
+        let text = kept.text();
+        assert!(text.starts_with("first x") && text.contains("[...]") && text.ends_with("x last"));
     }
 
     #[test]

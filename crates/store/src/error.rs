@@ -25,6 +25,11 @@ pub enum Error {
     )]
     JournalFailed(String),
 
+    #[error(
+        "{0} and could not be read again; it was not saved to the ref, and stays in the journal. Delete beads"
+    )]
+    TooLargeToSave(String),
+
     #[error("{0:?} is not a cursor")]
     BadCursor(String),
 
@@ -152,6 +157,7 @@ impl Error {
             Self::CursorAhead { .. } => Code::CursorAhead,
             Self::RequestReused(_) => Code::RequestIdReused,
             Self::TooManyRequests(_) => Code::TooManyRequests,
+            Self::TooLargeToSave(_) => Code::TooLarge,
             Self::Git(_) | Self::RepositoryFormat(_) | Self::BranchInTheWay => Code::GitError,
             Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
             Self::Replaced { .. } => Code::StoreReplaced,

@@ -96,6 +96,21 @@ impl GitRepository {
         Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
     }
 
+    /// Refuses an object that is damaged or far too long before the library reads it.
+    fn check(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<()> {
+        if self.loose(commit, id, kind)?.is_none() {
+            self.check_packed(id, kind).map_err(|reason| Self::damaged(commit, reason))?;
+        }
+        Ok(())
+    }
+
+    /// The length of a packed object is known before it is inflated.
+    fn check_packed(&self, id: Oid, kind: ObjectType) -> Result<(), String> {
+        let header = self.git.odb().and_then(|odb| odb.read_header(id));
+        // One that is missing is reported, or brought, by whoever reads it.
+        header.map_or(Ok(()), |(length, _)| loose::check_length(length, kind))
+    }
+
     /// The content of a loose object; `None` when it is packed, or missing, which the library finds out.
     pub(crate) fn loose(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>> {
         let objects = self.git.commondir().join("objects");
@@ -105,7 +120,7 @@ impl GitRepository {
     pub(crate) fn commit(&self, commit: &str) -> Result<Commit<'_>> {
         let wrong = |error: git2::Error| Self::damaged(commit, error.message());
         let id = Oid::from_str(commit).map_err(wrong)?;
-        self.loose(commit, id, ObjectType::Commit)?;
+        self.check(commit, id, ObjectType::Commit)?;
         self.git
             .find_commit(id)
             .or_else(|error| self.again(id, error, |id| self.git.find_commit(id)))
@@ -114,7 +129,7 @@ impl GitRepository {
 
     pub(crate) fn tree(&self, commit: &str) -> Result<Tree<'_>> {
         let tree = self.commit(commit)?.tree_id();
-        self.loose(commit, tree, ObjectType::Tree)?;
+        self.check(commit, tree, ObjectType::Tree)?;
         let found = self.git.find_tree(tree);
         let found = found.or_else(|error| self.again(tree, error, |id| self.git.find_tree(id)));
         found.map_err(|error| Self::damaged(commit, error.message()))
@@ -135,14 +150,14 @@ impl GitRepository {
         let objects = self.git.commondir().join("objects");
         match loose::read_vouched(&objects, id, ObjectType::Blob, vouched)? {
             Some(content) => Ok(content),
-            None => match self
-                .git
-                .find_blob(id)
-                .or_else(|error| self.again(id, error, |id| self.git.find_blob(id)))
-            {
-                Ok(blob) => Ok(blob.content().to_vec()),
-                Err(error) => Err(error.message().to_owned()),
-            },
+            None => {
+                self.check_packed(id, ObjectType::Blob)?;
+                let found = self.git.find_blob(id);
+                let found = found.or_else(|error| self.again(id, error, |id| self.git.find_blob(id)));
+                let blob = found.map_err(|error| error.message().to_owned())?;
+                loose::check_lines(blob.content())?;
+                Ok(blob.content().to_vec())
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
-use crate::url::web_host;
+use crate::url::{local_path, web_host};
 use crate::{Error, Result, credentials};
 
 /// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
@@ -239,7 +239,15 @@ impl Remote for GitProgram {
         arguments.extend(["--", &address.push, &refspec]);
         let output = self.run_while(&address, &arguments, work)?;
         if output.success {
-            return self.confirm(&address, new);
+            let confirmed = self.confirm(&address, new)?;
+            if confirmed == Pushed::Done
+                && let Some(path) = local_path(&address.push)
+                && let Ok(neighbour) = GitRepository::open(&address.base.join(path))
+            {
+                // Git leaves small pushes as loose objects there, and collects them after thousands.
+                crate::neighbour::pack(&neighbour);
+            }
+            return Ok(confirmed);
         }
         let said = format!("{}\n{}", output.stdout, output.stderr);
         let lost = [

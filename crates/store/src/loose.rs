@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES, MAX_OBJECT_BYTES};
 use flate2::read::ZlibDecoder;
 use git2::{ObjectType, Oid};
+use memchr::{memchr_iter, memrchr};
 
 /// The longest word for a kind of object, a length in digits, and what stands between and behind them.
 const LONGEST_HEADER: u64 = 32;
@@ -38,9 +40,11 @@ pub fn read_vouched(
     let mut header = Vec::new();
     object.by_ref().take(LONGEST_HEADER).read_until(0, &mut header).map_err(broken)?;
     let length = length_in(&header, kind).ok_or_else(damaged)?;
-    let mut content = Vec::with_capacity(length.min(MOST_BELIEVED));
+    check_length(length, kind)?;
     // One byte more than it says shows whether there is more, and whether the end is whole.
-    object.take((length as u64).saturating_add(1)).read_to_end(&mut content).map_err(broken)?;
+    let object = object.take((length as u64).saturating_add(1));
+    let mut content = Vec::with_capacity(length.min(MOST_BELIEVED));
+    inflate(object, &mut content, kind).map_err(broken)?;
     if content.len() != length {
         return Err(damaged());
     }
@@ -51,6 +55,50 @@ pub fn read_vouched(
         }
     }
     Ok(Some(content))
+}
+
+/// Refuses an object that is longer than anything this store writes.
+pub fn check_length(length: usize, kind: ObjectType) -> Result<(), String> {
+    let most = if kind == ObjectType::Blob { MAX_FILE_BYTES } else { MAX_OBJECT_BYTES };
+    if length > most { Err(format!("it has {length} bytes, more than {most}")) } else { Ok(()) }
+}
+
+/// Refuses a file with a line that is too long to decode.
+pub fn check_lines(content: &[u8]) -> Result<(), String> {
+    let mut start = 0;
+    for end in memchr_iter(b'\n', content).chain([content.len()]) {
+        if end - start > MAX_DECODED_LINE_BYTES {
+            return Err(too_long());
+        }
+        start = end + 1;
+    }
+    Ok(())
+}
+
+fn too_long() -> String {
+    format!("a line is longer than {MAX_DECODED_LINE_BYTES} bytes")
+}
+
+/// Inflates piece by piece, and gives up on a file as soon as one of its lines is too long: a few kilobytes of zeros inflate
+/// to gigabytes.
+fn inflate(mut object: impl BufRead, content: &mut Vec<u8>, kind: ObjectType) -> io::Result<()> {
+    let mut line_start = 0;
+    loop {
+        let piece = object.fill_buf()?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        if let Some(end) = memrchr(b'\n', piece) {
+            line_start = content.len() + end + 1;
+        }
+        content.extend_from_slice(piece);
+        let read = piece.len();
+        object.consume(read);
+        if kind == ObjectType::Blob && content.len() - line_start.min(content.len()) > MAX_DECODED_LINE_BYTES
+        {
+            return Err(io::Error::other(too_long()));
+        }
+    }
 }
 
 /// How long the content is, if the header is one of this kind and written as git writes it.

@@ -1,12 +1,14 @@
 //! The transport that needs nothing installed: libgit2.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
+use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
 
 use crate::address::Address;
 use crate::credentials::callbacks;
@@ -15,7 +17,7 @@ use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
-use crate::{Error, Result, library};
+use crate::{Error, Result, library, loose, neighbour};
 
 /// A remote reached through the git library.
 #[derive(Debug, Clone)]
@@ -40,7 +42,12 @@ impl Native {
     ) -> Result<T> {
         let (send, receive) = mpsc::channel();
         let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
+        let step_count = StepCount::one_more().ok_or_else(|| Error::Remote {
+            remote: self.remote.clone(),
+            reason: format!("{MAX_STEPS} earlier attempts still wait for a server that does not answer"),
+        })?;
         std::thread::spawn(move || {
+            let _step_count = step_count;
             // Nobody listens any more when the deadline has passed.
             let _ = send.send(Line::open(&git_dir, &remote).and_then(|line| step(&line)));
         });
@@ -52,6 +59,29 @@ impl Native {
                 }
             })
         })
+    }
+}
+
+/// So many steps may be under way at once, those among them that were given up: each has a thread and a connection.
+const MAX_STEPS: usize = 4;
+
+static STEPS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a step for as long as its thread runs.
+struct StepCount;
+
+impl StepCount {
+    fn one_more() -> Option<Self> {
+        let counted = STEPS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |steps| {
+            (steps < MAX_STEPS).then_some(steps + 1)
+        });
+        counted.ok().map(|_| Self)
+    }
+}
+
+impl Drop for StepCount {
+    fn drop(&mut self) {
+        STEPS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -136,10 +166,14 @@ impl Line {
         expected: Option<&str>,
         new: &str,
     ) -> Result<Pushed> {
+        let refused = |reason: String| Error::PushRefused { remote: self.remote.clone(), reason };
+        neighbour::check_rules(&neighbour.git).map_err(refused)?;
         let write = || -> Result<Option<String>, git2::Error> {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
-            copy(&self.repository.git, &neighbour.git, new, expected)?;
+            if !neighbour::copy_loose(&self.repository.git, &neighbour.git, new, expected)? {
+                copy(&self.repository.git, &neighbour.git, new, expected)?;
+            }
             let moved = match expected {
                 Some(expected) => neighbour.git.reference_matching(REF, new, true, expected, "bd sync"),
                 None => neighbour.git.reference(REF, new, false, "bd sync"),
@@ -155,8 +189,16 @@ impl Line {
                 Err(error) => Err(error),
             }
         };
-        match write() {
-            Ok(None) => Ok(Pushed::Done),
+        let written = write();
+        if neighbour::has_moved(&neighbour.git) {
+            let reason = "it was moved away or deleted meanwhile".to_owned();
+            return Err(Error::Remote { remote: self.remote.clone(), reason });
+        }
+        match written {
+            Ok(None) => {
+                neighbour::pack(neighbour);
+                Ok(Pushed::Done)
+            }
             Ok(Some(reason)) => Ok(self.lost(&reason)),
             Err(error) => {
                 Err(Error::PushRefused { remote: self.remote.clone(), reason: redact(error.message()) })
@@ -240,6 +282,7 @@ impl Line {
         let known = known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok());
         let known: Vec<Oid> = known.collect();
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
+            check_sizes(&neighbour.git, tip, &known)?;
             copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
         outwait_lock(git.commondir(), &self.tracking_ref());
@@ -280,6 +323,34 @@ impl Line {
         let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");
         Ok(Pushed::Done)
     }
+}
+
+/// Refuses objects that are longer than anything a store writes, before they are packed, which takes as much memory.
+fn check_sizes(from: &git2::Repository, wanted: Oid, known: &[Oid]) -> Result<(), git2::Error> {
+    let odb = from.odb()?;
+    let mut walk = from.revwalk()?;
+    walk.push(wanted)?;
+    for known in known {
+        let _ = walk.hide(*known);
+    }
+    let mut seen = BTreeSet::new();
+    let check = |id: Oid, kind| {
+        let (length, _) = odb.read_header(id)?;
+        loose::check_length(length, kind)
+            .map_err(|reason| git2::Error::from_str(&format!("object {id} is refused: {reason}")))
+    };
+    for commit in walk {
+        let commit = commit?;
+        check(commit, ObjectType::Commit)?;
+        let tree = from.find_commit(commit)?.tree_id();
+        check(tree, ObjectType::Tree)?;
+        for entry in &from.find_tree(tree)? {
+            if entry.kind() == Some(ObjectType::Blob) && seen.insert(entry.id()) {
+                check(entry.id(), ObjectType::Blob)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Brings a commit and its history from one repository into another, but not what `known` brings along already.

@@ -1,7 +1,7 @@
 //! The rescue file: the whole state of a store whose repository was replaced under its daemon. It is made of frames, as
 //! the journal is: a header, then the files of a snapshot in pieces.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::disk::{Disk, sync_directory};
 use crate::frame::{self, Found};
+use crate::regular_file::open_regular;
 use crate::replica::Replica;
 use crate::repository::{CommitId, Repository};
 use crate::wall::World;
@@ -57,7 +58,7 @@ impl RescueHeader {
     /// The header of a rescue file, read without the rest.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut start = Vec::new();
-        File::open(path)?.take(MAX_HEADER_BYTES).read_to_end(&mut start)?;
+        open_regular(path)?.take(MAX_HEADER_BYTES).read_to_end(&mut start)?;
         match frame::find(&start, 0) {
             Found::Frame { number: 0, payload, .. } => {
                 serde_json::from_slice(payload).map_err(io::Error::other)
@@ -112,7 +113,8 @@ impl Rescue {
         if header.version != VERSION {
             return Err(damaged(0, &format!("version {}: upgrade bd", header.version)));
         }
-        let bytes = std::fs::read(path).map_err(io)?;
+        let mut bytes = Vec::new();
+        open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io)?;
         let empty = Vec::new;
         let mut snapshot = Snapshot {
             state: empty(),

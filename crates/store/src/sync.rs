@@ -2,6 +2,7 @@
 //! somebody else was faster.
 
 use beads_core::State;
+use beads_core::limits::{MAX_MERGED_FILE_BYTES, MAX_MERGED_LINE_BYTES};
 
 use crate::checkpoint::{Checkpoint, Saved, state_of};
 use crate::remote::{Pushed, Remote};
@@ -187,6 +188,10 @@ impl Checkpoint {
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
         let snapshot = self.state.encode();
+        if let Some(reason) = snapshot.beyond(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
+            let reason = format!("joined with what is here, {reason}");
+            return Err(Error::RemoteInvalid { commit: theirs.to_owned(), reason });
+        }
         let is_theirs = repository.holds(theirs, &snapshot)?;
         let target = if is_theirs {
             theirs.to_owned()

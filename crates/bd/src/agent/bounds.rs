@@ -32,6 +32,8 @@ pub const SCOPE_EXPANDED_MAX: usize = 4096;
 pub const SCOPE_ALTERNATIVES_MAX: usize = 256;
 /// No file we write as a whole comes near this; one that does is not ours.
 pub const SNAPSHOT_MAX: u64 = 64 * 1024 * 1024;
+/// A log of messages or of ended reservations: sixty thousand messages with long bodies. It is read as a whole.
+pub const LOG_MAX: u64 = 256 * 1024 * 1024;
 /// Longest wait for the lock. A command holds it for milliseconds, so only a stopped process keeps it this long.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 /// Not heard of for this long: `stale`.

@@ -1,5 +1,6 @@
 //! The one shape of every `--json` answer (contract §4).
 
+use beads_engine::escape::escape_json;
 use serde::Serialize;
 
 use super::error::Error;
@@ -25,6 +26,6 @@ impl<'a, T: Serialize> Envelope<'a, T> {
 
     /// Pretty, two spaces, one line feed at the end.
     pub fn to_text(&self) -> serde_json::Result<String> {
-        serde_json::to_string_pretty(self).map(|text| text + "\n")
+        serde_json::to_string_pretty(self).map(|text| escape_json(text + "\n"))
     }
 }

@@ -13,14 +13,14 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::bounds::SNAPSHOT_MAX;
+use super::bounds::{LOG_MAX, SNAPSHOT_MAX};
 use super::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp";
 
 fn open(path: &Path) -> Result<Option<File>> {
-    // Without O_NONBLOCK a pipe in place of the file would keep us waiting for ever.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    // Without O_NONBLOCK a pipe in place of the file would keep us waiting for ever. A clone may carry links.
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -33,19 +33,21 @@ fn open(path: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// The whole content, or `None` if there is no such file.
-pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    let Some(mut file) = open(path)? else { return Ok(None) };
+/// The whole content, or `None` if there is no such file. One past the bound is refused before more than that is read.
+pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+    let Some(file) = open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|why| Error::unreadable(path, why))?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|why| Error::unreadable(path, why))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::damaged(path, format!("it has more than {most} bytes")));
+    }
     Ok(Some(bytes))
 }
 
 /// A snapshot, or `None` if there is no such file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    match read(path)? {
+    match read(path, SNAPSHOT_MAX)? {
         None => Ok(None),
-        Some(bytes) if bytes.len() as u64 > SNAPSHOT_MAX => Err(Error::damaged(path, "it is too large")),
         Some(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|why| Error::damaged(path, why)),
     }
 }
@@ -53,7 +55,7 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 /// The records of a log, and an error for each line that cannot be read. What follows the last line feed was never acknowledged by its
 /// writer and is left out.
 pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, Vec<BadLine>)> {
-    let bytes = read(path)?.unwrap_or_default();
+    let bytes = read(path, LOG_MAX)?.unwrap_or_default();
     let (mut records, mut bad) = (Vec::new(), Vec::new());
     let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else { return Ok((records, bad)) };
     for (at, line) in bytes[..end].split(|b| *b == b'\n').enumerate() {
@@ -122,7 +124,7 @@ pub fn log_length(path: &Path) -> Result<u64> {
 /// Makes sure that the log has the line `wanted` (found by `same`), finishing it if it was begun. For recovery: it
 /// reads the whole log.
 pub fn ensure_line(path: &Path, wanted: &[u8], same: impl Fn(&[u8]) -> bool) -> Result<()> {
-    let bytes = read(path)?.unwrap_or_default();
+    let bytes = read(path, LOG_MAX)?.unwrap_or_default();
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     if bytes[..whole].split(|b| *b == b'\n').any(same) {
         return Ok(());

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use beads_engine::confined::{confined, lexical};
 use git2::{ErrorCode, Repository};
 
 use super::error::{Code, Error, Reason, Result};
@@ -50,7 +51,9 @@ impl Root {
             let (main, bare) = main_work_tree(common_dir)?;
             let exclude = (!bare).then(|| common_dir.join("info").join("exclude"));
             let base = work_tree.unwrap_or_else(|| main.clone());
-            return Ok(root(main.join(BEADBOARD).join("agent"), base, exclude));
+            let dir = main.join(BEADBOARD).join("agent");
+            refuse_links_out(&main, &dir)?;
+            return Ok(root(dir, base, exclude));
         }
         let Some(home) = home else {
             let message = "Outside a repository the store is in the home directory, and HOME is not set. Set HOME or \
@@ -120,6 +123,18 @@ impl Root {
     }
 }
 
+/// A clone may carry links in place of the store's directories; nothing is read or written where they lead.
+fn refuse_links_out(main: &Path, dir: &Path) -> Result<()> {
+    for name in ["", "agents", "messages", "messages/index", "reservations"] {
+        let path = dir.join(name);
+        confined(main, &path).map_err(|why| match why.kind() {
+            std::io::ErrorKind::InvalidInput => Error::damaged(&path, why),
+            _ => Error::unreadable(&path, why),
+        })?;
+    }
+    Ok(())
+}
+
 fn open_around(dir: &Path) -> Result<Option<Repository>> {
     match Repository::discover(dir) {
         Ok(found) => Ok(Some(found)),
@@ -168,19 +183,6 @@ fn add_line(file: &Path, line: &str) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().append(true).create(true).open(file)?;
     file.write_all(format!("{gap}{line}\n").as_bytes())?;
     file.sync_all()
-}
-
-/// `.` and `..` worked off by name alone.
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(clean.pop()),
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 /// As the file system sees it; the part that does not exist yet is taken by name.

@@ -2,13 +2,16 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+
 use super::agent_id::AgentId;
 use super::agent_record::Agent;
-use super::bounds::LOCK_WAIT;
+use super::bounds::{LOCK_WAIT, LOG_MAX};
 use super::clock::Clock;
 use super::error::{Code, Error, Reason, Result};
 use super::files::{self, BadLine};
@@ -150,7 +153,14 @@ fn busy(path: &Path, why: &io::Error) -> Error {
 /// The kernel's lock: gone with the process that held it, however it ended.
 fn lock(path: &Path, wait: Duration) -> Result<File, (PathBuf, io::Error)> {
     let fail = |why| (path.to_path_buf(), why);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(fail)?;
+    // Without O_NONBLOCK a pipe in place of the lock would keep every command waiting for ever.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path).map_err(fail)?;
+    if !file.metadata().map_err(fail)?.is_file() {
+        return Err(fail(beads_store::not_regular()));
+    }
     match file.try_lock() {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {}
@@ -369,7 +379,7 @@ impl Session<'_> {
 
     pub fn mint_reservation_id(&self, active: &[Reservation]) -> Result<String> {
         // Looked for as text: a long history is not worth parsing for this.
-        let past = files::read(&self.history_path())?.unwrap_or_default();
+        let past = files::read(&self.history_path(), LOG_MAX)?.unwrap_or_default();
         let past = String::from_utf8_lossy(&past);
         let taken = |id: &str| {
             let quoted = format!("\"{id}\"");

@@ -1,10 +1,12 @@
 use std::path::PathBuf;
 
 use beads_engine::failure::Failure;
-use beads_engine::request::{Call, ExportFormat};
+use beads_engine::render::{Answer, ExportAnswer};
+use beads_engine::request::{Call, ExportFormat, Reply};
 use clap::ValueEnum;
 
 use super::globals::Globals;
+use super::output_file::{OutputFile, is_standard_output};
 
 /// Write all beads for other programs
 ///
@@ -30,7 +32,7 @@ enum Shape {
 }
 
 impl Args {
-    pub fn call(self, globals: &Globals) -> Result<Call, Failure> {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let format = match self.format {
             Shape::Jsonl => ExportFormat::Jsonl,
             Shape::Csv => ExportFormat::Csv,
@@ -38,7 +40,14 @@ impl Args {
             Shape::Dot => ExportFormat::Dot,
             Shape::Mermaid => ExportFormat::Mermaid,
         };
+        let call = Call::Export { format, path: None };
         let path = self.output.map(|path| globals.absolute(&path)).transpose()?;
-        Ok(Call::Export { format, path })
+        let Some(path) = path.filter(|path| !is_standard_output(path)) else {
+            return super::ask(globals, call, |_| ());
+        };
+        let file = OutputFile::open(&path)?;
+        let exported: ExportAnswer = globals.value(&globals.place()?, call)?;
+        file.finish(exported.content.unwrap_or_default().as_bytes())?;
+        globals.answer(Answer::Exported(ExportAnswer { path: Some(path), content: None, ..exported }))
     }
 }

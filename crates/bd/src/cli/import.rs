@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
 use beads_core::import::{LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile};
-use beads_engine::failure::{Code, Failure};
+use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::{Kind, Place};
+use beads_engine::render::ExportAnswer;
 use beads_engine::request::{Call, ExportFormat, ImportSource, InputNotes, Reply};
 use clap::ValueEnum;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::globals::Globals;
 use super::go_directory;
+use super::output_file::OutputFile;
 use super::progress::Progress;
 
 /// Import beads from another tracker's file, or from the earlier store
@@ -74,14 +77,20 @@ impl Args {
         if let Some(file) = &self.verify {
             return verify(globals, file);
         }
-        let report = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
+        let report = self.report(globals)?;
         let Input { source, notes, label, dry_run, _spool } = match (&self.input, self.from) {
             (None, _) => self.found(globals)?,
             (Some(path), From::Jsonl) => self.jsonl(globals, path)?,
             (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy(globals, path)?,
         };
         let _progress = Progress::show(format!("importing {label}"), globals.is_quiet());
-        super::ask(globals, Call::Import { source, dry_run, report, input: notes }, |_| ())
+        ask(&globals.place()?, globals, (source, dry_run, notes), report)
+    }
+
+    /// The file for decisions, open before anything is imported.
+    fn report(&self, globals: &Globals) -> Result<Option<OutputFile>, Failure> {
+        let path = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
+        path.map(|path| OutputFile::open(&path)).transpose()
     }
 
     /// The file of a `.beads` directory around the caller. It is only read unless the caller said yes.
@@ -128,15 +137,13 @@ impl Args {
             return Err(Failure::new(Code::NoStore, message));
         };
         let spool = Spool::new()?;
-        let path = spool.directory.join("issues.jsonl");
-        let format = ExportFormat::Jsonl;
-        let _: serde_json::Value =
-            globals.value(&private, Call::Export { format, path: Some(path.clone()) })?;
+        let report = self.report(globals)?;
+        let exported: ExportAnswer =
+            globals.value(&private, Call::Export { format: ExportFormat::Jsonl, path: None })?;
+        let path = spool.fill("issues.jsonl", exported.content.unwrap_or_default().as_bytes())?;
         let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
         let source = ImportSource::Jsonl { path, name: "issues.jsonl".to_owned(), deletions: None, copy_of };
-        let report = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
-        let call = Call::Import { source, dry_run: self.dry_run, report, input: InputNotes::default() };
-        super::ask_at(&repository, globals, call, |_| ())
+        ask(&repository, globals, (source, self.dry_run, InputNotes::default()), report)
     }
 
     fn legacy(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
@@ -152,6 +159,33 @@ impl Args {
         let source = ImportSource::LegacyStore { directory: spool.directory.clone(), copy_of };
         Ok(Input { source, notes, label, dry_run, _spool: Some(spool) })
     }
+}
+
+/// Asks for the import, and writes the report if there is to be one.
+fn ask(
+    place: &Place,
+    globals: &Globals,
+    (source, dry_run, input): (ImportSource, bool, InputNotes),
+    report: Option<OutputFile>,
+) -> Result<Reply, Failure> {
+    let call = Call::Import { source, dry_run, decisions: report.is_some(), report: None, input };
+    let mut reply = super::ask_at(place, globals, call, |_| ())?;
+    match (report, &reply.decisions) {
+        (Some(file), Some(decisions)) => {
+            let decisions: Vec<&RawValue> =
+                serde_json::from_str(decisions.get()).map_err(Failure::internal)?;
+            let lines: String = decisions.iter().map(|decision| format!("{}\n", decision.get())).collect();
+            file.finish(lines.as_bytes()).map_err(|failure| {
+                let did = if dry_run { "nothing was imported" } else { "the import itself was done" };
+                Failure::new(failure.code, format!("{}; {did}", failure.message))
+            })?;
+        }
+        (Some(_), None) if reply.exit == exit::OK => {
+            reply.stderr.push_str("note: this import was answered before, and no report was written\n");
+        }
+        _ => {}
+    }
+    Ok(reply)
 }
 
 /// What to import and how.
@@ -250,6 +284,9 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     Ok(commit.id().to_string())
 }
 
+/// So much of a pipe or a device is copied. An import of this size would not fit into memory; a device may never end.
+const MAX_COPIED_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
 /// A directory of our own that goes when the import is over.
 struct Spool {
     directory: PathBuf,
@@ -268,16 +305,20 @@ impl Spool {
         Ok(Self { directory })
     }
 
-    fn fill(&self, name: &str, mut source: impl Read) -> Result<PathBuf, Failure> {
+    fn fill(&self, name: &str, source: impl Read) -> Result<PathBuf, Failure> {
         let path = self.directory.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
         }
         let mut options = std::fs::OpenOptions::new();
         let opened = options.write(true).create_new(true).mode(0o600).open(&path);
-        opened
-            .and_then(|mut file| std::io::copy(&mut source, &mut file))
+        let copied = opened
+            .and_then(|mut file| std::io::copy(&mut source.take(MAX_COPIED_BYTES + 1), &mut file))
             .map_err(|error| Failure::io("write", &path, &error))?;
+        if copied > MAX_COPIED_BYTES {
+            let message = format!("the input has more than {MAX_COPIED_BYTES} bytes; nothing was imported");
+            return Err(Failure::new(Code::TooLarge, message));
+        }
         Ok(path)
     }
 }

@@ -44,6 +44,7 @@ mod migrate;
 mod moment;
 mod note;
 mod onboard;
+mod output_file;
 mod parse;
 mod place;
 mod plan;
@@ -240,7 +241,7 @@ impl Verb {
             Self::RepairDeps(args) => args.call(),
             Self::Doctor(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Migrate(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Export(args) => args.call(globals)?,
+            Self::Export(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Import(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Watch(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),

@@ -1,3 +1,4 @@
+use beads_engine::escape::escape;
 use beads_engine::failure::Failure;
 use beads_engine::place::Kind;
 use beads_engine::render::{self, PlaceAnswer};
@@ -25,7 +26,7 @@ impl Args {
                 socket: socket.path().to_owned(),
                 git_dir: place.git_dir,
             }),
-            _ => format!("{}\n", place.store_dir().display()),
+            _ => format!("{}\n", escape(&place.store_dir().display().to_string())),
         }))
     }
 }

@@ -1,6 +1,7 @@
 //! The envelope of full views: one shape whatever happens.
 
 use beads_core::Timestamp;
+use beads_engine::escape::escape_json;
 use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
 
@@ -81,7 +82,7 @@ fn envelope(
     if session.must_restart() {
         warnings.push(json!({"code": RESTART, "message": RESTART_MESSAGE, "recovery": RESTART_FIX}));
     }
-    json!({
+    let envelope = json!({
         "success": error.is_null(),
         "intent": intent,
         "result": result,
@@ -90,8 +91,8 @@ fn envelope(
         "context": {"workspace": session.workspace.as_str()},
         "error": error,
         "timestamp": timestamp,
-    })
-    .to_string()
+    });
+    escape_json(envelope.to_string())
 }
 
 fn meaning(code: &str) -> &'static str {

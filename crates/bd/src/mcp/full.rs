@@ -118,7 +118,7 @@ pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -
         Ok(limits) => limits,
         Err(failure) => return (envelope::failed(name, &failure, caller.session, Vec::new()), true),
     };
-    match run(name, arguments.clone(), caller) {
+    match run(name, arguments.clone(), limits.max_chars, caller) {
         Ok((mut result, page)) => {
             redact::value(&mut result);
             let result = match result {
@@ -141,6 +141,7 @@ pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -
 fn run(
     name: &str,
     mut arguments: Map<String, Value>,
+    max_chars: Option<usize>,
     caller: Caller<'_>,
 ) -> Result<(Value, Option<Page>), Failure> {
     if let Some(workspace) = arguments.remove("workspace") {
@@ -174,7 +175,7 @@ fn run(
         }
         arguments.insert("id".into(), id.into());
     }
-    let page = Page::asked(tool, &mut arguments, offset);
+    let page = Page::asked(tool, &mut arguments, offset, max_chars);
     if tool.group() == "beads" {
         references::resolve(&mut arguments, caller)?;
         graph_name::canonical(&mut arguments)?;

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use super::budget::{self, Budgeted};
 use crate::tool::Tool;
 
+/// A bead with nothing but its id takes so many characters of a list.
+const FEWEST_CHARS: usize = 16;
+
 /// What a call asks of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
@@ -16,14 +19,26 @@ pub struct Page {
 }
 
 impl Page {
-    /// Takes the page out of the arguments: the tool reads what comes before it again, and it is left out afterwards.
-    pub fn asked(tool: &Tool, arguments: &mut Map<String, Value>, offset: usize) -> Self {
+    /// Takes the page out of the arguments: the tool reads what comes before it again, and it is left out afterwards. A list of
+    /// beads without a limit gets that of what fits into `max_chars`: reading a whole store to show a page of it takes long.
+    pub fn asked(
+        tool: &Tool,
+        arguments: &mut Map<String, Value>,
+        offset: usize,
+        max_chars: Option<usize>,
+    ) -> Self {
         let most = tool.input_schema()["properties"]["limit"]["maximum"].as_u64();
         let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
         let given =
             arguments.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
         // What is too large is refused by the tool.
-        let limit = given.filter(|limit| *limit > 0 && *limit <= most);
+        let refused = given.is_some_and(|limit| limit > most);
+        let fits = max_chars.unwrap_or(budget::DEFAULT_CHARS) / FEWEST_CHARS + 1;
+        // A limit of 0, or none, asks for all.
+        let may_be_all =
+            tool.group() == "beads" && tool.input_schema()["properties"]["limit"]["minimum"] == 0;
+        let implied = (may_be_all && !refused).then_some(fits.min(most));
+        let limit = given.filter(|limit| *limit > 0 && *limit <= most).or(implied);
         if let Some(limit) = limit {
             arguments.insert("limit".into(), limit.saturating_add(offset).min(most).into());
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Scope;
 
 use beads_core::Actor;
+use beads_engine::escape::escape_json;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::hangup::Hangup;
 use serde_json::{Map, Value, json};
@@ -330,7 +331,8 @@ impl<W: Write + Send> Server<W> {
     /// Writes one message, whole; whether it could be written.
     fn send(&self, message: &Value) -> bool {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+        let line = escape_json(format!("{message}\n"));
+        let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
         written.map_err(|error| drop(self.unwritten.set(error))).is_ok()
     }
 

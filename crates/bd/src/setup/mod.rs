@@ -4,10 +4,13 @@
 mod json_file;
 mod section;
 
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use beads_engine::confined::confined;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::replace_file::replace_file;
+use beads_store::open_regular;
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,6 +44,7 @@ args = [\"mcp\"]
 #[derive(Debug)]
 pub struct Target {
     pub path: PathBuf,
+    root: PathBuf,
     /// The program's own directory in the project, if the file is in one.
     directory: Option<PathBuf>,
     edit: Edit,
@@ -63,6 +67,7 @@ const TOML: (&str, &str) = ("# BEGIN BEADS", "# END BEADS");
 pub fn targets(client: Client, root: &Path) -> Vec<Target> {
     let target = |path: &str, edit| Target {
         path: root.join(path),
+        root: root.to_owned(),
         directory: path.split_once('/').map(|(directory, _)| root.join(directory)),
         edit,
     };
@@ -114,10 +119,17 @@ impl Target {
         Ok((!(remove && nothing_left)).then_some(text))
     }
 
+    /// Reads the file where the path leads, which must be in the project: a clone may carry links out of it.
     fn read(&self) -> Result<Option<String>, Failure> {
-        match std::fs::read_to_string(&self.path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        let refused = |error: std::io::Error| {
+            let message = format!("{} was left as it is: {error}", self.path.display());
+            Failure::new(Code::CannotEdit, message)
+        };
+        let path = confined(&self.root, &self.path).map_err(refused)?;
+        let mut text = String::new();
+        match open_regular(&path).and_then(|mut file| file.read_to_string(&mut text)) {
+            Ok(_) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Failure::io("read", &self.path, &error)),
         }
     }

@@ -1,6 +1,7 @@
 //! The documents that leave a tool.
 
 use beads_engine::daemon::VERSION;
+use beads_engine::escape::escape_json;
 use beads_engine::failure::{Failure, exit};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -155,11 +156,11 @@ fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
 }
 
 pub fn line(document: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(document).unwrap_or_else(|error| {
+    let mut line = serde_json::to_string(document).unwrap_or_else(|error| {
         // Documents are made of strings, numbers and JSON that was read before; it cannot happen, and would still be JSON.
         let (code, message) = (Code::InternalError, error.to_string());
-        format!(r#"{{"ok":false,"error":"{code}","message":{message:?}}}"#).into_bytes()
+        format!(r#"{{"ok":false,"error":"{code}","message":{message:?}}}"#)
     });
-    line.push(b'\n');
-    line
+    line.push('\n');
+    escape_json(line).into_bytes()
 }

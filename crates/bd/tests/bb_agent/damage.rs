@@ -205,7 +205,7 @@ fn a_planted_link_is_not_followed() {
         "--body",
         "b",
     ];
-    team.fails("IO_WRITE_FAILED", 1, &letter);
+    team.fails("IO_READ_FAILED", 1, &letter);
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "");
 }
 
@@ -222,4 +222,41 @@ fn ids_of_earlier_versions_are_read() {
     assert_eq!(team.ok(&["inbox", "--agent", "birch"])[0]["message_id"], theirs);
     assert_eq!(team.ok(&["ack", "--agent", "birch", "--message", theirs])["state"], "acked");
     assert_eq!(team.ok(&["doctor"])["findings"], serde_json::json!([]));
+}
+
+/// Every command opens the lock, and the hook of every commit among them.
+#[test]
+fn a_pipe_in_place_of_the_lock_keeps_nobody_waiting() {
+    let team = Team::of(&["amber"]);
+    let lock = team.store().join("lock");
+    std::fs::remove_file(&lock).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    team.fails("IO_WRITE_FAILED", 1, &["heartbeat", "--agent", "amber"]);
+    team.fails("IO_WRITE_FAILED", 1, &["list"]);
+    assert_eq!(team.run(&["guard", "--hook", "--agent", "amber", "x"]).exit, 0, "a hook fails open");
+}
+
+/// The bound holds before reading: a file with a hole costs its author nothing.
+#[test]
+fn an_enormous_file_is_refused_in_little_memory() {
+    let team = Team::of(&["amber"]);
+    for (file, verb) in [("agents/amber.json", "show"), ("messages/amber.jsonl", "inbox")] {
+        let path = team.store().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let sparse =
+            std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&path).unwrap();
+        sparse.set_len(3 << 30).unwrap();
+        let bb = team.agent(&[verb, "--agent", "amber"]);
+        let mut limited = std::process::Command::new("/bin/sh");
+        limited
+            .args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\""])
+            .arg(bb.get_program())
+            .args(bb.get_args());
+        limited.current_dir(team.dir()).env("BB_AGENT_ROOT", team.store());
+        let said = crate::team::ran(limited);
+        assert!(said.exit == 1 && said.err.contains("it has more than"), "{said:?}");
+        sparse.set_len(0).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        team.run(&["register", "--name", "amber", "--role", "ui"]);
+    }
 }

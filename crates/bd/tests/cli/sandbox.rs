@@ -67,6 +67,11 @@ impl Sandbox {
         &self.cwd
     }
 
+    /// Runs further commands in another directory.
+    pub fn enter(&mut self, directory: &Path) {
+        directory.clone_into(&mut self.cwd);
+    }
+
     pub fn runtime_dir(&self) -> PathBuf {
         self.root().join("run")
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, ReadCommand};
+use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_UNREAD_BYTES, ReadCommand, SEND_TIMEOUT};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, HandedOut, Reply, Request};
@@ -29,13 +29,16 @@ pub struct Traffic {
     pub open: AtomicUsize,
     /// Requests that were read and whose replies are not written yet.
     owed: AtomicUsize,
+    /// The bytes of replies that are being written.
+    unread: AtomicUsize,
     /// Where the engine learns of claims that did not reach their callers.
     losses: mpsc::UnboundedSender<Vec<HandedOut>>,
 }
 
 impl Traffic {
     pub fn new(losses: mpsc::UnboundedSender<Vec<HandedOut>>) -> Self {
-        Self { open: AtomicUsize::new(0), owed: AtomicUsize::new(0), losses }
+        let [open, owed, unread] = [0; 3].map(AtomicUsize::new);
+        Self { open, owed, unread, losses }
     }
 
     fn lost(&self, claims: Vec<HandedOut>) {
@@ -50,6 +53,12 @@ pub type Connections = Arc<Traffic>;
 
 /// How long a daemon that leaves waits for clients to take their last replies.
 const PARTING: Duration = Duration::from_secs(1);
+
+/// So much is written before it is looked whether the reader took it.
+const SEND_BYTES: usize = 64 * 1024;
+
+/// A reply up to this size is sent whatever else is unread.
+const SHORT_REPLY_BYTES: usize = 1024 * 1024;
 
 /// Lets the replies go that were given before the daemon decided to leave.
 pub async fn settle(connections: &Connections) {
@@ -132,18 +141,18 @@ async fn converse(
             Frame::TooLong => {
                 let failure =
                     Failure::new(Code::TooLarge, format!("a frame is longer than {MAX_FRAME_BYTES} bytes"));
-                send(&mut write, Outgoing::line(failure)).await?;
+                send(&mut write, Outgoing::line(failure), traffic, SEND_TIMEOUT).await?;
                 return Ok(());
             }
             Frame::TooSlow => {
                 let failure = Failure::new(Code::Timeout, "the rest of the frame did not come in time");
-                send(&mut write, Outgoing::line(failure)).await?;
+                send(&mut write, Outgoing::line(failure), traffic, SEND_TIMEOUT).await?;
                 return Ok(());
             }
         };
         let Some(mut outgoing) = reply else { return Ok(()) };
         handed_out = std::mem::take(&mut outgoing.reply.handed_out);
-        if let Err(error) = send(&mut write, outgoing).await {
+        if let Err(error) = send(&mut write, outgoing, traffic, SEND_TIMEOUT).await {
             traffic.lost(handed_out);
             return Err(error);
         }
@@ -216,10 +225,55 @@ impl Outgoing {
     }
 }
 
-async fn send(write: &mut tokio::net::unix::OwnedWriteHalf, outgoing: Outgoing) -> std::io::Result<()> {
-    let (line, body) = encode(outgoing.reply, outgoing.with_body)?;
-    write.write_all(&line).await?;
-    write.write_all(&body).await
+/// Writes a reply, as fast as its reader takes it. A reader that takes nothing for `patience` is given up, and a long reply that
+/// would join too many unread ones is replaced by `busy`: replies wait in memory.
+async fn send(
+    write: &mut (impl AsyncWrite + Unpin),
+    outgoing: Outgoing,
+    traffic: &Traffic,
+    patience: Duration,
+) -> std::io::Result<()> {
+    let with_body = outgoing.with_body;
+    let (mut line, mut body) = encode(outgoing.reply, with_body)?;
+    let mut unread = Unread::new(traffic, line.len() + body.len());
+    if unread.is_too_much() {
+        drop(unread);
+        let failure =
+            Failure::new(Code::Busy, "too many long answers wait to be read; read them, or ask for less");
+        (line, body) = encode(render::failure_reply(failure, Format::Value), with_body)?;
+        unread = Unread::new(traffic, line.len());
+    }
+    for piece in line.chunks(SEND_BYTES).chain(body.chunks(SEND_BYTES)) {
+        let written = tokio::time::timeout(patience, write.write_all(piece)).await;
+        written.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))?;
+    }
+    drop(unread);
+    Ok(())
+}
+
+/// Counts the bytes of a reply for as long as it is being written.
+struct Unread<'a> {
+    traffic: &'a Traffic,
+    bytes: usize,
+    before: usize,
+}
+
+impl<'a> Unread<'a> {
+    fn new(traffic: &'a Traffic, bytes: usize) -> Self {
+        let before = traffic.unread.fetch_add(bytes, Ordering::Relaxed);
+        Self { traffic, bytes, before }
+    }
+
+    /// A short reply, and a long one while nobody else is behind, is always sent.
+    fn is_too_much(&self) -> bool {
+        self.bytes > SHORT_REPLY_BYTES && self.before > 0 && self.before + self.bytes > MAX_UNREAD_BYTES
+    }
+}
+
+impl Drop for Unread<'_> {
+    fn drop(&mut self) {
+        self.traffic.unread.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 enum Frame {
@@ -246,4 +300,45 @@ async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> std::io::Result<Frame> 
         // The client went away in the middle of a line: nothing was asked.
         _ => Frame::End,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outgoing(bytes: usize) -> Outgoing {
+        let reply = Reply { stdout: "x".repeat(bytes), ..Reply::default() };
+        Outgoing { reply, with_body: true }
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_is_given_up() {
+        run(async {
+            let traffic = Traffic::new(mpsc::unbounded_channel().0);
+            let (mut ours, _theirs) = tokio::io::duplex(10);
+            let sent = send(&mut ours, outgoing(1000), &traffic, Duration::from_millis(1)).await;
+            assert_eq!(sent.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+            assert_eq!(traffic.unread.load(Ordering::Relaxed), 0, "nothing of it is kept");
+        });
+    }
+
+    #[test]
+    fn long_answers_that_nobody_reads_do_not_pile_up() {
+        run(async {
+            let traffic = Traffic::new(mpsc::unbounded_channel().0);
+            let _unread = Unread::new(&traffic, MAX_UNREAD_BYTES);
+            for (bytes, expected) in [(SHORT_REPLY_BYTES / 2, 0), (2 * SHORT_REPLY_BYTES, 1)] {
+                let (mut ours, mut theirs) = tokio::io::duplex(4 * SHORT_REPLY_BYTES);
+                send(&mut ours, outgoing(bytes), &traffic, Duration::from_secs(60)).await.unwrap();
+                drop(ours);
+                let mut received = String::new();
+                theirs.read_to_string(&mut received).await.unwrap();
+                assert_eq!(received.matches("too many long answers").count(), expected);
+            }
+        });
+    }
 }

@@ -14,9 +14,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job, Traffic};
+use super::long_answers::LongAnswers;
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
-use super::{MAX_BATCH, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer};
 use crate::failure::{Code, Failure};
 use crate::log;
 use crate::render::{self, Answer, DaemonStatus};
@@ -42,6 +43,9 @@ pub struct Engine {
     undelivered: Vec<(Instant, HandedOut)>,
     /// Claims whose replies the connections could not write.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
+    long: LongAnswers,
+    /// Long questions of this batch: their snapshots are set aside when the batch is durable.
+    asked_long: Vec<Job>,
 }
 
 /// How long a claim whose reply was lost is kept for a caller that chose its request id.
@@ -90,6 +94,8 @@ impl Engine {
             waiters: Waiters::default(),
             undelivered: Vec::new(),
             lost,
+            long: LongAnswers::default(),
+            asked_long: Vec::new(),
         };
         engine.service.note_remote();
         if engine.service.replica().unsaved().records > 0 {
@@ -146,7 +152,7 @@ impl Engine {
         }
         let before = self.service.replica().position();
         let mut replies = Vec::new();
-        let mut stop = None;
+        let (mut stop, mut bytes) = (None, 0);
         let mut next = Some(first);
         while let Some(job) = next {
             if is_newer(&job.request.client) {
@@ -156,8 +162,11 @@ impl Engine {
                 stop = Some(Stopped::Gracefully);
                 break;
             }
+            let answered = replies.len();
             stop = self.one(job, &mut replies);
-            if stop.is_some() || replies.len() >= MAX_BATCH {
+            bytes += replies[answered..].iter().map(size).sum::<usize>();
+            let full = replies.len() + self.asked_long.len() >= MAX_BATCH;
+            if stop.is_some() || full || bytes > MAX_BATCH_BYTES {
                 break;
             }
             next = self.queue.try_recv().ok();
@@ -165,7 +174,21 @@ impl Engine {
         if self.service.replica().position() > before {
             replies.extend(self.waiters.serve(&mut self.service));
         }
-        self.deliver(replies, before).or(stop)
+        let stopped = self.deliver(replies, before).or(stop);
+        if stopped.is_none() {
+            self.answer_long();
+        }
+        // Of a daemon that leaves, those who asked see the end, and ask the next one.
+        self.asked_long.clear();
+        stopped
+    }
+
+    fn answer_long(&mut self) {
+        for Job { request, reply } in std::mem::take(&mut self.asked_long) {
+            let format = request.output.format;
+            let question = self.service.long_question(request);
+            self.long.answer(question, format, reply);
+        }
     }
 
     /// Makes everything durable with one sync, then lets the answers go.
@@ -261,6 +284,10 @@ impl Engine {
     fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
         let Job { request, reply } = job;
         self.undelivered.retain(|(_, claim)| claim.request_id != request.request_id);
+        if self.service.is_long(&request.call) {
+            self.asked_long.push(Job { request, reply });
+            return None;
+        }
         match &request.call {
             Call::Sync => {
                 if let Some(told) = self.service.told_of_sync(&request).transpose() {
@@ -314,6 +341,7 @@ impl Engine {
     }
 
     fn changed(&mut self) {
+        self.service.forget_indexes();
         self.saver.changed(Instant::now());
     }
 
@@ -513,6 +541,10 @@ impl Engine {
             _ => self.service.replica().abandon_checkpoint(),
         }
     }
+}
+
+fn size((_, _, reply): &Owed) -> usize {
+    reply.stdout.len() + reply.result.as_ref().map_or(0, |result| result.get().len())
 }
 
 fn refuse(replies: Vec<Owed>, failure: &Failure) {

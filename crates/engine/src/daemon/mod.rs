@@ -2,6 +2,7 @@
 
 mod connection;
 mod engine;
+mod long_answers;
 #[cfg(feature = "planted")]
 mod planted;
 mod run;
@@ -26,8 +27,16 @@ pub const MAX_CONNECTIONS: usize = 2_048;
 pub const MAX_QUEUE: usize = 8_192;
 /// Requests that wait for something to happen; one more is told `busy`.
 pub const MAX_WAITERS: usize = 1_024;
+/// Long questions waiting for a thread to answer them; one more is told `busy`.
+pub const MAX_LONG_QUESTIONS: usize = 256;
+/// Bytes of the replies that wait for one sync of the journal; past it the next request waits for the next sync.
+pub const MAX_BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// Requests that share one sync of the journal.
 pub const MAX_BATCH: usize = 1_024;
+/// Bytes of replies that clients have asked for and not read; a long reply past it is replaced by `busy`.
+pub const MAX_UNREAD_BYTES: usize = 256 * 1024 * 1024;
+/// How long a client may take nothing of a reply before the connection is closed.
+pub const SEND_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 /// How long a client may take to send a frame once it has begun.
 pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 

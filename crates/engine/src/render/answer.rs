@@ -62,7 +62,7 @@ pub enum Answer {
     Repair(RepairAnswer),
     Orphans(OrphansAnswer),
     Daemon(DaemonStatus),
-    Imported(Box<beads_core::import::Summary>),
+    Imported(Box<ImportAnswer>),
     Rescued(RescuedAnswer),
     Compared(Box<beads_core::import::Comparison>),
     Exported(ExportAnswer),
@@ -190,8 +190,18 @@ impl EdgeAnswer {
     }
 }
 
+/// What an import did.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct ImportAnswer {
+    pub summary: beads_core::import::Summary,
+    /// One for each line, if they were asked for. They travel beside the answer.
+    #[serde(skip)]
+    pub decisions: Option<Vec<beads_core::import::Decision>>,
+}
+
 /// All beads in a format for other programs: here, or in a file.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ExportAnswer {
     pub format: ExportFormat,
     pub beads: usize,

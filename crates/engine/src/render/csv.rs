@@ -2,6 +2,8 @@
 
 use beads_core::BeadView;
 
+use crate::escape::escape_lines;
+
 const COLUMNS: [&str; 24] = [
     "id",
     "title",
@@ -76,12 +78,12 @@ fn cells(view: &BeadView) -> [String; 24] {
     ]
 }
 
+/// Quotes a cell where it must be, with nothing in it that a terminal obeys, and with an apostrophe before what a spreadsheet would
+/// take for a formula.
 fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
+    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let cell = format!("{}{}", if formula { "'" } else { "" }, escape_lines(cell));
+    if cell.contains([',', '"', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 #[cfg(test)]
@@ -95,6 +97,12 @@ mod tests {
             ("a,b", "\"a,b\""),
             ("say \"hi\"", "\"say \"\"hi\"\"\""),
             ("a\nb", "\"a\nb\""),
+            ("=1+1", "'=1+1"),
+            ("+1,2", "\"'+1,2\""),
+            ("-x", "'-x"),
+            ("@x", "'@x"),
+            ("\t=x", "'\t=x"),
+            ("a\u{1b}[31m\u{9b}\u{202e}", "a\\u{1b}[31m\\u{9b}\\u{202e}"),
         ] {
             assert_eq!(quoted(cell), written);
         }

@@ -37,7 +37,7 @@ pub fn events(events: &[EventAnswer], output: &Output) -> String {
         if output.format == Format::Text {
             text(&mut out, &event.event, style);
         } else {
-            out.push_str(&serde_json::to_string(event).unwrap_or_default());
+            out.push_str(&crate::escape::escape_json(serde_json::to_string(event).unwrap_or_default()));
             out.push('\n');
         }
     }

@@ -28,9 +28,9 @@ mod worded;
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress, RepairAnswer,
-    RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer,
-    TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
+    RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
+    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;
@@ -72,6 +72,12 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
             reply.exit = exit_of(&answer);
             reply.changed = answer.changed();
             reply.stderr = complaint(&answer, output);
+            if let Answer::Imported(imported) = &answer {
+                reply.decisions = imported
+                    .decisions
+                    .as_ref()
+                    .map(|decisions| to_raw_value(decisions).expect("decisions serialise to JSON"));
+            }
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
                 Format::Json => reply.stdout = json(&shown(&answer, output.dialect)),
@@ -122,7 +128,7 @@ fn exit_of(answer: &Answer) -> u8 {
         Answer::Findings(findings) if findings.iter().any(|finding| finding.severity == Severity::Error) => {
             exit::DOMAIN
         }
-        Answer::Imported(summary) if !summary.skipped.is_empty() => exit::DOMAIN,
+        Answer::Imported(imported) if !imported.summary.skipped.is_empty() => exit::DOMAIN,
         Answer::Compared(comparison) if !comparison.is_equal() => exit::DOMAIN,
         _ => exit::OK,
     }
@@ -132,7 +138,10 @@ fn exit_of(answer: &Answer) -> u8 {
 /// be one that there is already; programs find that in the answer.
 fn complaint(answer: &Answer, output: &Output) -> String {
     match answer {
-        Answer::Imported(summary) if !summary.skipped.is_empty() && output.format != Format::Value => {
+        Answer::Imported(imported)
+            if !imported.summary.skipped.is_empty() && output.format != Format::Value =>
+        {
+            let summary = &imported.summary;
             let (refused, lines) = (summary.skipped.len(), summary.lines);
             format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
         }
@@ -211,5 +220,5 @@ fn raw(answer: &Shown<'_>) -> Box<RawValue> {
 pub fn json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("answers serialise to JSON");
     text.push('\n');
-    text
+    crate::escape::escape_json(text)
 }

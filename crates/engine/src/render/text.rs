@@ -128,7 +128,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 initialised(&mut out, init);
             }
         }
-        Answer::Imported(summary) => import::summary(&mut out, summary, output),
+        Answer::Imported(imported) => import::summary(&mut out, &imported.summary, output),
         Answer::Rescued(rescued) => {
             let would = if rescued.dry_run { "would be " } else { "" };
             let (added, changed, conflicts) = (rescued.added, rescued.changed, rescued.conflicts);

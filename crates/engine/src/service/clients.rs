@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Service;
+use crate::confined::{confined, lexical};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
@@ -34,6 +35,7 @@ impl Service {
         self.set("json.dialect", "compat")?;
         let beads = self.home().join(".beads");
         let metadata = beads.join(METADATA);
+        confined(&self.home(), &metadata).map_err(|error| Failure::io("write", &metadata, &error))?;
         if !metadata.exists() {
             fs::create_dir_all(&beads).map_err(|error| Failure::io("make", &beads, &error))?;
             let written = replace_file(&metadata, METADATA_CONTENT.as_bytes());
@@ -41,7 +43,7 @@ impl Service {
         }
         self.exclude(&[&metadata, &self.home().join(EXPORT_PATH)])?;
         let not_exported = match self.check_export_path(EXPORT_PATH) {
-            Ok(()) => {
+            Ok(_) => {
                 self.set("export.path", EXPORT_PATH)?;
                 self.export_now()?;
                 None
@@ -82,15 +84,34 @@ impl Service {
         );
     }
 
-    /// Refuses a file that git tracks: every change of a bead would change the work tree.
-    pub(super) fn check_export_path(&self, path: &str) -> Result<(), Failure> {
-        if path.is_empty() || !self.repository.inner().tracks(&self.home().join(path))? {
-            return Ok(());
+    /// Returns where a file at `export.path` is written. Refuses a file that git tracks, because every change of a bead would
+    /// change the work tree; a pipe or a device; and a path in the work tree that a link leads out of it.
+    pub(super) fn check_export_path(&self, path: &str) -> Result<PathBuf, Failure> {
+        let refused = |why: &str| {
+            Failure::invalid(format!("{path} {why}; nothing is exported there. Choose another export.path"))
+        };
+        let home = self.home();
+        let target = home.join(path);
+        if path.is_empty() {
+            return Ok(target);
         }
-        Err(Failure::invalid(format!(
-            "{path} is tracked by git, and every change of a bead would show in git status; nothing is exported there. \
-             Choose another export.path"
-        )))
+        if self.repository.inner().tracks(&target)? {
+            return Err(refused("is tracked by git, and every change of a bead would show in git status"));
+        }
+        if fs::metadata(&target).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Err(refused("is not a regular file"));
+        }
+        // A path outside was chosen by the user; one inside may have been replaced by whoever wrote the clone.
+        if lexical(&target).starts_with(&home) {
+            match confined(&home, &target) {
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                    return Err(refused(&format!("is refused: {error}")));
+                }
+                // What else is in the way shows when the file is written.
+                _ => {}
+            }
+        }
+        Ok(target)
     }
 
     /// Keeps the repository of a private store out of `git status` of the work tree around it.

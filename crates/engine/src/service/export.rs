@@ -1,11 +1,17 @@
 //! Beads as files for other programs: asked for with `bd export`, or kept up to date at `export.path`.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use beads_core::{BeadView, EdgeKind, State, export_jsonl};
 
+use beads_store::open_regular;
+
 use super::Service;
+use super::reader::Reader;
+use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
 use crate::render::graph::{Arrow, Graph, Node};
 use crate::render::{Answer, ExportAnswer, csv, dot, markdown, mermaid};
@@ -37,14 +43,31 @@ impl ExportJob {
         if *written > self.turn {
             return Ok(());
         }
-        let content = export_jsonl(&self.state);
-        if std::fs::read(&self.path).is_ok_and(|present| present == content) {
-            return Ok(());
+        let content = jsonl(&self.state).into_bytes();
+        if !is_already(&self.path, &content) {
+            write(&self.path, &content)?;
         }
-        write(&self.path, &content)?;
         *written = self.turn;
         Ok(())
     }
+}
+
+/// One line for each bead, with nothing in them that a terminal obeys.
+fn jsonl(state: &State) -> String {
+    let lines = export_jsonl(state);
+    escape_json(
+        String::from_utf8(lines)
+            .unwrap_or_else(|error| String::from_utf8_lossy(&error.into_bytes()).into_owned()),
+    )
+}
+
+/// Whether the file has this content. Anything but a regular file has not, and is not waited for.
+fn is_already(path: &Path, content: &[u8]) -> bool {
+    let same_length =
+        |file: &File| file.metadata().is_ok_and(|metadata| metadata.len() == content.len() as u64);
+    let Some(mut file) = open_regular(path).ok().filter(same_length) else { return false };
+    let mut present = Vec::with_capacity(content.len());
+    file.read_to_end(&mut present).is_ok() && present == content
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
@@ -87,27 +110,21 @@ impl Service {
 
     fn export_path(&self) -> Option<PathBuf> {
         let path = self.config.get("export.path").ok().filter(|path| !path.is_empty())?;
-        // It may have been added to the index since the setting was made.
-        self.check_export_path(path).ok().map(|()| self.home().join(path))
+        // It may have been added to the index, or replaced by a link, since the setting was made.
+        self.check_export_path(path).ok()
     }
+}
 
-    pub(super) fn export(&self, format: ExportFormat, path: Option<&Path>) -> Result<Answer, Failure> {
+impl Reader<'_> {
+    pub(super) fn export(&self, format: ExportFormat) -> Answer {
         let (beads, content) = self.exported(format);
-        let answer = |content, path| Answer::Exported(ExportAnswer { format, beads, path, content });
-        match path {
-            None => Ok(answer(Some(content), None)),
-            Some(path) => {
-                replace_file(path, content.as_bytes()).map_err(|error| Failure::io("write", path, &error))?;
-                Ok(answer(None, Some(path.to_owned())))
-            }
-        }
+        Answer::Exported(ExportAnswer { format, beads, path: None, content: Some(content) })
     }
 
     fn exported(&self, format: ExportFormat) -> (usize, String) {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         if format == ExportFormat::Jsonl {
-            let lines = export_jsonl(catalog.state());
-            return (catalog.state().beads().len(), String::from_utf8_lossy(&lines).into_owned());
+            return (catalog.state().beads().len(), jsonl(catalog.state()));
         }
         let mut views: Vec<BeadView> =
             catalog.live().filter_map(|(lineage, _)| catalog.view(lineage)).collect();
@@ -117,6 +134,11 @@ impl Service {
             ExportFormat::Md => markdown::render(&views),
             ExportFormat::Dot => dot::render(&graph(&views)),
             ExportFormat::Jsonl | ExportFormat::Mermaid => mermaid::render(&graph(&views)),
+        };
+        let content = match format {
+            // Rows end with a carriage return there, and every cell was looked at.
+            ExportFormat::Csv => content,
+            _ => escape_lines(&content).into_owned(),
         };
         (views.len(), content)
     }

@@ -1,15 +1,14 @@
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use beads_core::import::{
-    Compare, Decision, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
+    Compare, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
 };
+use beads_store::open_regular;
 
 use super::Service;
 use crate::failure::{Code, Failure};
-use crate::render::Answer;
-use crate::replace_file::replace_file;
+use crate::render::{Answer, ImportAnswer};
 use crate::request::{ImportSource, InputNotes, Request};
 
 impl Service {
@@ -18,21 +17,17 @@ impl Service {
         &mut self,
         request: &Request,
         source: &ImportSource,
-        (dry_run, report): (bool, Option<&Path>),
+        (dry_run, decisions): (bool, bool),
         input: &InputNotes,
     ) -> Result<Answer, Failure> {
         let caller = self.caller(request, 0);
         if !dry_run && let Some(summary) = self.told(&caller)? {
-            return Ok(Answer::Imported(Box::new(summary)));
+            return Ok(Answer::Imported(Box::new(ImportAnswer { summary, decisions: None })));
         }
         let mut plan = read(source)?.plan(self.replica.catalog());
         plan.summary.dry_run = dry_run;
         plan.summary.found.clone_from(&input.found);
         plan.summary.warnings.clone_from(&input.warnings);
-        if let Some(path) = report {
-            // Before anything is changed: an import whose report was asked for and is missing would have to be repeated.
-            write_report(path, plan.decisions)?;
-        }
         if !dry_run {
             let told = serde_json::to_value(&plan.summary).map_err(Failure::internal)?;
             self.replica.absorb(plan.delta, &plan.leases, &caller, &told)?;
@@ -40,7 +35,9 @@ impl Service {
                 self.expect_clients(path)?;
             }
         }
-        Ok(Answer::Imported(Box::new(plan.summary)))
+        plan.decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        let decisions = decisions.then_some(plan.decisions);
+        Ok(Answer::Imported(Box::new(ImportAnswer { summary: plan.summary, decisions })))
     }
 
     /// Compares a file with the store, field by field. Nothing is changed.
@@ -55,17 +52,6 @@ impl Service {
         let comparison = compare.finish(self.replica.catalog().state());
         Ok(Answer::Compared(Box::new(comparison)))
     }
-}
-
-/// One line of JSON per decision, in the order of the input.
-fn write_report(path: &Path, mut decisions: Vec<Decision>) -> Result<(), Failure> {
-    decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    let mut content = Vec::new();
-    for decision in &decisions {
-        serde_json::to_writer(&mut content, decision).map_err(Failure::internal)?;
-        content.push(b'\n');
-    }
-    replace_file(path, &content).map_err(|error| Failure::io("write", path, &error))
 }
 
 fn read(source: &ImportSource) -> Result<Import, Failure> {
@@ -158,7 +144,7 @@ enum Batch<'a> {
 /// Reads a file, some lines at a time.
 fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| Failure::io("read", path, error);
-    let mut reader = BufReader::with_capacity(1 << 18, File::open(path).map_err(|error| failed(&error))?);
+    let mut reader = BufReader::with_capacity(1 << 18, open_regular(path).map_err(|error| failed(&error))?);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for number in 1.. {
         let mut line = Vec::new();

@@ -15,6 +15,7 @@ mod past;
 mod planning;
 mod query;
 mod read_only;
+mod reader;
 mod repair;
 mod repair_deps;
 mod replaced;
@@ -27,6 +28,7 @@ pub use claims::claims;
 pub use export::ExportJob;
 pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
+pub use reader::LongQuestion;
 pub use repair::repair;
 pub use sync::{SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
@@ -34,7 +36,6 @@ pub use validate::findings_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beads_core::{BeadView, Lineage};
 use beads_store::{Asked, Caller, GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
 
 use beads_core::canonical::hex;
@@ -71,6 +72,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
+    /// What the last long question needed.
+    indexes: Arc<reader::Indexes>,
     /// The remote was asked for a store, or need not be.
     looked: bool,
     /// Of the request that is being answered.
@@ -118,6 +121,7 @@ impl Service {
             config,
             sync_state,
             auto_export: Default::default(),
+            indexes: Arc::default(),
             looked: false,
             digest: String::new(),
             watched: claims::Watched::default(),
@@ -243,6 +247,7 @@ impl Service {
     }
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
+        call.check_paths()?;
         self.identify(request, call)?;
         self.first_look(call);
         match call {
@@ -270,11 +275,11 @@ impl Service {
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
-            Call::Import { source, dry_run, report, input } => {
-                self.import(request, source, (*dry_run, report.as_deref()), input)
+            Call::Import { source, dry_run, decisions, input, .. } => {
+                self.import(request, source, (*dry_run, *decisions), input)
             }
             Call::CompareFile { path, name } => self.compare_file(path, name),
-            Call::Export { format, path } => self.export(*format, path.as_deref()),
+            Call::Export { format, .. } => Ok(self.reader().export(*format)),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(request, key),
@@ -315,11 +320,6 @@ impl Service {
     fn told<T: DeserializeOwned>(&self, caller: &Caller) -> Result<Option<T>, Failure> {
         let told = self.replica.told(caller)?;
         told.map(|told| serde_json::from_value(told).map_err(Failure::internal)).transpose()
-    }
-
-    fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
-        let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        self.replica.catalog().view(lineage).ok_or_else(gone)
     }
 
     fn init(

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use beads_core::query::{DrawingOf, PlanFor, ReadyFilter};
 use beads_core::{BeadFacts, BeadId, EdgeKind, Lineage};
 
-use super::Service;
 use super::query::cycles;
+use super::reader::Reader;
 use crate::failure::{Code, Failure};
 use crate::render::{
     Answer, ArrowAnswer, ExplainAnswer, ExplainedBead, GraphAnswer, HeldBack, LeftOutAnswer, NodeAnswer,
@@ -18,10 +18,10 @@ pub const DEFAULT_MINUTES: u64 = 60;
 /// A drawing with more beads than this is neither drawn nor read by anyone.
 const MAX_DRAWN: usize = 2_000;
 
-impl Service {
+impl Reader<'_> {
     pub(super) fn explain(&self, asked: &ReadyFilter, format: Format) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
-        let explained = catalog.explain(asked, self.replica.now_ms())?;
+        let catalog = self.catalog;
+        let explained = catalog.explain(asked, self.now_ms)?;
         let ready = explained.ready.iter().map(|(ready, impact)| {
             let mut bead = self.line(&ready.lineage, format)?;
             bead.facts.open_children = ready.open_children;
@@ -38,8 +38,8 @@ impl Service {
     }
 
     pub(super) fn plan(&self, asked: &PlanFor) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
-        let plan = catalog.plan(asked, self.replica.now_ms())?;
+        let catalog = self.catalog;
+        let plan = catalog.plan(asked, self.now_ms)?;
         let critical: BTreeSet<&Lineage> = plan.critical_path.iter().collect();
         let row = |lineage: &Lineage| self.line(lineage, Format::Text);
         let slot = |slot: &beads_core::query::Slot| {
@@ -74,9 +74,9 @@ impl Service {
         closed: bool,
         format: GraphFormat,
     ) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let asked = DrawingOf { around: id.cloned(), closed };
-        let drawing = catalog.drawing(&asked, DEFAULT_MINUTES, self.replica.now_ms())?;
+        let drawing = catalog.drawing(&asked, DEFAULT_MINUTES, self.now_ms)?;
         if format == GraphFormat::Svg && drawing.beads.len() > MAX_DRAWN {
             let count = drawing.beads.len();
             let message = format!("{count} beads are more than the {MAX_DRAWN} that one drawing shows");
@@ -112,6 +112,6 @@ impl Service {
     }
 
     fn ids(&self, lineages: &[Lineage]) -> Vec<BeadId> {
-        lineages.iter().map(|lineage| self.replica.catalog().id_of(lineage).clone()).collect()
+        lineages.iter().map(|lineage| self.catalog.id_of(lineage).clone()).collect()
     }
 }

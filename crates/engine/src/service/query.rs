@@ -5,6 +5,7 @@ use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView};
 use serde_json::json;
 
 use super::Service;
+use super::reader::Reader;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::render::{
@@ -15,9 +16,24 @@ use crate::request::{Format, Output, Query};
 
 impl Service {
     pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
+        match query {
+            Query::ShowAsOf { ids, moment } => self.show_as_of(ids, moment),
+            Query::Log { id } => self.log(id),
+            Query::Blame { id } => self.blame(id),
+            Query::Diff { from, to } => self.diff(from, to.as_ref()),
+            Query::Status => self.status(),
+            Query::Events(asked) => self.events(asked),
+            Query::ClaimOver { fence } => self.claim_over(fence.0),
+            query => self.reader().query(query, output),
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Answers a question about the beads as they are. The past, the status and events are asked of the [`Service`].
+    pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
         let format = output.format;
-        let catalog = self.replica.catalog();
-        let now_ms = self.replica.now_ms();
+        let (catalog, now_ms) = (self.catalog, self.now_ms);
         match query {
             Query::Show { ids } => self.show(ids, output.dialect),
             Query::List(filter) => self.beads(catalog.list(filter)?.iter(), format),
@@ -65,10 +81,6 @@ impl Service {
             Query::Explain(asked) => self.explain(asked, format),
             Query::Plan(asked) => self.plan(asked),
             Query::Graph { id, closed, format } => self.graph(id.as_ref(), *closed, *format),
-            Query::ShowAsOf { ids, moment } => self.show_as_of(ids, moment),
-            Query::Log { id } => self.log(id),
-            Query::Blame { id } => self.blame(id),
-            Query::Diff { from, to } => self.diff(from, to.as_ref()),
             Query::Cycles => Ok(Answer::Cycles(cycles(catalog, &catalog.cycles()))),
             Query::Epics => self.epics(),
             Query::Count { filter, by: None } => {
@@ -78,15 +90,21 @@ impl Service {
                 let (total, groups) = (catalog.count(filter)?, catalog.count_by(filter, *by)?);
                 Ok(Answer::CountBy(CountByAnswer { total, groups }))
             }
-            Query::Status => self.status(),
-            Query::Events(asked) => self.events(asked),
             Query::Revisions { ids } => Ok(Answer::Revisions(self.revisions(ids))),
-            Query::ClaimOver { fence } => self.claim_over(fence.0),
+            Query::ShowAsOf { .. }
+            | Query::Log { .. }
+            | Query::Blame { .. }
+            | Query::Diff { .. }
+            | Query::Status
+            | Query::Events(_)
+            | Query::ClaimOver { .. } => {
+                Err(Failure::internal("this is not a question about the beads as they are"))
+            }
         }
     }
 
     fn revisions(&self, ids: &[String]) -> BTreeMap<String, u64> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let found: Vec<_> = ids.iter().filter_map(|id| Some((id, catalog.resolve_any(id).ok()?))).collect();
         let revisions = catalog.revisions(found.iter().map(|(_, lineage)| *lineage));
         let of = |(id, lineage): (&String, &Lineage)| Some((id.clone(), *revisions.get(lineage)?));
@@ -95,7 +113,7 @@ impl Service {
 
     /// Deleted beads that are named.
     fn deleted(&self, ids: &[String], format: Format) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let mut found = Vec::new();
         for id in ids {
             let lineage = catalog.resolve_any(id)?;
@@ -110,7 +128,7 @@ impl Service {
 
     /// All of them, or an error that names each that is missing.
     fn show(&self, ids: &[String], dialect: Option<Dialect>) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let mut details = Vec::new();
         let mut failed: Vec<(String, Failure)> = Vec::new();
         for id in ids {
@@ -145,7 +163,7 @@ impl Service {
         };
         let (dependencies, dependents) = (whole(&bead.dependencies)?, whole(&bead.dependents)?);
         let progress = (bead.kind == BeadType::Epic)
-            .then(|| self.replica.catalog().progress(lineage))
+            .then(|| self.catalog.progress(lineage))
             .filter(|progress| progress.total_children > 0)
             .map(|progress| Progress {
                 total: progress.total_children,
@@ -156,7 +174,7 @@ impl Service {
     }
 
     fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {
-        let bead = self.view(self.replica.catalog().resolve(link.id.as_str())?)?;
+        let bead = self.view(self.catalog.resolve(link.id.as_str())?)?;
         Ok(LinkedBead { bead, dependency_type: link.dependency_type, kind: link.kind })
     }
 
@@ -170,7 +188,7 @@ impl Service {
 
     /// Each bead below its parent, if that is listed too, in the order of the list.
     fn forest(&self, listed: &[Lineage]) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let all: BTreeSet<&Lineage> = listed.iter().collect();
         let mut below: BTreeMap<Option<&Lineage>, Vec<&Lineage>> = BTreeMap::new();
         for lineage in listed {
@@ -201,12 +219,12 @@ impl Service {
             return self.view(lineage);
         }
         let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        self.replica.catalog().row(lineage).ok_or_else(gone)
+        self.catalog.row(lineage).ok_or_else(gone)
     }
 
     /// Direct neighbours as full beads. The parent is a dependency only when it is asked for by its kind.
     fn dep_list(&self, id: &str, direction: Direction, kind: Option<EdgeKind>) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let lineage = catalog.resolve(id)?;
         let links = match direction {
             Direction::Down => catalog.dependencies(lineage),
@@ -218,7 +236,7 @@ impl Service {
     }
 
     fn epics(&self) -> Result<Answer, Failure> {
-        let epics = self.replica.catalog().epics();
+        let epics = self.catalog.epics();
         let answer = epics.iter().map(|epic| {
             Ok(EpicAnswer {
                 epic: self.view(&epic.lineage)?,

@@ -46,6 +46,7 @@ impl Service {
             config: Config::load(&place.store_dir())?,
             sync_state: SyncState::load(&place.store_dir()),
             auto_export: Default::default(),
+            indexes: Arc::default(),
             looked: true,
             digest: String::new(),
             watched: Default::default(),

@@ -1,3 +1,5 @@
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -160,7 +162,12 @@ impl SyncState {
         let path = Self::path(store_dir);
         let temporary = path.with_extension("tmp");
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        let _ = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &path));
+        let _ = std::fs::remove_file(&temporary);
+        // Errors of a remote are in it, which others on this machine need not read.
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.write(true).create_new(true).mode(0o600).open(&temporary);
+        let written = opened.and_then(|mut file| file.write_all(&bytes));
+        let _ = written.and_then(|()| std::fs::rename(&temporary, &path));
     }
 }
 

@@ -35,8 +35,8 @@ impl Action for Import {
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
         let source = ImportSource::Jsonl { path, name, deletions, copy_of: None };
         (context.progress)(0);
-        let call =
-            Call::Import { source, dry_run: !context.apply, report: None, input: InputNotes::default() };
+        let (dry_run, input) = (!context.apply, InputNotes::default());
+        let call = Call::Import { source, dry_run, decisions: false, report: None, input };
         let outcome = context.ask(call)?;
         (context.progress)(100);
         Ok(outcome.with("applied", context.apply))

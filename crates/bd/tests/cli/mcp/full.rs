@@ -211,3 +211,25 @@ fn secrets_leave_no_view() {
     assert!(!text.contains("hunter2") && !text.contains("abcdefghijkl"), "{text}");
     assert!(sandbox.show(&id)["description"].as_str().unwrap().contains("hunter2"));
 }
+
+/// A whole store is not read to show a page of it.
+#[test]
+fn lists_without_a_limit_ask_for_what_fits() {
+    let sandbox = Sandbox::new(Mode::Daemon);
+    let lines: String =
+        (0..1_200).map(|n| format!("{}\n", json!({"id": format!("bd-n{n}"), "title": "needle"}))).collect();
+    sandbox.run_with_input(&["import", "-"], lines.as_bytes()).succeeded("import");
+    let mut client = Client::start(&sandbox);
+    for (tool, arguments) in [
+        ("beads_list", json!({})),
+        ("beads_ready", json!({"limit": 0})),
+        ("beads_search", json!({"query": "needle"})),
+    ] {
+        let envelope = view(&mut client, tool, arguments);
+        let (count, next) = (&envelope["result"]["count"], &envelope["result"]["next_offset"]);
+        assert!(count.as_u64().unwrap() < 600, "{tool} read {count} beads");
+        assert!(next.as_u64().unwrap() > 0, "{tool}: {envelope}");
+        let more = envelope["suggestions"][0]["params"].clone();
+        assert_eq!(&more["offset"], next, "{tool}");
+    }
+}

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use beads_core::limits::MAX_DECODED_LINE_BYTES;
 use beads_store::REF;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Remote, titles};
-use crate::sandbox::{Mode, Sandbox, both};
+use crate::bystander::Bystander;
+use crate::sandbox::{Mode, Run, Sandbox, both};
 
 const STATE: &str = "state.jsonl";
 const DEPS: &str = "deps.jsonl";
@@ -306,4 +308,37 @@ fn a_hostile_remote_is_in_the_status_until_it_heals() {
         bd.json(&["sync"]);
         assert!(bd.json(&["status"])["sync"]["last_error"].is_null());
     });
+}
+
+/// A push of a few hundred kilobytes inflates to a line of any length. The daemon refuses it in bounded memory, goes on serving, and
+/// goes on saving.
+#[test]
+fn a_line_without_end_is_refused_in_bounded_memory() {
+    let remote = Remote::new();
+    let bd = remote.replica(Mode::Daemon);
+    prepare(&remote, &bd);
+    let bystander = Bystander::of(&bd);
+    bd.json(&["sync"]);
+    let good = remote.tip().unwrap();
+    let mut files = files_at(&remote.git);
+    let text = "x".repeat(MAX_DECODED_LINE_BYTES + 1);
+    let (_, state) = files.get_mut(STATE).unwrap();
+    *state = String::from_utf8_lossy(state)
+        .replacen(r#""id":"bd-a1""#, &format!(r#""description":"{text}","id":"bd-a1""#), 1)
+        .into_bytes();
+    assert!(state.len() > MAX_DECODED_LINE_BYTES);
+    drop(text);
+    seal(&mut files);
+    publish(&remote.git, &files);
+    drop(files);
+    let sync = bd.command(&["sync", "--json"]).spawn().unwrap();
+    bystander.is_served("a sync with an endless line");
+    let run = Run::finish(sync);
+    let error = run.failed("sync", "remote_invalid");
+    assert!(error["message"].as_str().unwrap().contains("state.jsonl: a line is longer"), "{error}");
+    bystander.is_served("what comes after it");
+    bd.create(&["made meanwhile"]);
+    remote.git.reference(REF, good, true, "healed").unwrap();
+    bd.json(&["sync"]);
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
 }

@@ -3,8 +3,10 @@
 mod burst;
 mod daemons;
 mod git_variables;
+mod growth;
 mod hostile;
 mod kill;
+mod redirect;
 mod shapes;
 
 use std::path::PathBuf;

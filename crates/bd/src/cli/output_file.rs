@@ -1,0 +1,53 @@
+//! A file that the user named to be written, by the process the user started.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use beads_engine::failure::Failure;
+use beads_engine::replace_file::Replacement;
+
+/// An output that is open before there is anything to write, so that a path that cannot be written shows first.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    to: To,
+}
+
+#[derive(Debug)]
+enum To {
+    /// Replaced in one step when all is written.
+    File(Replacement),
+    /// A pipe or a device, written to as it is.
+    Special(File),
+}
+
+impl OutputFile {
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::io("write", path, &error);
+        let is_special = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let to = if is_special {
+            To::Special(OpenOptions::new().write(true).open(path).map_err(failed)?)
+        } else {
+            To::File(Replacement::begin(path).map_err(failed)?)
+        };
+        Ok(Self { path: path.to_owned(), to })
+    }
+
+    pub fn finish(self, content: &[u8]) -> Result<(), Failure> {
+        let written = match self.to {
+            To::File(mut file) => file.write_all(content).and_then(|()| file.finish()),
+            To::Special(mut file) => file.write_all(content),
+        };
+        written.map_err(|error| Failure::io("write", &self.path, &error))
+    }
+}
+
+/// Whether a path names the standard output of this process, as `/dev/stdout` does.
+pub fn is_standard_output(path: &Path) -> bool {
+    let Ok(there) = std::fs::metadata(path) else { return false };
+    let ours = rustix::fs::fstat(io::stdout());
+    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
+    ours.is_ok_and(|ours| (u64::from(ours.st_dev), u64::from(ours.st_ino)) == (there.dev(), there.ino()))
+}

@@ -1,0 +1,188 @@
+//! Paths that a client names: pipes and devices, relative ones, and links that lead out of the repository.
+
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::bystander::Bystander;
+use crate::sandbox::{Mode, Run, Sandbox, both, is_alive, wait_until};
+use crate::socket::Client;
+
+fn pipe(path: &Path) {
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn import(source: &Value) -> Value {
+    json!({"import": {"source": source, "dry_run": false}})
+}
+
+/// The daemon's directory is `/`: a relative path would be a file there.
+#[test]
+fn the_daemon_takes_no_relative_paths_and_writes_no_files_for_clients() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["x"]);
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    let outside = bd.root().join("outside");
+    std::fs::write(&outside, "precious").unwrap();
+    let lines = bd.root().join("issues.jsonl");
+    std::fs::write(&lines, "").unwrap();
+    let source = json!({"jsonl": {"path": lines, "name": "n"}});
+    let calls = [
+        json!({"export": {"format": "jsonl", "path": outside}}),
+        json!({"export": {"format": "jsonl", "path": "tmp/bd-must-not-be-written"}}),
+        json!({"wait": {"ms": 1, "call": {"export": {"format": "jsonl", "path": outside}}}}),
+        json!({"import": {"source": source, "dry_run": true, "report": outside}}),
+        import(&json!({"jsonl": {"path": "issues.jsonl", "name": "n"}})),
+        import(&json!({"jsonl": {"path": lines, "name": "n", "deletions": "deletions.jsonl"}})),
+        import(&json!({"legacy_store": {"directory": "old"}})),
+        json!({"compare_file": {"path": "issues.jsonl", "name": "n"}}),
+        json!({"import_rescued": {"path": "x.journal", "force": false, "dry_run": true}}),
+    ];
+    for call in calls {
+        let reply = client.ask(&call).unwrap();
+        assert_eq!(reply["error"]["code"], "invalid_value", "{call}: {reply}");
+    }
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "precious");
+    assert!(!Path::new("/tmp/bd-must-not-be-written").exists());
+}
+
+#[test]
+fn a_pipe_or_a_device_to_read_keeps_nobody_waiting() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    let (fifo, old) = (bd.root().join("fifo"), bd.root().join("old"));
+    pipe(&fifo);
+    std::fs::create_dir(&old).unwrap();
+    pipe(&old.join("state.jsonl"));
+    let jsonl = |path: &Path| json!({"jsonl": {"path": path, "name": "n"}});
+    let calls = [
+        import(&jsonl(&fifo)),
+        import(&jsonl(Path::new("/dev/zero"))),
+        import(&jsonl(&old)),
+        import(&json!({"legacy_store": {"directory": old}})),
+        json!({"compare_file": {"path": fifo, "name": "n"}}),
+        json!({"import_rescued": {"path": fifo, "force": true, "dry_run": true}}),
+        json!({"import_rescued": {"path": "/dev/zero", "force": true, "dry_run": true}}),
+    ];
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    for call in calls {
+        let reply = client.ask(&call).unwrap();
+        assert_eq!(reply["error"]["code"], "io_error", "{call}: {reply}");
+        bystander.is_served(&call.to_string());
+    }
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid));
+    kill_process(Pid::from_raw(i32::try_from(bystander.pid).unwrap()).unwrap(), Signal::TERM).unwrap();
+    wait_until("the daemon leaves", || !is_alive(bystander.pid));
+}
+
+/// The command that was given a pipe waits for its reader; the daemon does not.
+#[test]
+fn a_pipe_to_write_is_written_by_the_command_itself() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    let fifo = bd.dir().join("fifo");
+    pipe(&fifo);
+    let child = bd.command(&["export", "-o", "fifo", "--json"]).spawn().unwrap();
+    bystander.is_served("an export into a pipe");
+    let mut content = String::new();
+    std::fs::File::open(&fifo).unwrap().read_to_string(&mut content).unwrap();
+    let run = Run::finish(child).succeeded("export");
+    assert_eq!(run.value()["beads"], 1);
+    assert_eq!(content, bd.text(&["export"]));
+    both(|bd| {
+        bd.create(&["x"]);
+        let content = bd.text(&["export"]);
+        assert!(!content.is_empty());
+        assert_eq!(bd.text(&["export", "-o", "/dev/stdout"]), content);
+    });
+}
+
+#[test]
+fn a_pipe_at_export_path_is_refused_and_one_that_comes_later_is_passed_over() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    bd.json(&["config", "set", "sync.quiet", "0s"]);
+    pipe(&bd.dir().join("fifo"));
+    let error = bd.error(&["config", "set", "export.path", "fifo"], "invalid_value");
+    assert!(error["message"].as_str().unwrap().contains("not a regular file"), "{error}");
+    assert_eq!(bd.json(&["config", "get", "export.path"])["value"], "", "the setting is as before");
+    bd.json(&["config", "set", "export.path", "issues.jsonl"]);
+    std::fs::remove_file(bd.dir().join("issues.jsonl")).unwrap();
+    pipe(&bd.dir().join("issues.jsonl"));
+    for n in 0..3 {
+        bd.create(&[&format!("bead {n}")]);
+        bd.json(&["sync"]);
+        bystander.is_served("changes with a pipe at export.path");
+    }
+    bd.json(&["daemon", "stop"]);
+    wait_until("the daemon leaves", || !is_alive(bystander.pid));
+}
+
+/// A clone can carry links.
+#[test]
+fn links_that_lead_out_of_the_repository_are_not_followed() {
+    both(|bd| {
+        let outside = bd.root().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("file"), "precious").unwrap();
+        symlink(&outside, bd.dir().join(".beads")).unwrap();
+        symlink(outside.join("file"), bd.dir().join("AGENTS.md")).unwrap();
+        symlink(outside.join("new"), bd.dir().join("dangling")).unwrap();
+        symlink(&outside, bd.dir().join(".claude")).unwrap();
+        bd.error(&["config", "set", "export.path", ".beads/issues.jsonl"], "invalid_value");
+        bd.error(&["config", "set", "export.path", "dangling"], "invalid_value");
+        bd.error(&["init", "--compat"], "io_error");
+        for client in ["generic", "claude"] {
+            bd.error(&["setup", client], "cannot_edit");
+        }
+        let left: Vec<_> =
+            std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["file"]);
+        assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "precious");
+        // Links within the repository are what people use.
+        for name in [".beads", "AGENTS.md", ".claude"] {
+            std::fs::remove_file(bd.dir().join(name)).unwrap();
+        }
+        std::fs::write(bd.dir().join("CLAUDE.md"), "# Rules\n").unwrap();
+        symlink("CLAUDE.md", bd.dir().join("AGENTS.md")).unwrap();
+        bd.json(&["setup", "generic"]);
+        assert!(std::fs::read_to_string(bd.dir().join("CLAUDE.md")).unwrap().contains("BEGIN BEADS"));
+        assert!(bd.dir().join("AGENTS.md").is_symlink());
+        // A path outside that the user names is the user's choice.
+        bd.json(&["config", "set", "export.path", text(&outside.join("issues.jsonl"))]);
+        assert!(outside.join("issues.jsonl").is_file());
+    });
+}
+
+/// `bb` in a repository whose clone carried a link in place of its store.
+#[test]
+fn bb_does_not_follow_a_link_out_of_the_repository() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let outside = bd.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let bb = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bb"));
+        command.args(args).current_dir(bd.dir()).env_clear().env("HOME", bd.root().join("home"));
+        command.output().unwrap()
+    };
+    let register = ["agent", "register", "--name", "amber", "--role", "ui", "--json"];
+    symlink(&outside, bd.dir().join(".beadboard")).unwrap();
+    let said = bb(&register);
+    assert_eq!(said.status.code(), Some(1), "{said:?}");
+    let hook = bb(&["agent", "guard", "--hook", "--agent", "amber", "file.txt"]);
+    assert_eq!(hook.status.code(), Some(0), "a hook fails open: {hook:?}");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    std::fs::remove_file(bd.dir().join(".beadboard")).unwrap();
+    std::fs::create_dir_all(bd.dir().join(".beadboard/agent")).unwrap();
+    symlink(&outside, bd.dir().join(".beadboard/agent/agents")).unwrap();
+    assert_eq!(bb(&register).status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+}
