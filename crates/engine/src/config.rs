@@ -11,6 +11,7 @@ use beads_store::Transport;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::replace_file::replace_file;
+use crate::scope::Scope;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
 pub const PREFIX_KEY: &str = "issue_prefix";
@@ -20,6 +21,10 @@ pub const REPLICATED: &[(&str, &str)] = &[
     (
         beads_core::STATUS_CUSTOM,
         "words for statuses on every replica, such as qa:in_progress,someday:frozen; open when it is not said",
+    ),
+    (
+        beads_core::CLAIM_REF_PREFIX,
+        "where claim refs are, on every replica, such as refs/heads/beads-claims/; refs/beads/claims/ when empty",
     ),
     (beads_core::TYPE_CUSTOM, "words for types on every replica, such as rfc:epic; task when it is not said"),
 ];
@@ -79,6 +84,20 @@ pub const KEYS: &[Key] = &[
         check: is_duration,
         // A shorter one has run out before its holder can renew it.
         bounds: Bounds::new(SECOND, YEAR),
+    },
+    Key {
+        name: "claim.scope",
+        default: "auto",
+        about: "where a claim is decided: remote by a ref on the remote, local on this machine, auto remote while others are at work",
+        check: is_scope,
+        bounds: None,
+    },
+    Key {
+        name: "claim.timeout",
+        default: "3s",
+        about: "how long a claim waits for the remote",
+        check: is_duration,
+        bounds: Bounds::new(Duration::from_millis(100), DAY),
     },
     Key {
         name: "daemon.idle",
@@ -154,6 +173,10 @@ pub const KEYS: &[Key] = &[
 
 fn is_duration(value: &str) -> Result<(), Failure> {
     parse_duration(value).map(|_| ())
+}
+
+fn is_scope(value: &str) -> Result<(), Failure> {
+    value.parse::<Scope>().map(|_| ()).map_err(Failure::invalid)
 }
 
 fn is_ttl(value: &str) -> Result<(), Failure> {

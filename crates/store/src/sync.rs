@@ -48,6 +48,8 @@ pub struct Exchange {
     pub rounds: u32,
     /// Concurrent writes that were found and kept.
     pub conflicts: usize,
+    /// The last commit of others that came here.
+    pub theirs: Option<CommitId>,
 }
 
 impl Checkpoint {
@@ -105,6 +107,7 @@ impl Checkpoint {
         self.remember();
         self.state.join(&state);
         done.pulled = true;
+        done.theirs = Some(theirs);
         Ok(())
     }
 
@@ -186,6 +189,7 @@ impl Checkpoint {
         let base = repository.merge_base(commit, theirs)?;
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
+        done.theirs = Some(theirs.to_owned());
         let snapshot = self.state.encode();
         let is_theirs = repository.holds(theirs, &snapshot)?;
         let target = if is_theirs {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped};
 use crate::git_program::GitProgram;
 use crate::native::Native;
 use crate::remote::{Pushed, Remote};
@@ -77,6 +78,22 @@ impl Remote for AnyRemote {
         match self {
             Self::Git(remote) => remote.push_while(expected, new, work),
             Self::Native(remote) => remote.push_while(expected, new, work),
+        }
+    }
+}
+
+impl ClaimRemote for AnyRemote {
+    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+        match self {
+            Self::Git(remote) => remote.claims(prefix),
+            Self::Native(remote) => remote.claims(prefix),
+        }
+    }
+
+    fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
+        match self {
+            Self::Git(remote) => remote.swap(prefix, changes),
+            Self::Native(remote) => remote.swap(prefix, changes),
         }
     }
 }

@@ -53,7 +53,7 @@ fn renew(session: &Session, actor: &Actor) {
             let guard = Guard { fence, ..Guard::default() };
             // Somebody may just have given it back, taken or closed it; then there is nothing to renew.
             let _ =
-                session.ask(actor, Call::one(Op::Claim(ClaimBead { id: id.clone(), guard, lease_ms: None })));
+                session.ask(actor, Call::one(Op::Claim(ClaimBead { id: id.clone(), guard, ..ClaimBead::default() })));
         }
     }
 }

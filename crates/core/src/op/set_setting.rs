@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::limits::MAX_SETTINGS;
 use crate::{
-    Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
-    words,
+    CLAIM_REF_PREFIX, Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
+    check_ref_prefix, words,
 };
 
 /// Sets a replicated setting of the store. An empty value clears it.
@@ -21,6 +21,7 @@ impl SetSetting {
         match self.key.as_str() {
             STATUS_CUSTOM => drop(words::custom_status(self.value.as_str())?),
             TYPE_CUSTOM => drop(words::custom_type(self.value.as_str())?),
+            CLAIM_REF_PREFIX => check_ref_prefix(self.value.as_str())?,
             _ => {}
         }
         let settings = catalog.state().settings();

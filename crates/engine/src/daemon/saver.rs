@@ -102,6 +102,15 @@ impl Saver {
         Some(self.breather.map_or(due, |breather| due.max(breather)))
     }
 
+    /// When an exchange can be had that is wanted before its time: not while the remote is failing or left to others, and not at
+    /// once after the last.
+    pub fn sooner(&self, wanted: Instant) -> Option<Instant> {
+        let spared = self.running || self.remote_retry.is_some();
+        let earliest = self.last_exchange + FIRST_RETRY;
+        let earliest = self.breather.map_or(earliest, |breather| breather.max(earliest));
+        (!spared).then(|| wanted.max(earliest))
+    }
+
     /// A sync begins. Returns whether it saves here and leaves the remote alone: it is failing or left to others, and
     /// nobody asked for it.
     pub fn begun(&mut self, asked: bool, now: Instant) -> bool {

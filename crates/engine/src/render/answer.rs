@@ -128,6 +128,8 @@ pub struct Detail {
     pub dependents: Vec<LinkedBead>,
     /// Of an epic with children.
     pub progress: Option<Progress>,
+    /// Of a claimed bead: whether the remote vouches for the claim.
+    pub confirmed: Option<bool>,
 }
 
 /// How far an epic is, in the names of the Go `bd`.
@@ -148,11 +150,15 @@ pub struct DetailOf<'a> {
     bead: &'a BeadView,
     #[serde(flatten)]
     progress: Option<&'a Progress>,
+    /// Of a claimed bead: whether a ref on the remote vouches that nobody else holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
 }
 
 impl Serialize for Detail {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        DetailOf { bead: &self.bead, progress: self.progress.as_ref() }.serialize(serializer)
+        let confirmed = self.confirmed;
+        DetailOf { bead: &self.bead, progress: self.progress.as_ref(), confirmed }.serialize(serializer)
     }
 }
 

@@ -48,6 +48,7 @@ impl Service {
             auto_export: Default::default(),
             looked: true,
             digest: String::new(),
+            claim_refs: super::exclusive::ClaimRefs::load(&place.store_dir()),
             watched: Default::default(),
             confirms_later: false,
             remarks: Vec::new(),

@@ -54,7 +54,7 @@ impl Open for Done {
         let (reason, guard, force) = (self.reason.parse()?, self.guard(), self.force);
         let close = Close { id, guard, reason, strict: true, force };
         if self.next {
-            let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
+            let next = Box::<ClaimNext>::default();
             let answer = caller.mutate(Call::CloseAndClaim { close: vec![close], next })?;
             let closed = closed(&answer["closed"][0]);
             session.set_focus(actor, answer["claimed"]["id"].as_str());
