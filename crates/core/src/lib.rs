@@ -63,9 +63,7 @@ pub use actor::Actor;
 pub use bead::{Bead, Field, Patch};
 pub use catalog::{Catalog, QueueKey};
 pub use claim::Claim;
-pub use claim_record::{
-    CLAIM_FILE, CLAIM_REF_PREFIX, CLAIM_REFS, ClaimRecord, ClaimState, check_ref_prefix,
-};
+pub use claim_record::{CLAIM_FILE, CLAIM_REF_PREFIX, CLAIM_REFS, ClaimRecord, ClaimState, check_ref_prefix};
 pub use clock::{Clock, is_sane};
 pub use code::{Code, ToolCode, exit};
 pub use conflict::{Conflict, ConflictId, concurrent_writes};

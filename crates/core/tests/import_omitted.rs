@@ -121,7 +121,10 @@ fn a_bead_in_progress_gets_a_lease_or_is_reported() {
     assert_eq!((leased, plan.summary.leases), (vec!["bd-a1"], 1));
     assert_eq!(plan.summary.stuck.iter().map(ToString::to_string).collect::<Vec<_>>(), ["bd-b2"]);
     catalog.take(&plan.delta).unwrap();
-    assert_eq!(catalog.stuck().map(|(lineage, _)| lineage.birth_id().to_string()).collect::<Vec<_>>(), ["bd-b2"]);
+    assert_eq!(
+        catalog.stuck().map(|(lineage, _)| lineage.birth_id().to_string()).collect::<Vec<_>>(),
+        ["bd-b2"]
+    );
     assert!(catalog.findings(LATE).iter().any(|finding| finding.code == beads_core::Code::Stuck));
     assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 1);
 }

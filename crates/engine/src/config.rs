@@ -72,6 +72,9 @@ impl Bounds {
     }
 }
 
+/// More than ten pushes a second are no limit.
+const MAX_PUSH_RATE: u32 = 600;
+
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -149,6 +152,13 @@ pub const KEYS: &[Key] = &[
         bounds: Bounds::new(Duration::ZERO, DAY),
     },
     Key {
+        name: "sync.push_rate",
+        default: "",
+        about: "pushes a minute that all machines share; 6 over a network and any number to a path when empty, 0 for any number",
+        check: is_rate,
+        bounds: None,
+    },
+    Key {
         name: "sync.quiet",
         default: "500ms",
         about: "how long to wait for more changes before saving and pushing",
@@ -177,6 +187,15 @@ fn is_duration(value: &str) -> Result<(), Failure> {
 
 fn is_scope(value: &str) -> Result<(), Failure> {
     value.parse::<Scope>().map(|_| ()).map_err(Failure::invalid)
+}
+
+fn is_rate(value: &str) -> Result<(), Failure> {
+    let fits = value.is_empty() || value.parse::<u32>().is_ok_and(|rate| rate <= MAX_PUSH_RATE);
+    if fits {
+        Ok(())
+    } else {
+        Err(Failure::invalid(format!("{value:?} is not a number up to {MAX_PUSH_RATE}")))
+    }
 }
 
 fn is_ttl(value: &str) -> Result<(), Failure> {

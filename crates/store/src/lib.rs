@@ -78,5 +78,5 @@ pub use replica::{Caller, Replica, Unsaved};
 pub use repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
 pub use rescue::{Rescue, RescueHeader, remote_fingerprint};
 pub use sync::{Exchange, MAX_ROUNDS};
-pub use transport::{AnyRemote, Transport, default_remote};
+pub use transport::{AnyRemote, Transport, default_remote, is_over_network};
 pub use wall::{RealWorld, World};

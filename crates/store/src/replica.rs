@@ -4,8 +4,7 @@
 use beads_core::op::Undo;
 use beads_core::{
     Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Field, Line, Lineage, Mark, Op, Stamp,
-    Status,
-    concurrent_writes,
+    Status, concurrent_writes,
 };
 
 use crate::checkpoint::Checkpoint;

@@ -98,6 +98,18 @@ impl ClaimRemote for AnyRemote {
     }
 }
 
+/// Whether a remote is reached over a network; one whose address cannot be told counts as such.
+pub fn is_over_network(git_dir: &Path, remote: &str) -> bool {
+    let url = || -> Result<String> {
+        let repository = crate::GitRepository::open(git_dir)?;
+        let address = crate::address::Address::of(&repository.git, remote)?;
+        // The library applies `url.*.insteadOf`.
+        let remote = repository.git.remote_anonymous(&address.push)?;
+        Ok(remote.url().unwrap_or_default().to_owned())
+    };
+    url().is_ok_and(|url| crate::url::local_path(&url).is_none())
+}
+
 /// The remote to synchronise with when none is named: `origin`, or the only one there is.
 pub fn default_remote(git_dir: &Path) -> Result<Option<String>> {
     let repository = crate::GitRepository::open(git_dir)?;

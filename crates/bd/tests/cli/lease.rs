@@ -120,6 +120,7 @@ fn a_claim_is_confirmed_or_the_faster_one_named() {
         bd.json(&["claim", &b]);
         let theirs = team.there(&["claim", &b, "--confirm"]);
         assert_eq!(theirs["assignee"], "bob");
+        team.there(&["sync"]);
         bd.json(&["sync"]);
         let lost = bd.show(&b)["assignee"] == "bob";
         assert!(lost, "bob claimed later");

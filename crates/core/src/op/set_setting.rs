@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::limits::MAX_SETTINGS;
 use crate::{
-    CLAIM_REF_PREFIX, Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
-    check_ref_prefix, words,
+    CLAIM_REF_PREFIX, Catalog, Context, Delta, Error, Line, Register, Result, STATUS_CUSTOM, SettingKey,
+    Settings, TYPE_CUSTOM, check_ref_prefix, words,
 };
 
 /// Sets a replicated setting of the store. An empty value clears it.

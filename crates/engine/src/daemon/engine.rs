@@ -331,7 +331,8 @@ impl Engine {
     }
 
     /// The next moment at which something is due without anybody asking.
-    fn next_wake(&self) -> Instant {
+    fn next_wake(&mut self) -> Instant {
+        self.saver.eager = self.waiters.is_waiting() && self.service.is_in_company();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
         [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), retry]
@@ -401,7 +402,8 @@ impl Engine {
         };
         self.saver.position = self.service.replica().position();
         let mut plan = self.service.sync_plan();
-        plan.local_only = self.saver.begun(asked, Instant::now());
+        let now = Instant::now();
+        plan.local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
         if !plan.local_only {
             plan.upkeep = self.service.upkeep().map(Arc::new);
         }

@@ -51,6 +51,10 @@ impl Waiters {
         self.look_ahead(service);
     }
 
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The next moment at which somebody's wait ends or something becomes ready by itself.
     pub fn next_wake(&self) -> Option<Instant> {
         let ends = self.waiting.iter().map(|waiter| waiter.until).min()?;

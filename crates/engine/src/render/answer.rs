@@ -337,6 +337,26 @@ pub struct SyncStatus {
     pub conflicts: usize,
     /// Claims that lost against a claim on another machine.
     pub lost_claims: Vec<LostClaim>,
+    /// How many pushes the remote gets; absent when there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_budget: Option<PushBudgetStatus>,
+    /// Why the remote does not take claim refs; absent when it does or was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_refs_refused: Option<String>,
+}
+
+/// Pushes over all machines, and those of this one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushBudgetStatus {
+    /// Pushes a minute that all machines share.
+    pub rate: u32,
+    /// Machines that wrote within the last ten minutes.
+    pub machines: usize,
+    /// Pushes of this machine within the last minute.
+    pub last_minute: usize,
+    /// How long changes here still wait for the budget; absent when they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_ms: Option<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

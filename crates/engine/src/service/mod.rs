@@ -14,6 +14,7 @@ mod migrate;
 mod mutate;
 mod past;
 mod planning;
+mod push_budget;
 mod query;
 mod read_only;
 mod repair;
@@ -79,6 +80,7 @@ pub struct Service {
     digest: String,
     watched: claims::Watched,
     claim_refs: exclusive::ClaimRefs,
+    push_budget: push_budget::PushBudget,
     /// Claims are confirmed by a sync in another thread, not while a request is answered.
     pub confirms_later: bool,
     /// What to say on standard error beside the next answer.
@@ -125,6 +127,7 @@ impl Service {
             digest: String::new(),
             watched: claims::Watched::default(),
             claim_refs: exclusive::ClaimRefs::load(&place.store_dir()),
+            push_budget: push_budget::PushBudget::default(),
             confirms_later: false,
             remarks: Vec::new(),
             looked_for_clients: false,
@@ -277,9 +280,18 @@ impl Service {
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Confirm { call } => self.confirm(request, call, output),
-            Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
-            Call::Atomic(atomic) => self.atomic(request, atomic),
-            Call::Each(each) => Ok(self.each(request, each)),
+            Call::Mutate(mutate) => {
+                self.check_claims_of(request, &mutate.ops)?;
+                self.mutate(request, mutate, output.dialect)
+            }
+            Call::Atomic(atomic) => {
+                self.check_claims_of(request, &atomic.ops)?;
+                self.atomic(request, atomic)
+            }
+            Call::Each(each) => {
+                self.check_claims_of(request, &each.ops)?;
+                Ok(self.each(request, each))
+            }
             Call::Query(query) => self.query(query, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),

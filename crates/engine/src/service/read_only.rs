@@ -49,6 +49,7 @@ impl Service {
             looked: true,
             digest: String::new(),
             claim_refs: super::exclusive::ClaimRefs::load(&place.store_dir()),
+            push_budget: Default::default(),
             watched: Default::default(),
             confirms_later: false,
             remarks: Vec::new(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Repository, Saved, Transport,
-    default_remote,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Remote, Repository, Saved, Transport,
+    default_remote, is_over_network,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,8 @@ pub struct SyncResult {
     pub local_only: bool,
     /// When the last commit of others that came here was made.
     pub foreign_ms: Option<u64>,
+    /// Whether the remote is reached over a network.
+    pub over_network: bool,
     /// What became of claim refs, if anything was to be done with them.
     pub upkeep: Option<Result<UpkeepResult, Failure>>,
 }
@@ -110,6 +112,7 @@ impl SyncPlan {
                     exchange: exchange.map_err(Failure::from),
                     local_only: false,
                     foreign_ms,
+                    over_network: is_over_network(&self.git_dir, remote.inner().name()),
                     upkeep,
                 });
             }
@@ -117,8 +120,15 @@ impl SyncPlan {
             Err(failure) => Err(failure),
         };
         let saved = checkpoint.save(repository)?;
-        let (foreign_ms, upkeep) = (None, None);
-        Ok(SyncResult { saved, remote: None, exchange, local_only: self.local_only, foreign_ms, upkeep })
+        Ok(SyncResult {
+            saved,
+            remote: None,
+            exchange,
+            local_only: self.local_only,
+            foreign_ms: None,
+            over_network: false,
+            upkeep: None,
+        })
     }
 
     /// With a deadline of its own: the exchange has had its time.
@@ -256,7 +266,7 @@ impl Service {
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
-        let SyncResult { saved, remote, exchange, local_only, foreign_ms, upkeep } = result;
+        let SyncResult { saved, remote, exchange, local_only, foreign_ms, over_network, upkeep } = result;
         let now_ms = self.replica.now_ms();
         self.note_unsynced();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
@@ -278,6 +288,12 @@ impl Service {
         if brought {
             // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
             self.note_merge();
+        }
+        if remote.is_some() {
+            self.note_exchange(over_network, brought);
+        }
+        if exchange.as_ref().is_ok_and(|exchange| exchange.pushed) {
+            self.note_push();
         }
         let state = &mut self.sync_state;
         if !local_only {
@@ -304,7 +320,12 @@ impl Service {
             self.sync_state.save(&self.place.store_dir());
         }
         match upkeep {
-            Some(Ok(upkeep)) => self.upkept(upkeep),
+            Some(Ok(upkeep)) => {
+                if upkeep.pushed() {
+                    self.note_push();
+                }
+                self.upkept(upkeep);
+            }
             Some(Err(failure)) => log::note(&format!("claim refs: {}: {}", failure.code, failure.message)),
             None => {}
         }

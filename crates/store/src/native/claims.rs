@@ -65,8 +65,7 @@ impl Line {
             for head in connection.list()? {
                 if head.name() == REF {
                     tip = Some(head.oid().to_string());
-                } else if let Some(name) =
-                    head.name().strip_prefix(prefix).filter(|name| !name.contains('/'))
+                } else if let Some(name) = head.name().strip_prefix(prefix).filter(|name| !name.contains('/'))
                 {
                     listed.insert(name.to_owned(), head.oid().to_string());
                 }
@@ -116,9 +115,7 @@ impl Line {
             Some(new) => {
                 copy_claim(&self.repository.git, &neighbour.git, new)?;
                 match expected {
-                    Some(expected) => {
-                        neighbour.git.reference_matching(name, new, true, expected, "bd claim")
-                    }
+                    Some(expected) => neighbour.git.reference_matching(name, new, true, expected, "bd claim"),
                     None => neighbour.git.reference(name, new, false, "bd claim"),
                 }
                 .map(|_| ())
@@ -152,9 +149,11 @@ impl Line {
         let refused: Rc<RefCell<Option<String>>> = Rc::default();
         let push = || -> Result<(), git2::Error> {
             let mut callbacks = callbacks(git, &self.url(Direction::Push)?);
-            callbacks.push_negotiation(move |updates| match updates.iter().all(|one| one.src() == expected) {
-                true => Ok(()),
-                false => Err(git2::Error::from_str(ELSEWHERE)),
+            callbacks.push_negotiation(move |updates| {
+                match updates.iter().all(|one| one.src() == expected) {
+                    true => Ok(()),
+                    false => Err(git2::Error::from_str(ELSEWHERE)),
+                }
             });
             let sink = refused.clone();
             callbacks.push_update_reference(move |_, status| {

@@ -8,7 +8,11 @@ use crate::sandbox::{Mode, Sandbox};
 use crate::sync::Remote;
 
 /// Each claimer takes beads until there are none; returns who got what.
-fn drain(machines: &[Sandbox], claimers: usize, disturb: impl Fn(&Sandbox) + Sync) -> BTreeMap<String, Vec<String>> {
+fn drain(
+    machines: &[Sandbox],
+    claimers: usize,
+    disturb: impl Fn(&Sandbox) + Sync,
+) -> BTreeMap<String, Vec<String>> {
     let taken: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();
     std::thread::scope(|scope| {
         for (number, machine) in machines.iter().enumerate() {
@@ -26,7 +30,8 @@ fn drain(machines: &[Sandbox], claimers: usize, disturb: impl Fn(&Sandbox) + Syn
                         let id = answer["id"].as_str().unwrap().to_owned();
                         taken.lock().unwrap().entry(id.clone()).or_default().push(actor.clone());
                         let fence = answer["fence"].as_str().unwrap();
-                        let close = machine.run(&["--actor", &actor, "close", &id, "--fence", fence, "--json"]);
+                        let close =
+                            machine.run(&["--actor", &actor, "close", &id, "--fence", fence, "--json"]);
                         assert_eq!(close.exit, Some(0), "{close:?}");
                         if claimer == 0 {
                             disturb(machine);

@@ -2,6 +2,8 @@
 
 mod drain;
 mod exclusive;
+mod pace;
+mod refused;
 mod unreachable;
 
 use serde_json::Value;

@@ -151,6 +151,16 @@ impl Service {
         holder == Some(&request.actor) && self.is_confirmed(lineage)
     }
 
+    /// Refuses claims among other operations where every claim needs the remote's word.
+    pub(in crate::service) fn check_claims_of(&self, request: &Request, ops: &[Op]) -> Result<(), Failure> {
+        let claims = |op: &Op| matches!(op, Op::Claim(_) | Op::ClaimNext(_)) && !self.is_renewal(request, op);
+        if ops.len() < 2 || !ops.iter().any(claims) || self.claim_needs(false)? != Needs::Must {
+            return Ok(());
+        }
+        let message = "with claim.scope remote a claim is a request of its own; nothing was changed";
+        Err(Failure::invalid(message))
+    }
+
     fn close_first(
         &mut self,
         request: &Request,
@@ -207,7 +217,8 @@ impl Service {
     pub fn pick(&mut self, job: &mut ClaimJob) -> Result<Picked, Failure> {
         job.tries += 1;
         if job.tries > MAX_TRIES {
-            let message = format!("other machines were faster {MAX_TRIES} times in a row; nothing was claimed");
+            let message =
+                format!("other machines were faster {MAX_TRIES} times in a row; nothing was claimed");
             return Err(Failure::new(Code::SyncContention, message));
         }
         let lineage = self.candidate(&job.op, &job.request, &job.tried)?;
@@ -217,9 +228,8 @@ impl Service {
         }
         let now_ms = self.replica.now_ms();
         let bead = self.replica.catalog().bead(&lineage);
-        let held = bead.filter(|bead| {
-            bead.claim.is_taken() && bead.claim.holder(now_ms) == Some(&job.request.actor)
-        });
+        let held = bead
+            .filter(|bead| bead.claim.is_taken() && bead.claim.holder(now_ms) == Some(&job.request.actor));
         let existing = held.and_then(|bead| bead.claim.fence());
         let name = lineage.claim_name();
         let seen = self.claim_refs.seen.get(&name).and_then(|value| value.record.as_ref());

@@ -120,7 +120,8 @@ impl ClaimRefs {
         };
         let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
         let temporary = self.path.with_extension("tmp");
-        let written = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &self.path));
+        let written =
+            std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &self.path));
         if let Err(error) = written {
             crate::log::note(&format!("cannot write {}: {error}", self.path.display()));
         }

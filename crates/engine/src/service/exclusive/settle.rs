@@ -28,12 +28,19 @@ pub enum Settled {
 
 impl Service {
     /// Takes in what a round saw, before its jobs are settled one by one.
-    pub fn round_done(&mut self, result: Result<RoundResult, Failure>, jobs: usize) -> Vec<Result<Outcome, Failure>> {
+    pub fn round_done(
+        &mut self,
+        result: Result<RoundResult, Failure>,
+        jobs: usize,
+    ) -> Vec<Result<Outcome, Failure>> {
         match result {
             Ok(result) => {
                 let (seen, outcomes) = result.into_outcomes();
                 if let Some(seen) = seen {
                     self.claim_refs.saw(seen);
+                }
+                if outcomes.iter().any(|one| matches!(one, Outcome::Won(..))) {
+                    self.note_push();
                 }
                 outcomes.into_iter().map(Ok).collect()
             }
@@ -52,6 +59,7 @@ impl Service {
                 if let Some(own) = self.claim_refs.own.get_mut(claim) {
                     own.pushed = Some((commit, began));
                 }
+                self.claim_refs.refused = None;
                 self.claim_refs.save();
                 Settled::Won(job)
             }
@@ -80,7 +88,7 @@ impl Service {
         }
     }
 
-    fn note_refused(&mut self, reason: &str) {
+    pub(super) fn note_refused(&mut self, reason: &str) {
         let (prefix, since_ms) = (self.ref_prefix(), self.replica.now_ms());
         self.claim_refs.refused = Some(RefusedRefs { prefix, reason: reason.to_owned(), since_ms });
         self.claim_refs.save();
@@ -237,7 +245,12 @@ impl Service {
     }
 
     /// Gives the bead to the claim that the remote decided for, and keeps the loss where its holder finds it.
-    pub(super) fn withdraw(&mut self, lineage: &beads_core::Lineage, lost: beads_core::Stamp, won: &ClaimRecord) {
+    pub(super) fn withdraw(
+        &mut self,
+        lineage: &beads_core::Lineage,
+        lost: beads_core::Stamp,
+        won: &ClaimRecord,
+    ) {
         let Some(bead) = self.replica.catalog().bead(lineage) else { return };
         if bead.claim.fence() != Some(lost) {
             return;
@@ -285,7 +298,8 @@ impl Service {
 
     fn identify_innermost(&mut self, request: &Request) -> Result<(), Failure> {
         let mut call = &request.call;
-        while let crate::request::Call::Wait { call: inner, .. } | crate::request::Call::Confirm { call: inner } = call
+        while let crate::request::Call::Wait { call: inner, .. }
+        | crate::request::Call::Confirm { call: inner } = call
         {
             call = inner;
         }

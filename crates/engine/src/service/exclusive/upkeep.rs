@@ -54,6 +54,13 @@ pub struct UpkeepResult {
     moved: Vec<(Move, Outcome)>,
 }
 
+impl UpkeepResult {
+    /// Whether anything was pushed.
+    pub fn pushed(&self) -> bool {
+        self.moved.iter().any(|(_, outcome)| matches!(outcome, Outcome::Won(..)))
+    }
+}
+
 /// What the store says of a claim whose ref is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -236,7 +243,8 @@ impl Service {
     fn foreign_ends(&self) -> Vec<Move> {
         let catalog = self.replica.catalog();
         let live = self.claim_refs.seen.values().filter_map(|value| value.record.as_ref());
-        let foreign = live.filter(|record| record.is_live() && !self.claim_refs.own.contains_key(&record.claim));
+        let foreign =
+            live.filter(|record| record.is_live() && !self.claim_refs.own.contains_key(&record.claim));
         let ended = foreign.filter_map(|record| {
             let bead = catalog.bead(&record.lineage)?;
             let closed = bead.deletion.is_some() || bead.status.value.status == Status::Closed;
@@ -277,6 +285,7 @@ impl Service {
                 }
                 (_, Outcome::Refused(reason)) => {
                     crate::log::note(&format!("the remote does not take claim refs: {reason}"));
+                    self.note_refused(&reason);
                 }
                 // Another machine moved the ref meanwhile; the next upkeep looks again.
                 _ => {}
