@@ -240,16 +240,16 @@ codes! {
     AlreadyClaimed("already_claimed", DOMAIN, Conflict, "CONFLICT")
         hint "bd ready shows what is free" recovery "take another with next";
     NotHolder("not_holder", DOMAIN, Conflict, "CONFLICT")
-        hint "ask its holder to give it back, take another, or give --force with a reason"
+        hint "ask its holder to give it back or hand it over, or take another: bd ready shows what is free"
         recovery "take another with next";
     StaleClaim("stale_claim", DOMAIN, Conflict, "CONFLICT")
         hint "another agent has it now; claim again or leave it" recovery "take another with next";
     Closed("closed", DOMAIN, Conflict, "CONFLICT")
         recovery "reopen it with beads_reopen, or take another with next";
     Blocked("blocked", DOMAIN, Conflict, "CONFLICT")
-        hint "finish those first, or close it with --force" recovery "finish those first, or give force";
+        hint "finish those first" recovery "finish those first";
     OpenChildren("open_children", DOMAIN, Conflict, "CONFLICT")
-        hint "finish those first, or close it with --force" recovery "finish those first, or give force";
+        hint "finish those first" recovery "finish those first";
     SeveralHeld("several_held", DOMAIN, Conflict, "CONFLICT") recovery "give id";
     Holding("holding", DOMAIN, Conflict, "CONFLICT") recovery "finish it with done, or give more: true";
     CallCancelled("call_cancelled", DOMAIN, Timeout, "CALL_CANCELLED") recovery "call again";

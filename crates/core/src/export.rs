@@ -208,7 +208,7 @@ impl Line<'_> {
         let status = self.bead.status();
         let word = kept.get("status").and_then(Value::as_str).filter(|_| self.imported(Field::Status));
         let word = word.filter(|word| mapped_status(word, status == Status::Closed).status == status);
-        let word = word.unwrap_or(self.bead.status.value.shown());
+        let word = word.unwrap_or(self.bead.shown_status());
         // Imports used to put such beads off for ever, when words could not be stored.
         (word.to_owned(), ["deferred", "pinned"].contains(&word))
     }

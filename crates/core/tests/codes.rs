@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use beads_core::Code;
 
 /// Literals that are spelled like a code and mean something else.
-const OTHER_MEANINGS: [(&str, &str); 3] = [
+const OTHER_MEANINGS: [(&str, &str); 4] = [
     ("mcp/full.rs", "strict_targeting"),
     // Kinds of errors of the operating system.
     ("engine/src/failure.rs", "not_found"),
     ("engine/src/failure.rs", "permission_denied"),
+    // A field of the details.
+    ("engine/src/failure.rs", "open_children"),
 ];
 
 /// The production sources of all crates, without the table itself.

@@ -58,6 +58,8 @@ struct Request {
     op: Op,
     caller: Caller,
     bead: Option<Lineage>,
+    /// The answer was a claim.
+    claims: bool,
 }
 
 impl Machine {
@@ -153,8 +155,8 @@ impl Machine {
         let facts = facts(applied);
         self.writes.write(&facts);
         let position = self.replica.as_ref().map_or(0, Replica::position);
-        let bead = applied.bead.clone();
-        let request = caller.request.is_some().then_some(Request { op, caller, bead });
+        let (bead, claims) = (applied.bead.clone(), applied.fence.is_some());
+        let request = caller.request.is_some().then_some(Request { op, caller, bead, claims });
         self.unacknowledged.push(Told { facts, position, request });
     }
 
@@ -287,13 +289,18 @@ impl Machine {
         }
     }
 
-    /// A repeated request gets the first answer and changes nothing.
+    /// A repeated request gets the first answer and changes nothing. Only a claim that is over by now is refused.
     pub fn retry(&mut self, dice: &mut Dice) -> Result<String, Broken> {
         let (Some(replica), Some(request)) = (&mut self.replica, dice.pick(&self.answered)) else {
             return Ok(String::new());
         };
         let position = replica.position();
-        let answer = replica.apply(&request.op, &request.caller).map_err(|error| error.to_string())?;
+        let answer = match replica.apply(&request.op, &request.caller) {
+            Err(Error::Core(beads_core::Error::StaleClaim { .. })) if request.claims => {
+                return Ok("a claim that is over".into());
+            }
+            answer => answer.map_err(|error| error.to_string())?,
+        };
         if answer.bead != request.bead || replica.position() != position {
             return Err(format!("{request:?} was done again: {answer:?}"));
         }

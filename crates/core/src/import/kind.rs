@@ -19,7 +19,7 @@ impl MappedStatus {
     }
 
     fn worded(status: Status, text: &str) -> Self {
-        let word = text.parse::<Word>().ok();
+        let word = text.parse::<Word>().ok().filter(|word| word.as_str() != status.as_str());
         let exact = word.as_ref().is_some_and(|word| word.as_str() == text);
         Self { word, exact, ..Self::plain(status) }
     }
@@ -61,7 +61,7 @@ pub(super) fn mapped_type(text: &str) -> (TypeGroup, bool) {
         Err(_) if text.is_empty() => (TypeGroup::default(), true),
         Err(_) => {
             let kind = words::known_type(&text.to_ascii_lowercase()).unwrap_or_default();
-            let word = text.parse::<Word>().ok();
+            let word = text.parse::<Word>().ok().filter(|word| word.as_str() != kind.as_str());
             let exact = word.as_ref().is_some_and(|word| word.as_str() == text);
             (TypeGroup { kind, word }, exact)
         }

@@ -1,7 +1,7 @@
 //! What a mutation answers.
 
 use beads_core::op::Warning;
-use beads_core::{Actor, BeadId, BeadView, NoteId, Priority, Stamp, Status, Title};
+use beads_core::{Actor, BeadId, BeadView, Code, NoteId, Priority, Stamp, Status, Title};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,13 +63,13 @@ impl WarningAnswer {
                 holder: Some(holder.clone()),
             },
             Warning::OpenBlockers(open) => Self {
-                code: "blocked",
+                code: Code::Blocked.as_str(),
                 message: format!("{id} was closed although it waits for {}", listed(open)),
                 ids: open.clone(),
                 holder: None,
             },
             Warning::OpenChildren(open) => Self {
-                code: "open_children",
+                code: Code::OpenChildren.as_str(),
                 message: format!("{id} was closed although these children are open: {}", listed(open)),
                 ids: open.clone(),
                 holder: None,
