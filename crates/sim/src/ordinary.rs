@@ -17,13 +17,19 @@ pub const STEPS: usize = 150;
 /// - 17346: a sync was cut off between its fetch and its merge; opened again, the store told its events from the tracking ref,
 ///   and what that had came into memory although the ref did not hold it.
 /// - 17794: a store without a ref built on a tracking ref; then somebody pushed here a ref of his own that did not hold that.
-pub const ONCE_BROKEN: [(u64, usize); 9] = [
+/// - 1203, 2071, 2211, 5354: a ref that was moved lacked beads of the journal; the commit that had them was joined before its
+///   writes were compared with those on the ref, and those that lost against it were in neither.
+pub const ONCE_BROKEN: [(u64, usize); 13] = [
     (223, 150),
     (635, 150),
     (830, 150),
     (920, 150),
+    (1203, 150),
     (1291, 150),
+    (2071, 150),
+    (2211, 150),
     (3804, 150),
+    (5354, 150),
     (15_992, 150),
     (17_346, 150),
     (17_794, 150),

@@ -2,14 +2,15 @@
 
 use beads_core::planted::{Bug, plant};
 use beads_sim::ordinary::{ONCE_BROKEN, SEEDS, STEPS};
-use beads_sim::{Scenario, run};
+use beads_sim::{Scenario, directed, run};
 
 /// The first seed of the ordinary run that finds something, and what it says.
 fn caught() -> Option<(u64, String)> {
-    let ordinary = (0..SEEDS).map(|seed| (seed, STEPS));
-    ONCE_BROKEN.into_iter().chain(ordinary).find_map(|(seed, steps)| {
-        let failure = run(&Scenario::from_seed(seed, steps)).err()?;
-        Some((seed, failure.message))
+    let seeds = ONCE_BROKEN.into_iter().chain((0..SEEDS).map(|seed| (seed, STEPS)));
+    let ordinary = seeds.map(|(seed, steps)| Scenario::from_seed(seed, steps));
+    directed::scenarios().chain(ordinary).find_map(|scenario| {
+        let failure = run(&scenario).err()?;
+        Some((scenario.seed, failure.message))
     })
 }
 

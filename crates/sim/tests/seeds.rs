@@ -1,7 +1,7 @@
 //! The ordinary run of the simulator, and the seeds that once found something.
 
 use beads_sim::ordinary::{ONCE_BROKEN, SEEDS, STEPS};
-use beads_sim::run_seed;
+use beads_sim::{describe, directed, run, run_seed};
 
 fn expect_sound(seed: u64, steps: usize) -> String {
     run_seed(seed, steps).unwrap_or_else(|report| panic!("{report}"))
@@ -21,6 +21,13 @@ fn odd_seeds_lose_nothing() {
 fn what_was_once_broken_stays_mended() {
     for (seed, steps) in ONCE_BROKEN {
         expect_sound(seed, steps);
+    }
+}
+
+#[test]
+fn directed_scenarios_lose_nothing() {
+    for scenario in directed::scenarios() {
+        run(&scenario).unwrap_or_else(|failure| panic!("{}", describe(&scenario, failure)));
     }
 }
 

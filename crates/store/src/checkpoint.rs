@@ -197,8 +197,7 @@ impl Checkpoint {
             let mut both = self.state.clone();
             both.join(&state);
             if both != self.state {
-                self.remember();
-                self.state = both;
+                self.join_since(repository, (&saved, &state))?;
             }
             lost.push(saved);
         }
@@ -220,12 +219,22 @@ impl Checkpoint {
             let mut both = self.state.clone();
             both.join(&theirs);
             if both != self.state {
-                let seen = self.ground.clone();
-                self.join(repository, &theirs, seen.as_deref());
+                self.join_since(repository, (&tracked, &theirs))?;
             }
             joined.push(tracked);
         }
         Ok(joined)
+    }
+
+    /// Joins a commit. Writes since it and the last commit seen here parted are concurrent. That commit itself is no base for
+    /// this: it may hold writes that the other one does not know.
+    fn join_since(&mut self, repository: &impl Repository, theirs: (&CommitId, &State)) -> Result<()> {
+        let agreed = match &self.ground {
+            Some(seen) => repository.merge_base(seen, theirs.0)?,
+            None => None,
+        };
+        self.join(repository, theirs.1, agreed.as_deref());
+        Ok(())
     }
 }
 

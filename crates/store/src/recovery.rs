@@ -1,6 +1,8 @@
 //! What a store is when it is opened: the state of the ref and every record of the journal, the clock that follows from them,
 //! the events that were not told yet, and the writes that lost without anybody noticing.
 
+use std::collections::BTreeSet;
+
 use beads_core::limits::COUNTER_STEP;
 use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes, is_sane};
 
@@ -17,27 +19,26 @@ use crate::{Error, Result};
 pub(crate) fn unseen_writes(
     repository: &impl Repository,
     recovered: &Recovered,
-    ground: Option<&CommitId>,
+    heads: &Heads,
     state: &State,
-) -> Vec<Conflict> {
-    if recovered.records.is_empty() || recovered.ground.as_ref() == ground {
-        return Vec::new();
+) -> Result<Vec<Conflict>> {
+    if recovered.records.is_empty() || heads.are_only(recovered.ground.as_ref()) {
+        return Ok(Vec::new());
     }
     // Ground that cannot be read any more only told which writes were concurrent.
-    let Some(seen) = recovered.ground.as_ref().and_then(|commit| state_of(repository, commit).ok()) else {
-        return Vec::new();
-    };
-    let mut ours = seen.clone();
+    let Some(ground) = &recovered.ground else { return Ok(Vec::new()) };
+    let Ok(mut ours) = state_of(repository, ground) else { return Ok(Vec::new()) };
     for record in &recovered.records {
         // What the ground lacks is in the ref, or opening fails for a better reason.
         let _ = ours.take(&record.delta);
     }
     let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());
-    let own: Vec<_> = patches.flat_map(Patch::marks).map(|(_, mark)| mark).collect();
-    let mut conflicts = concurrent_writes(&ours, state, Some(&seen));
-    // Of two writes of one replica the later knew the earlier.
-    conflicts.retain(|conflict| !(own.contains(&&conflict.lost) && own.contains(&&conflict.won)));
-    conflicts
+    let own: BTreeSet<_> = patches.flat_map(Patch::marks).map(|(_, mark)| mark).collect();
+    let mut conflicts = heads.compare(repository, (ground, &ours), state)?;
+    // Of two writes of one replica the later knew the earlier. And the ground may hold writes of others: they are compared
+    // with the other heads if it is one of them.
+    conflicts.retain(|conflict| own.contains(&conflict.lost) != own.contains(&conflict.won));
+    Ok(conflicts)
 }
 
 /// What the ref holds. A fresh clone has no ref of its own yet, but what it needs came along.
@@ -124,78 +125,124 @@ fn takes_all(mut start: State, recovered: &Recovered) -> bool {
     recovered.records.iter().all(|record| start.take(&record.delta).is_ok())
 }
 
-/// Takes in the commits that the records were made upon, when there is no ref and the tracking ref that showed them is gone
-/// or elsewhere, or when somebody else made a ref here that does not hold them: records speak of beads that only these
-/// commits bring along. Says whether they were needed.
-pub(crate) fn join_lost_ground(
-    repository: &impl Repository,
-    state: &mut State,
-    recovered: &Recovered,
-    (base, ground): (Option<&CommitId>, Option<&CommitId>),
-) -> bool {
-    if recovered.records.is_empty() || (base.is_some() && takes_all(state.clone(), recovered)) {
-        return false;
-    }
-    let mut needed = false;
-    for lost in recovered.grounds.iter().filter(|lost| Some(*lost) != ground) {
-        let found = state_of(repository, lost);
-        needed |= found.is_ok_and(|seen| !state.join(&seen).beads.is_empty());
-    }
-    needed
-}
-
-/// What became of the commits that the ref should contain.
+/// The commits that a store consists of when it is opened, and what was found out by joining them.
 #[derive(Debug, Default)]
-pub(crate) struct Lost {
-    /// Some were joined back in; the ref does not have them.
+pub(crate) struct Heads {
+    /// The ref, or without one the tracking refs; then those that were joined back in.
+    commits: Vec<CommitId>,
+    /// Saved commits were joined back in that the ref does not have.
     pub(crate) joined: bool,
-    /// Those that cannot be read any more.
+    /// Saved commits that cannot be read any more.
     pub(crate) missing: Vec<CommitId>,
-    /// Writes that were concurrent with what is on the ref in their place.
+    /// Writes of one head that lost against another head's.
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// Joins the saved commits that the ref does not contain: it was rewound, replaced or deleted, and the journal behind them
-/// was trimmed. Without a ref and without them, nothing may pass for the store.
-pub(crate) fn join_lost_commits(
-    repository: &impl Repository,
-    state: &mut State,
-    base: Option<&CommitId>,
-) -> Result<Lost> {
-    let mut lost = Lost::default();
-    #[cfg(feature = "planted")]
-    if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
-        return Ok(lost);
+impl Heads {
+    pub(crate) fn new(base: Option<&CommitId>, tracked: &[CommitId]) -> Self {
+        Self { commits: base.into_iter().chain(tracked).cloned().collect(), ..Self::default() }
     }
-    for saved in repository.saved()? {
-        if contains(repository, base, &saved)? {
-            continue;
+
+    /// Whether the store is this commit and the journal, and nothing besides.
+    fn are_only(&self, ground: Option<&CommitId>) -> bool {
+        self.commits.iter().eq(ground)
+    }
+
+    /// Returns the writes that lost between a state that was built on a commit and each head: those that either made since
+    /// the commit and the head parted. `state` is all heads together.
+    fn compare(
+        &self,
+        repository: &impl Repository,
+        (commit, ours): (&CommitId, &State),
+        state: &State,
+    ) -> Result<Vec<Conflict>> {
+        let mut conflicts = Vec::new();
+        for head in &self.commits {
+            // History that cannot be read, as behind a shallow clone, only told which writes were concurrent.
+            let agreed = repository.merge_base(commit, head).ok().flatten();
+            let agreed = agreed.and_then(|agreed| state_of(repository, &agreed).ok());
+            let theirs = if self.commits.len() == 1 { state.clone() } else { state_of(repository, head)? };
+            conflicts.extend(concurrent_writes(ours, &theirs, agreed.as_ref()));
         }
-        let found = match (state_of(repository, &saved), base) {
-            (Ok(found), _) => found,
-            (Err(_), Some(_)) => {
-                lost.missing.push(saved);
+        Ok(conflicts)
+    }
+
+    /// Joins a commit that was found, and compares its writes with those of every other head. Returns whether it brought
+    /// anything. Heads are compared before they are joined: afterwards a write that lost is in neither.
+    fn join(
+        &mut self,
+        repository: &impl Repository,
+        state: &mut State,
+        (commit, found): (&CommitId, &State),
+    ) -> Result<bool> {
+        let mut conflicts = self.compare(repository, (commit, found), state)?;
+        self.conflicts.append(&mut conflicts);
+        self.commits.push(commit.clone());
+        let brought = !is_within(found, state);
+        state.join(found);
+        Ok(brought)
+    }
+
+    /// Joins the saved commits that the ref does not contain: it was rewound, replaced or deleted, and the journal behind
+    /// them was trimmed. Without a ref and without them, nothing may pass for the store. Returns the last one joined.
+    pub(crate) fn join_saved(
+        &mut self,
+        repository: &impl Repository,
+        state: &mut State,
+        base: Option<&CommitId>,
+    ) -> Result<Option<CommitId>> {
+        #[cfg(feature = "planted")]
+        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
+            return Ok(None);
+        }
+        let mut last = None;
+        for saved in repository.saved()? {
+            if contains(repository, base, &saved)? {
                 continue;
             }
-            (Err(error), None) => {
-                return Err(Error::RefDamaged {
-                    reference: REF,
-                    commit: saved,
-                    reason: format!("the branch is gone, and its last commit cannot be read: {error}"),
-                });
+            match (state_of(repository, &saved), base) {
+                (Ok(found), _) => self.joined |= self.join(repository, state, (&saved, &found))?,
+                (Err(_), Some(_)) => {
+                    self.missing.push(saved);
+                    continue;
+                }
+                (Err(error), None) => {
+                    return Err(Error::RefDamaged {
+                        reference: REF,
+                        commit: saved,
+                        reason: format!("the branch is gone, and its last commit cannot be read: {error}"),
+                    });
+                }
             }
-        };
-        if let Some(base) = base {
-            let agreed = repository.merge_base(&saved, base)?;
-            let agreed = agreed.and_then(|agreed| state_of(repository, &agreed).ok());
-            lost.conflicts.extend(concurrent_writes(&found, state, agreed.as_ref()));
+            last = Some(saved);
         }
-        let mut both = state.clone();
-        both.join(&found);
-        lost.joined |= both != *state;
-        *state = both;
+        Ok(last)
     }
-    Ok(lost)
+
+    /// Joins the commits that the records were made upon, when there is no ref and the tracking ref that showed them is gone
+    /// or elsewhere, or when somebody else made a ref here that does not hold them: records speak of beads that only these
+    /// commits bring along. Returns whether they were needed.
+    pub(crate) fn join_grounds(
+        &mut self,
+        repository: &impl Repository,
+        state: &mut State,
+        recovered: &Recovered,
+        base: Option<&CommitId>,
+    ) -> Result<bool> {
+        if recovered.records.is_empty() || (base.is_some() && takes_all(state.clone(), recovered)) {
+            return Ok(false);
+        }
+        let mut needed = false;
+        for ground in &recovered.grounds {
+            if !self.commits.contains(ground)
+                && let Ok(found) = state_of(repository, ground)
+                && !is_within(&found, state)
+            {
+                needed |= self.join(repository, state, (ground, &found))?;
+            }
+        }
+        Ok(needed)
+    }
 }
 
 /// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest. Stamps

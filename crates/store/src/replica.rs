@@ -13,9 +13,7 @@ use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
-use crate::recovery::{
-    join_lost_commits, join_lost_ground, recovered_clock, replay, state_at, unseen_writes,
-};
+use crate::recovery::{Heads, recovered_clock, replay, state_at, unseen_writes};
 use crate::repository::{CommitId, Repository};
 use crate::tags::Tags;
 use crate::wall::World;
@@ -101,13 +99,14 @@ impl<D: Disk, W: World> Replica<D, W> {
         let (journal, recovered) = Journal::recover(disk)?;
         let mut events = EventLog::open(journal.disk())?;
         let mut state = state_at(repository, base.as_ref(), &events)?;
-        let grounds = (base.as_ref(), ground.as_ref());
-        if join_lost_ground(repository, &mut state, &recovered, grounds) && base.is_none() {
-            ground.clone_from(&recovered.ground);
+        let mut heads = Heads::new(base.as_ref(), &tracked);
+        let saved = heads.join_saved(repository, &mut state, base.as_ref())?;
+        let needed = heads.join_grounds(repository, &mut state, &recovered, base.as_ref())?;
+        if base.is_none() {
+            ground = if needed { recovered.ground.clone() } else { saved.or(ground) };
         }
-        let mut lost = join_lost_commits(repository, &mut state, base.as_ref())?;
-        let mut conflicts = unseen_writes(repository, &recovered, ground.as_ref(), &state);
-        conflicts.append(&mut lost.conflicts);
+        let mut conflicts = unseen_writes(repository, &recovered, &heads, &state)?;
+        conflicts.append(&mut heads.conflicts);
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
         let told = (&mut events, &mut last_operations);
         let (catalog, skipped) = replay(repository, state, base.as_ref(), &recovered, told, world.now_ms())?;
@@ -137,11 +136,11 @@ impl<D: Disk, W: World> Replica<D, W> {
             saving: Unsaved::default(),
             tags: None,
             skipped,
-            missing: lost.missing,
+            missing: heads.missing,
         };
         replica.observe_stamps();
         replica.take_history(recovered);
-        if lost.joined {
+        if heads.joined {
             // The ref gets it back with the next checkpoint.
             replica.unsaved.records += 1;
             replica.unsaved.oldest_ms.get_or_insert(replica.world.now_ms());
