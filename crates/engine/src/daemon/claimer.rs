@@ -100,6 +100,10 @@ impl Engine {
             match self.service.pick(&mut claiming.job) {
                 Ok(Picked::Chosen) => self.claimer.in_flight.push(claiming),
                 Ok(Picked::Later) => self.claimer.queue.push(claiming),
+                // Others may have made or given back something since the last exchange.
+                Err(failure) if failure.code == Code::NothingReady && claiming.job.looks_again() => {
+                    self.claimer.next.push((claiming, false));
+                }
                 Err(failure)
                     if failure.code == Code::NothingReady
                         && claiming.job.waits()
@@ -118,12 +122,16 @@ impl Engine {
         }
         // What was closed before nothing was found has to be durable, too; a failure shows with the next batch.
         let _ = self.deliver(replies, before);
-        if self.claimer.in_flight.is_empty() {
+        if self.claimer.wants_exchange() && !self.saver.running {
+            self.start_sync();
+        }
+        // Giving back a claim whose client left may have started the round already.
+        if self.claimer.in_flight.is_empty() || self.claimer.running {
             return;
         }
         self.claimer.running = true;
-        let jobs = self.claimer.in_flight.iter().map(|claiming| claiming.job.as_ref());
-        let round = self.service.claim_round(jobs);
+        let jobs: Vec<_> = self.claimer.in_flight.iter().map(|claiming| claiming.job.as_ref()).collect();
+        let round = self.service.claim_round(&jobs);
         let send = self.claimer.send.clone();
         std::thread::spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| round.run()));

@@ -296,10 +296,7 @@ impl Engine {
                 None
             }
             _ => {
-                let (request, reply) = match self.take_claim(request, reply, replies) {
-                    Some(other) => other,
-                    None => return None,
-                };
+                let (request, reply) = self.take_claim(request, reply, replies)?;
                 match self.service.attempt(&request) {
                     #[cfg(feature = "planted")]
                     Some(answer) => {

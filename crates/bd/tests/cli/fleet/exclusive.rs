@@ -38,6 +38,7 @@ fn what_is_given_back_is_free_for_others_after_the_sync_that_says_so() {
     let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 1);
     let (ann, ben) = (&all[0], &all[1]);
     let first = ann.json(&["--actor", "ann", "claim", "bd-00"]);
+    ben.error(&["--actor", "ben", "claim", "--next"], "nothing_ready");
     ann.json(&["--actor", "ann", "unclaim", "bd-00"]);
     ann.json(&["sync"]);
     assert_eq!(records(&remote)[0]["state"], "over");

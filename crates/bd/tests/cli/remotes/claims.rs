@@ -2,13 +2,22 @@
 
 use serde_json::Value;
 
-use super::servers::{Client, Servers, WAYS};
+use super::servers::{Client, Servers, WAYS, Way};
 use crate::sandbox::Mode;
 
 fn refused(client: &Client, args: &[&str], code: &str) -> Value {
     let run = client.run(args);
     assert_eq!(run.value()["error"]["code"], code, "{args:?}: {run:?}");
     run.value()["error"].clone()
+}
+
+/// A client whose daemon was started with its credentials: the first one was not.
+fn friend(servers: &Servers, way: Way, repository: &str, mode: Mode) -> Client {
+    let client = servers.friend(way, repository, mode);
+    if mode == Mode::Daemon {
+        client.json(&["daemon", "stop"]);
+    }
+    client
 }
 
 #[test]
@@ -18,7 +27,7 @@ fn a_bead_has_one_holder_over_every_way_to_the_server() {
         for mode in [Mode::Embedded, Mode::Daemon] {
             eprintln!("{way:?} {mode:?}");
             let (name, bare) = servers.repository("claims");
-            let [ann, ben] = [0, 1].map(|_| servers.friend(way, &name, mode));
+            let [ann, ben] = [0, 1].map(|_| friend(&servers, way, &name, mode));
             let (first, second) = (ann.create("first"), ann.create("second"));
             ann.json(&["sync"]);
             ben.json(&["sync"]);
@@ -49,7 +58,7 @@ fn three_clients_of_one_server_take_every_bead_once() {
     for way in WAYS.into_iter().take(2) {
         eprintln!("{way:?}");
         let (name, _) = servers.repository("drain");
-        let clients = [0, 1, 2].map(|_| servers.friend(way, &name, Mode::Daemon));
+        let clients = [0, 1, 2].map(|_| friend(&servers, way, &name, Mode::Daemon));
         for number in 0..9 {
             clients[0].create(&format!("work {number}"));
         }

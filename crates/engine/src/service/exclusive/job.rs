@@ -62,6 +62,11 @@ impl ClaimJob {
         matches!(self.op, Op::ClaimNext(_))
     }
 
+    /// Whether the store and the refs should be looked at anew before it counts that nothing was found; true once.
+    pub fn looks_again(&mut self) -> bool {
+        !std::mem::replace(&mut self.exchanged, true)
+    }
+
     pub fn waits(&self) -> bool {
         matches!(self.request.call, Call::Wait { .. })
     }

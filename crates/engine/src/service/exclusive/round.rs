@@ -61,14 +61,14 @@ pub enum Outcome {
 
 impl Service {
     /// The round in which these jobs try what they have picked.
-    pub fn claim_round<'a>(&self, jobs: impl Iterator<Item = &'a ClaimJob> + Clone) -> ClaimRound {
+    pub fn claim_round(&self, jobs: &[&ClaimJob]) -> ClaimRound {
         let mut plan = self.sync_plan();
         plan.deadline = self.config().duration("claim.timeout");
-        let attempts = jobs.clone().filter_map(|job| job.attempt.clone()).collect();
+        let attempts = jobs.iter().filter_map(|job| job.attempt.clone()).collect();
         let now_ms = self.replica.now_ms();
         let exchanged = self.sync_state.last_success_ms;
         let fresh = exchanged.is_some_and(|ms| ms.saturating_add(FRESH_MS) > now_ms);
-        let careful = !fresh && jobs.clone().any(|job| job.is_next() && !job.exchanged);
+        let careful = !fresh && jobs.iter().any(|job| job.is_next() && !job.exchanged);
         let base = self.replica.base().map(str::to_owned);
         ClaimRound {
             plan,

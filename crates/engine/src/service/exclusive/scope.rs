@@ -29,7 +29,7 @@ impl Service {
         let scope = self.config().get("claim.scope")?.parse().unwrap_or(Scope::Auto);
         let wanted = match scope {
             Scope::Local if !confirm => return Ok(Needs::Nothing),
-            Scope::Auto if !confirm && !(self.others_are_active() && !self.are_refs_refused()) => {
+            Scope::Auto if !confirm && (!self.others_are_active() || self.are_refs_refused()) => {
                 return Ok(Needs::Nothing);
             }
             Scope::Auto if !confirm => Needs::Try,

@@ -65,7 +65,7 @@ impl Service {
             }
             Ok(Outcome::Held(holder)) => {
                 self.claim_refs.own.remove(claim);
-                self.held(job, &attempt, holder)
+                self.held(job, &attempt, holder.as_ref())
             }
             Ok(Outcome::Low(_) | Outcome::Gone) => {
                 self.claim_refs.own.remove(claim);
@@ -95,10 +95,10 @@ impl Service {
     }
 
     /// Another machine has the bead: the next one, or an error that names the holder.
-    fn held(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt, holder: Option<ClaimRecord>) -> Settled {
+    fn held(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt, holder: Option<&ClaimRecord>) -> Settled {
         let lineage = &attempt.record.lineage;
         if attempt.existing
-            && let Some(holder) = &holder
+            && let Some(holder) = holder
         {
             self.withdraw(lineage, attempt.record.fence, holder);
         }
@@ -107,7 +107,7 @@ impl Service {
             return Settled::Again(job);
         }
         let id = self.replica.catalog().id_of(lineage).clone();
-        let name = holder.as_ref().map(|record| record.holder.clone());
+        let name = holder.map(|record| record.holder.clone());
         let shown = name.as_ref().map_or_else(|| "another machine".to_owned(), ToString::to_string);
         let message = format!("{id} is held by {shown}, who was faster on another machine");
         let details = json!({"id": id, "holder": name, "expires": Value::Null});
@@ -140,12 +140,6 @@ impl Service {
             }
             _ => self.make(job, &attempt),
         }
-    }
-
-    /// The store was exchanged before anything was tried.
-    pub fn exchanged(&self, mut job: Box<ClaimJob>) -> Box<ClaimJob> {
-        job.exchanged = true;
-        job
     }
 
     /// Makes the claim in the store, under the fence that the ref names.
@@ -220,13 +214,17 @@ impl Service {
         loop {
             match self.pick(&mut job) {
                 Ok(Picked::Chosen | Picked::Later) => {}
+                Err(failure) if failure.code == Code::NothingReady && job.looks_again() => {
+                    let _ = self.sync_now();
+                    continue;
+                }
                 Err(failure) if failure.code == Code::NothingReady && job.waits() => return None,
                 Err(failure) => match self.answered(job, Err(failure)) {
                     Settled::Answered(reply) => return Some(*reply),
                     _ => return None,
                 },
             }
-            let result = self.claim_round(std::iter::once(job.as_ref())).run();
+            let result = self.claim_round(&[job.as_ref()]).run();
             let outcome = self.round_done(result, 1).pop().unwrap_or(Ok(Outcome::Gone));
             let mut settled = self.settle_claim(job, outcome);
             if let Settled::Won(won) = settled {

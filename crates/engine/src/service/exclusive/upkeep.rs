@@ -354,7 +354,7 @@ fn stands(bead: &Bead, fence: beads_core::Stamp, now_ms: u64) -> bool {
 
 /// How long a claim's lease was when it was last made longer.
 fn lease_of(bead: &Bead) -> u64 {
-    let end = bead.claim.expires.map_or(0, |expires| expires.ms());
+    let end = bead.claim.expires.map_or(0, beads_core::Timestamp::ms);
     end.saturating_sub(bead.claim.expires_mark.at().ms()).max(1)
 }
 
