@@ -259,8 +259,11 @@ fn a_guard_lets_nothing_through_but_what_was_read() {
         let Error::StaleClaim { current, .. } = side.refused("ann", &op) else { panic!("{op:?}") };
         assert_eq!(Some(current), fence.map(|fence| fence.0.to_string()));
     }
-    let free =
-        ClaimBead { id: "bd-2".into(), guard: Guard { fence: old, ..Guard::default() }, lease_ms: None };
+    let free = ClaimBead {
+        id: "bd-2".into(),
+        guard: Guard { fence: old, ..Guard::default() },
+        ..ClaimBead::default()
+    };
     assert!(
         matches!(side.refused("ann", &Op::Claim(free)), Error::StaleClaim { current, .. } if current == "none")
     );

@@ -218,7 +218,7 @@ fn every_combination_of_status_assignee_and_lease_stands_somewhere() {
         assert_eq!(listed, usize::from(standing != Standing::Closed), "{what}");
         assert_eq!(side.catalog.state().encode(), before, "reading rewrites nothing");
 
-        let next = Op::ClaimNext(Box::new(ClaimNext { filter: asked, lease_ms: None }));
+        let next = Op::ClaimNext(Box::new(ClaimNext { filter: asked, ..ClaimNext::default() }));
         match standing {
             Standing::Ready => {
                 let assigned = bead.claim.holder(side.now_ms).map(|holder| holder.as_str().to_owned());

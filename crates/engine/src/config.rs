@@ -11,6 +11,7 @@ use beads_store::Transport;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::replace_file::replace_file;
+use crate::scope::Scope;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
 pub const PREFIX_KEY: &str = "issue_prefix";
@@ -28,6 +29,10 @@ pub const REPLICATED: &[(&str, &str)] = &[
     (
         beads_core::CLOSE_REQUIRE_EVIDENCE,
         "whether a closing needs --evidence: off, warn or require [default: off]",
+    ),
+    (
+        beads_core::CLAIM_REF_PREFIX,
+        "where claim refs are, on every replica, such as refs/heads/beads-claims/; refs/beads/claims/ when empty",
     ),
     (beads_core::TYPE_CUSTOM, "words for types on every replica, such as rfc:epic; task when it is not said"),
 ];
@@ -75,6 +80,9 @@ impl Bounds {
     }
 }
 
+/// More than ten pushes a second are no limit.
+const MAX_PUSH_RATE: u32 = 600;
+
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -87,6 +95,20 @@ pub const KEYS: &[Key] = &[
         check: is_duration,
         // A shorter one has run out before its holder can renew it.
         bounds: Bounds::new(SECOND, YEAR),
+    },
+    Key {
+        name: "claim.scope",
+        default: "auto",
+        about: "where a claim is decided: remote by a ref on the remote, local on this machine, auto remote while others are at work",
+        check: is_scope,
+        bounds: None,
+    },
+    Key {
+        name: "claim.timeout",
+        default: "3s",
+        about: "how long a claim waits for the remote",
+        check: is_duration,
+        bounds: Bounds::new(Duration::from_millis(100), DAY),
     },
     Key {
         name: "daemon.idle",
@@ -138,6 +160,13 @@ pub const KEYS: &[Key] = &[
         bounds: Bounds::new(Duration::ZERO, DAY),
     },
     Key {
+        name: "sync.push_rate",
+        default: "",
+        about: "pushes a minute that all machines share; 6 over a network and any number to a path when empty, 0 for any number",
+        check: is_rate,
+        bounds: None,
+    },
+    Key {
         name: "sync.quiet",
         default: "500ms",
         about: "how long to wait for more changes before saving and pushing",
@@ -162,6 +191,19 @@ pub const KEYS: &[Key] = &[
 
 fn is_duration(value: &str) -> Result<(), Failure> {
     parse_duration(value).map(|_| ())
+}
+
+fn is_scope(value: &str) -> Result<(), Failure> {
+    value.parse::<Scope>().map(|_| ()).map_err(Failure::invalid)
+}
+
+fn is_rate(value: &str) -> Result<(), Failure> {
+    let fits = value.is_empty() || value.parse::<u32>().is_ok_and(|rate| rate <= MAX_PUSH_RATE);
+    if fits {
+        Ok(())
+    } else {
+        Err(Failure::invalid(format!("{value:?} is not a number up to {MAX_PUSH_RATE}")))
+    }
 }
 
 fn is_ttl(value: &str) -> Result<(), Failure> {

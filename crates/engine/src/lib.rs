@@ -21,5 +21,7 @@ pub mod request;
 pub mod rescued;
 pub mod rest;
 mod runtime_directory;
+pub mod scope;
 pub mod service;
+pub mod uptime;
 pub mod wire;

@@ -43,6 +43,7 @@ impl Mutations<'_> {
                 id: self.bead(),
                 guard: self.guard(),
                 lease_ms: self.dice.chance(50).then_some(90_000),
+                ..ClaimBead::default()
             }),
             13 => Op::Unclaim(Unclaim {
                 id: self.bead(),

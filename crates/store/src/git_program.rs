@@ -1,6 +1,8 @@
 //! The transport that runs the user's `git`: their ssh configuration, credential helpers and proxies just work, and
 //! what is sent is a delta.
 
+mod claims;
+
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -33,7 +33,7 @@ impl<T> Guarded<T> {
         &self.inner
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.identity.check() {
             Fate::Same | Fate::Touched => Ok(()),
             Fate::Moved | Fate::Replaced => Err(Error::Replaced { path: self.git_dir.clone() }),

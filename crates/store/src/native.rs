@@ -1,5 +1,7 @@
 //! The transport that needs nothing installed: libgit2.
 
+mod claims;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,8 @@
 
 use beads_core::op::Undo;
 use beads_core::{
-    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Line, Op, Status, concurrent_writes,
+    Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Field, Line, Lineage, Mark, Op, Stamp,
+    Status, concurrent_writes,
 };
 
 use crate::checkpoint::Checkpoint;
@@ -161,6 +162,19 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(())
     }
 
+    /// Keeps a claim that lost although the store had it: its holder finds it among the conflicts.
+    pub fn keep_lost_claim(
+        &mut self,
+        lineage: &Lineage,
+        holder: Option<&Actor>,
+        lost: Mark,
+        won: Mark,
+    ) -> Result<()> {
+        let value = holder.map_or(serde_json::Value::Null, |holder| holder.as_str().into());
+        let (bead, field) = (lineage.clone(), Field::Assignee);
+        self.keep_conflicts(vec![Conflict { bead, field, value, lost, won, dismissed: None }])
+    }
+
     /// What the catalog has taken goes to the journal with the next commit, and to watchers.
     fn line_up(
         &mut self,
@@ -268,6 +282,18 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     pub fn now_ms(&self) -> u64 {
         self.world.now_ms()
+    }
+
+    /// Mints a stamp for a claim that is about to be made, above the bead's own stamps and those in `seen`.
+    pub fn reserve_stamp(&mut self, lineage: &Lineage, seen: Option<Stamp>) -> Result<Stamp> {
+        let own = self.catalog.bead(lineage).map(|bead| bead.stamps().collect::<Vec<_>>());
+        let above = own.into_iter().flatten().chain(seen);
+        Ok(self.clock.mint(self.world.now_ms(), above)?)
+    }
+
+    /// Whether the same request was answered before.
+    pub fn has_receipt(&self, caller: &Caller) -> Result<bool> {
+        Ok(self.receipt(caller, self.world.now_ms())?.is_some())
     }
 
     /// Checks and applies a mutation in memory. It must not be acknowledged before [`commit`](Self::commit).

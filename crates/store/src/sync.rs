@@ -49,6 +49,8 @@ pub struct Exchange {
     pub rounds: u32,
     /// Concurrent writes that were found and kept.
     pub conflicts: usize,
+    /// The last commit of others that came here.
+    pub theirs: Option<CommitId>,
 }
 
 impl Checkpoint {
@@ -106,6 +108,7 @@ impl Checkpoint {
         self.remember();
         self.state.join(&state);
         done.pulled = true;
+        done.theirs = Some(theirs);
         Ok(())
     }
 
@@ -187,6 +190,7 @@ impl Checkpoint {
         let base = repository.merge_base(commit, theirs)?;
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
+        done.theirs = Some(theirs.to_owned());
         let snapshot = self.state.encode();
         if let Some(reason) = snapshot.beyond(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
             let reason = format!("joined with what is here, {reason}");

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped};
 use crate::git_program::GitProgram;
 use crate::native::Native;
 use crate::remote::{Pushed, Remote};
@@ -79,6 +80,34 @@ impl Remote for AnyRemote {
             Self::Native(remote) => remote.push_while(expected, new, work),
         }
     }
+}
+
+impl ClaimRemote for AnyRemote {
+    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+        match self {
+            Self::Git(remote) => remote.claims(prefix),
+            Self::Native(remote) => remote.claims(prefix),
+        }
+    }
+
+    fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
+        match self {
+            Self::Git(remote) => remote.swap(prefix, changes),
+            Self::Native(remote) => remote.swap(prefix, changes),
+        }
+    }
+}
+
+/// Whether a remote is reached over a network; one whose address cannot be told counts as such.
+pub fn is_over_network(git_dir: &Path, remote: &str) -> bool {
+    let url = || -> Result<String> {
+        let repository = crate::GitRepository::open(git_dir)?;
+        let address = crate::address::Address::of(&repository.git, remote)?;
+        // The library applies `url.*.insteadOf`.
+        let remote = repository.git.remote_anonymous(&address.push)?;
+        Ok(remote.url().unwrap_or_default().to_owned())
+    };
+    url().is_ok_and(|url| crate::url::local_path(&url).is_none())
 }
 
 /// The remote to synchronise with when none is named: `origin`, or the only one there is.

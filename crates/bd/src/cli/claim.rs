@@ -81,7 +81,8 @@ impl Args {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
                 return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));
             }
-            return Ok(confirmed(Call::one(Op::Claim(ClaimBead { id, guard, lease_ms })), self.confirm));
+            let claim = ClaimBead { id, guard, lease_ms, ..ClaimBead::default() };
+            return Ok(confirmed(Call::one(Op::Claim(claim)), self.confirm));
         }
         if guard != Default::default() {
             return Err(Failure::usage(
@@ -102,5 +103,5 @@ pub fn next(filter: Filter, under: Option<String>, lease_ms: Option<u64>) -> Res
     if filter.limit.is_some() {
         return Err(Failure::usage("one bead is claimed at a time; there is no --limit"));
     }
-    Ok(ClaimNext { filter: ReadyFilter { filter, under }, lease_ms })
+    Ok(ClaimNext { filter: ReadyFilter { filter, under }, lease_ms, ..ClaimNext::default() })
 }

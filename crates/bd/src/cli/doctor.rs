@@ -5,7 +5,7 @@ use beads_core::query::Severity;
 use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
-use beads_engine::request::{Call, Format, Reply};
+use beads_engine::request::{Call, Format, Query, Reply};
 use beads_engine::rescued;
 use beads_store::GitRepository;
 use serde_json::{Value, json};
@@ -68,6 +68,10 @@ impl Args {
             checks.push(check("rescued", rescued.iter().map(|path| finding(path)).collect()));
         }
         checks.push(check("clients", client_findings(globals, &place)?));
+        let refused = claim_ref_findings(globals, &place)?;
+        if !refused.is_empty() {
+            checks.push(check("claim_refs", refused));
+        }
         let overall_ok = checks.iter().all(|check| check.status != "error");
         let answer = DoctorAnswer { overall_ok, checks, fixed };
         let stdout = match globals.format() {
@@ -120,6 +124,22 @@ fn client_findings(globals: &Globals, place: &Place) -> Result<Vec<Value>, Failu
         );
     }
     Ok(findings)
+}
+
+/// Whether the remote takes the refs that decide claims.
+fn claim_ref_findings(globals: &Globals, place: &Place) -> Result<Vec<Value>, Failure> {
+    let status: Value = globals.value(place, Call::query(Query::Status))?;
+    let reason = status["sync"]["claim_refs_refused"].as_str();
+    Ok(reason
+        .map(|reason| {
+            let message = format!(
+                "the remote does not take claim refs ({reason}), so claims are decided on each machine; \
+                 bd config set claim.ref_prefix refs/heads/beads-claims/ puts them where most servers take them"
+            );
+            json!({"severity": "warning", "code": "claim_refs_refused", "message": message})
+        })
+        .into_iter()
+        .collect())
 }
 
 fn check(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

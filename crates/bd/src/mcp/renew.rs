@@ -54,8 +54,10 @@ fn renew(session: &Session, actor: &Actor) {
         if let (true, Some(_), Value::String(id)) = (runs, fence, &bead["id"]) {
             let guard = Guard { fence, ..Guard::default() };
             // Somebody may just have given it back, taken or closed it; then there is nothing to renew.
-            let _ =
-                session.ask(actor, Call::one(Op::Claim(ClaimBead { id: id.clone(), guard, lease_ms: None })));
+            let _ = session.ask(
+                actor,
+                Call::one(Op::Claim(ClaimBead { id: id.clone(), guard, ..ClaimBead::default() })),
+            );
         }
     }
 }

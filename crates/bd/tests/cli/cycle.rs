@@ -315,7 +315,7 @@ fn the_next_bead_comes_in_the_order_asked_for() {
         {
             let claimed = bd.json(&["claim", "--next", "--sort", order]);
             assert_eq!(claimed["id"], *first, "{order}");
-            assert_eq!(bd.ids(&["ready", "--sort", order]).first() == Some(first), false);
+            assert_ne!(bd.ids(&["ready", "--sort", order]).first(), Some(first));
             bd.json(&["unclaim", first]);
             assert_eq!(bd.ids(&["ready", "--sort", order]).first(), Some(first), "{order}");
         }

@@ -30,6 +30,7 @@ mod doctor;
 mod dry_run;
 mod epic;
 mod export;
+mod fleet;
 mod full_disk;
 mod graph;
 mod guard;

@@ -165,6 +165,14 @@ impl Sandbox {
         status["pid"].as_u64().map(|pid| u32::try_from(pid).unwrap())
     }
 
+    /// `kill -9` of the daemon, if there is one; the next command starts another.
+    pub fn kill_daemon(&self) {
+        let run = self.run(&["daemon", "status", "--json"]);
+        if let Some(pid) = run.value()["pid"].as_u64() {
+            kill(u32::try_from(pid).unwrap());
+        }
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.json(&["where"])["socket"].as_str().unwrap().into()
     }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Applied, Guard};
-use crate::{Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Status};
+use crate::{Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Stamp, Status};
 
 /// Takes a bead for the caller (§4.2.3). A holder who claims again renews its lease and keeps its fence. The status
 /// register is never written, so that a claim by a replica that does not know of a close cannot undo it.
@@ -13,6 +13,9 @@ pub struct ClaimBead {
     /// How long the claim lasts; the store's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// The stamp that the claim ref names as its fence, minted before; no client can choose it.
+    #[serde(skip)]
+    pub at: Option<Stamp>,
 }
 
 impl ClaimBead {
@@ -21,12 +24,25 @@ impl ClaimBead {
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         check_free(catalog, lineage, bead, context)?;
-        let mark = context.mark(bead.stamps())?;
+        let mark = match self.at {
+            Some(at) => reserved(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,
+            None => context.mark(bead.stamps())?,
+        };
         let (claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
         let fence = claim.fence();
         let patch = Patch { claim: Some(claim), ..Patch::default() };
         Ok(Applied { renewed, fence, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
+}
+
+/// The mark of a claim whose fence was minted before. One that has to beat a later claim by now would lose the next merge.
+fn reserved(catalog: &Catalog, lineage: &Lineage, bead: &Bead, mark: Mark) -> Result<Mark> {
+    if mark.at() > bead.claim.mark.at() && mark.at() > bead.claim.expires_mark.at() {
+        return Ok(mark);
+    }
+    let current = bead.claim.mark.at().to_string();
+    let holder = bead.claim.assignee.clone();
+    Err(Error::StaleClaim { id: catalog.id_of(lineage).clone(), current, holder })
 }
 
 /// Refuses a bead that is finished or in somebody else's hands.

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::limits::MAX_SETTINGS;
 use crate::{
-    CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, Error, Line, Register, Result,
-    STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM, words,
+    CLAIM_REF_PREFIX, CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, Catalog, Context, Delta, Error, Line, Register,
+    Result, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM, check_ref_prefix, words,
 };
 
 /// Sets a replicated setting of the store. An empty value clears it.
@@ -23,6 +23,7 @@ impl SetSetting {
             TYPE_CUSTOM => drop(words::custom_type(self.value.as_str())?),
             CLOSE_CHECK => one_of(&self.value, &["warn", "refuse", "off"])?,
             CLOSE_REQUIRE_EVIDENCE => one_of(&self.value, &["off", "warn", "require"])?,
+            CLAIM_REF_PREFIX => check_ref_prefix(self.value.as_str())?,
             _ => {}
         }
         let settings = catalog.state().settings();

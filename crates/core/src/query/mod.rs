@@ -1,5 +1,6 @@
 //! Questions a catalog answers. Each is a file.
 
+mod active;
 mod blocked;
 mod clock_skew;
 mod count;

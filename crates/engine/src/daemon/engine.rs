@@ -3,6 +3,7 @@
 //! take back, and what queued up during a sync shares the next one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use beads_store::Fate;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
+use super::claimer::Claimer;
 use super::connection::{Connections, Job, Traffic};
 use super::long_answers::LongAnswers;
 use super::saver::{Saver, Waiter};
@@ -30,15 +32,16 @@ const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 const FAREWELL_TURNS: usize = 4;
 
 pub struct Engine {
-    service: Service,
+    pub(super) service: Service,
     queue: mpsc::Receiver<Job>,
     socket: SocketPath,
     connections: Connections,
     started: Instant,
     last_request: Instant,
-    saver: Saver,
+    pub(super) saver: Saver,
     exporting: Option<JoinHandle<()>>,
-    waiters: Waiters,
+    pub(super) waiters: Waiters,
+    pub(super) claimer: Claimer,
     /// Claims whose replies were lost, each with the time until which its caller may ask again.
     undelivered: Vec<(Instant, HandedOut)>,
     /// Claims whose replies the connections could not write.
@@ -92,6 +95,7 @@ impl Engine {
             saver: Saver::default(),
             exporting: None,
             waiters: Waiters::default(),
+            claimer: Claimer::default(),
             undelivered: Vec::new(),
             lost,
             long: LongAnswers::default(),
@@ -122,6 +126,7 @@ impl Engine {
                     None => Some(Stopped::Gracefully),
                 },
                 Some(result) = self.saver.results.recv() => self.synced(result),
+                Some(result) = self.claimer.results.recv() => self.round_done(result),
                 Some(lost) = self.lost.recv() => self.give_back(lost),
                 () = tokio::time::sleep_until(wake.into()) => self.woke(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
@@ -172,9 +177,10 @@ impl Engine {
             next = self.queue.try_recv().ok();
         }
         if self.service.replica().position() > before {
-            replies.extend(self.waiters.serve(&mut self.service));
+            replies.extend(self.try_waiters());
         }
         let stopped = self.deliver(replies, before).or(stop);
+        self.start_round();
         if stopped.is_none() {
             self.answer_long();
         }
@@ -192,7 +198,7 @@ impl Engine {
     }
 
     /// Makes everything durable with one sync, then lets the answers go.
-    fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
+    pub(super) fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
         #[cfg(feature = "planted")]
         let committed = if super::planted::commits_later() { Ok(()) } else { self.service.commit() };
         #[cfg(not(feature = "planted"))]
@@ -227,7 +233,7 @@ impl Engine {
 
     /// Frees claims whose replies could not be delivered. One whose caller chose a request id may be asked for again, and
     /// is kept for a while.
-    fn give_back(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
+    pub(super) fn give_back(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
         let mut freed = false;
         for claim in lost {
             if claim.may_be_retried() {
@@ -277,8 +283,10 @@ impl Engine {
 
     fn serve_waiters(&mut self) -> Option<Stopped> {
         let before = self.service.replica().position();
-        let replies = self.waiters.serve(&mut self.service);
-        self.deliver(replies, before)
+        let replies = self.try_waiters();
+        let delivered = self.deliver(replies, before);
+        self.start_round();
+        delivered
     }
 
     fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
@@ -314,6 +322,7 @@ impl Engine {
                 None
             }
             _ => {
+                let (request, reply) = self.take_claim(request, reply, replies)?;
                 match self.service.attempt(&request) {
                     #[cfg(feature = "planted")]
                     Some(answer) => {
@@ -340,13 +349,14 @@ impl Engine {
         }
     }
 
-    fn changed(&mut self) {
+    pub(super) fn changed(&mut self) {
         self.service.forget_indexes();
         self.saver.changed(Instant::now());
     }
 
     /// The next moment at which something is due without anybody asking.
-    fn next_wake(&self) -> Instant {
+    fn next_wake(&mut self) -> Instant {
+        self.saver.eager = self.waiters.is_waiting() && self.service.is_in_company();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
         [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), retry]
@@ -366,7 +376,9 @@ impl Engine {
     }
 
     fn exchange_due(&self) -> Option<Instant> {
-        self.saver.exchange_due(self.service.config()).filter(|_| self.service.has_remote())
+        let due = self.saver.exchange_due(self.service.config());
+        let renewal = self.service.next_renewal().and_then(|renewal| self.saver.sooner(renewal));
+        due.into_iter().chain(renewal).min().filter(|_| self.service.has_remote())
     }
 
     fn woke(&mut self) -> Option<Stopped> {
@@ -398,9 +410,10 @@ impl Engine {
 
     /// Sets a snapshot aside and saves and exchanges it in a thread of its own, so that nobody waits for git. While the
     /// remote is failing, only somebody who asks for a sync makes it be tried before its time.
-    fn start_sync(&mut self) {
-        let asked = !self.saver.next_waiting.is_empty();
+    pub(super) fn start_sync(&mut self) {
+        let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_exchange();
         self.saver.waiting.append(&mut self.saver.next_waiting);
+        self.claimer.exchange_begins();
         self.saver.running = true;
         let begun =
             self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
@@ -413,7 +426,11 @@ impl Engine {
         };
         self.saver.position = self.service.replica().position();
         let mut plan = self.service.sync_plan();
-        plan.local_only = self.saver.begun(asked, Instant::now());
+        let now = Instant::now();
+        plan.local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
+        if !plan.local_only {
+            plan.upkeep = self.service.upkeep().map(Arc::new);
+        }
         let send = self.saver.send.clone();
         std::thread::spawn(move || {
             if !asked && cfg!(target_os = "linux") {
@@ -430,6 +447,7 @@ impl Engine {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
         let saved = result.is_ok();
+        let before = self.service.replica().position();
         self.saver.raced(result.as_ref().ok());
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
@@ -449,6 +467,9 @@ impl Engine {
         if let Some(stopped) = self.give_back(lost) {
             return Some(stopped);
         }
+        if let Some(stopped) = self.claims_exchanged(&finished, before) {
+            return Some(stopped);
+        }
         match finished {
             Ok(_) if exchanged => self.saver.exchanged(),
             Ok(_) => self.saver.saved(),
@@ -463,7 +484,7 @@ impl Engine {
                 self.changed();
             }
         }
-        if !self.saver.next_waiting.is_empty() {
+        if !self.saver.next_waiting.is_empty() || self.claimer.wants_exchange() {
             self.start_sync();
         }
         self.start_export();

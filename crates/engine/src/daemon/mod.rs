@@ -1,5 +1,6 @@
 //! The daemon: one process per store that holds the lock and answers everybody on the machine (DESIGN §7).
 
+mod claimer;
 mod connection;
 mod engine;
 mod long_answers;

@@ -12,7 +12,13 @@ use crate::service::SyncResult;
 
 /// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(300);
+const LAST_RETRY: Duration = Duration::from_secs(15);
+
+/// A server that says that it is asked too often is left alone for this long.
+const RATE_LIMITED: Duration = Duration::from_secs(60);
+
+/// How often a daemon looks for changes of others while they are at work and somebody here waits for something.
+const FAST_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A client that waits for a sync.
 pub struct Waiter {
@@ -41,6 +47,12 @@ pub struct Saver {
     breather: Option<Instant>,
     /// Something was saved here meanwhile that the remote does not have.
     owed: bool,
+    /// Until when it is kept back to stay within the budget of pushes.
+    budget: Option<Instant>,
+    /// Somebody asked for the sync under way.
+    asked: bool,
+    /// Others are at work, and somebody here waits for what they do.
+    pub eager: bool,
     /// Where the journal stood when the sync under way began.
     pub position: u64,
     /// Who waits for the sync under way, and who for the one after it.
@@ -63,6 +75,9 @@ impl Default for Saver {
             pace: Pace::default(),
             breather: None,
             owed: false,
+            budget: None,
+            asked: false,
+            eager: false,
             position: 0,
             waiting: Vec::new(),
             next_waiting: Vec::new(),
@@ -96,19 +111,33 @@ impl Saver {
             return Some(not_before);
         }
         let interval = config.duration("sync.interval");
+        let interval = if self.eager { interval.min(FAST_INTERVAL) } else { interval };
         let regular = (!interval.is_zero()).then(|| self.last_exchange + interval);
-        let kept_back = self.breather.filter(|_| self.owed);
+        // Whatever keeps changes back keeps back what would bring them along.
+        let until = self.breather.max(self.budget);
+        let kept_back = until.filter(|_| self.owed);
         let due = [regular, kept_back].into_iter().flatten().min()?;
-        Some(self.breather.map_or(due, |breather| due.max(breather)))
+        Some(until.map_or(due, |until| due.max(until)))
+    }
+
+    /// When an exchange can be had that is wanted before its time: not while the remote is failing or left to others, and not at
+    /// once after the last.
+    pub fn sooner(&self, wanted: Instant) -> Option<Instant> {
+        let spared = self.running || self.remote_retry.is_some();
+        let earliest = self.last_exchange + FIRST_RETRY;
+        let earliest = self.breather.map_or(earliest, |breather| breather.max(earliest));
+        (!spared).then(|| wanted.max(earliest))
     }
 
     /// A sync begins. Returns whether it saves here and leaves the remote alone: it is failing or left to others, and
     /// nobody asked for it.
-    pub fn begun(&mut self, asked: bool, now: Instant) -> bool {
+    pub fn begun(&mut self, asked: bool, budget: Option<Instant>, now: Instant) -> bool {
+        (self.asked, self.budget) = (asked, budget);
         (self.first_change, self.last_change) = (None, None);
         let failing = self.remote_retry.is_some_and(|(not_before, _)| now < not_before);
         let resting = self.remote_retry.is_none() && self.breather.is_some_and(|until| now < until);
-        let local_only = !asked && (failing || resting);
+        let poor = budget.is_some_and(|until| now < until);
+        let local_only = !asked && (failing || resting || poor);
         self.owed = local_only;
         if !local_only {
             self.last_exchange = now;
@@ -144,19 +173,39 @@ impl Saver {
 
     /// A remote that many want is not failing: who lost all its races is the next in turn.
     pub fn remote_failed(&mut self, failure: &Failure) {
-        if !is_contention(failure) {
-            self.remote_retry = longer(self.remote_retry);
+        if is_rate_limit(failure) {
+            let pause = RATE_LIMITED.mul_f64(1.0 + fraction() / 4.0);
+            self.remote_retry = Some((Instant::now() + pause, FIRST_RETRY));
             return;
         }
-        let pause =
-            FIRST_RETRY.mul_f64(f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX));
+        if !is_contention(failure) {
+            // Somebody who asks in vain does not make the others wait longer.
+            if !(self.asked && self.remote_retry.is_some()) {
+                self.remote_retry = longer(self.remote_retry);
+            }
+            return;
+        }
+        let pause = FIRST_RETRY.mul_f64(fraction());
         self.remote_retry = Some((Instant::now() + pause, FIRST_RETRY));
     }
 }
 
 fn longer(retry: Retry) -> Retry {
     let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
-    Some((Instant::now() + pause, pause))
+    // Machines that failed together do not come back together.
+    Some((Instant::now() + pause.mul_f64(0.5 + fraction() / 2.0), pause))
+}
+
+/// A number between 0 and 1.
+fn fraction() -> f64 {
+    f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
+}
+
+/// Whether a server said that it is asked too often.
+fn is_rate_limit(failure: &Failure) -> bool {
+    let said = failure.message.to_ascii_lowercase();
+    let signs = ["error: 429", "status code: 429", "too many requests", "rate limit", "rate-limit"];
+    failure.code == Code::NetworkError && signs.iter().any(|sign| said.contains(sign))
 }
 
 fn is_contention(failure: &Failure) -> bool {
@@ -176,7 +225,7 @@ mod tests {
     /// Else a daemon would wake for it again and again.
     fn is_done_when_due(saver: &mut Saver) {
         let due = saver.exchange_due(&Config::default()).expect("something is due");
-        assert!(!saver.begun(false, due), "what is due is not put off again");
+        assert!(!saver.begun(false, None, due), "what is due is not put off again");
     }
 
     #[test]
@@ -184,7 +233,7 @@ mod tests {
         let mut saver = Saver::default();
         let now = Instant::now();
         saver.breather = Some(now + Duration::from_secs(5));
-        assert!(saver.begun(false, now), "saved here only");
+        assert!(saver.begun(false, None, now), "saved here only");
         assert_eq!(saver.exchange_due(&Config::default()), saver.breather);
         is_done_when_due(&mut saver);
         assert!(saver.exchange_due(&Config::default()) > saver.breather, "nothing is owed any more");
@@ -195,7 +244,7 @@ mod tests {
         let mut saver = Saver::default();
         let now = Instant::now();
         saver.breather = Some(now + LONG);
-        assert!(!saver.begun(true, now));
+        assert!(!saver.begun(true, None, now));
     }
 
     #[test]
@@ -207,11 +256,52 @@ mod tests {
             assert!(due <= Instant::now() + FIRST_RETRY);
             is_done_when_due(&mut saver);
         }
-        for _ in 0..4 {
-            saver.remote_failed(&Failure::new(Code::NetworkError, "away"));
+        for _ in 0..40 {
+            saver.remote_failed(&away());
         }
         let due = saver.exchange_due(&Config::default()).expect("it is tried again");
-        assert!(due > Instant::now() + 4 * FIRST_RETRY);
+        assert!(due > Instant::now() + 4 * FIRST_RETRY && due <= Instant::now() + LAST_RETRY);
         is_done_when_due(&mut saver);
+    }
+
+    fn away() -> Failure {
+        Failure::new(Code::NetworkError, "away")
+    }
+
+    #[test]
+    fn an_explicit_attempt_never_lengthens_the_pause() {
+        let mut saver = Saver::default();
+        saver.remote_failed(&away());
+        let before = saver.remote_retry;
+        for _ in 0..10 {
+            assert!(!saver.begun(true, None, Instant::now()));
+            saver.remote_failed(&away());
+        }
+        assert_eq!(saver.remote_retry, before);
+    }
+
+    #[test]
+    fn a_server_that_is_asked_too_often_is_left_alone() {
+        let mut saver = Saver::default();
+        let said = "fatal: unable to access: The requested URL returned error: 429";
+        saver.remote_failed(&Failure::new(Code::NetworkError, said));
+        assert!(saver.exchange_due(&Config::default()) >= Some(Instant::now() + RATE_LIMITED / 2));
+    }
+
+    #[test]
+    fn what_the_budget_keeps_back_is_due_when_there_is_room_again() {
+        let mut saver = Saver::default();
+        let now = Instant::now();
+        let room = now + Duration::from_secs(9);
+        assert!(saver.begun(false, Some(room), now), "saved here only");
+        assert_eq!(saver.exchange_due(&Config::default()), Some(room));
+        assert!(!saver.begun(false, None, room));
+        assert!(!saver.begun(true, Some(room), now), "who asks does not wait");
+    }
+
+    #[test]
+    fn others_are_looked_for_more_often_while_somebody_waits_for_them() {
+        let saver = Saver { eager: true, ..Saver::default() };
+        assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + FAST_INTERVAL));
     }
 }

@@ -14,29 +14,45 @@ use crate::service::Service;
 
 #[derive(Debug, Default)]
 pub struct Waiters {
-    waiting: Vec<Waiter>,
+    waiting: Vec<Waiting>,
     /// When a lease or a deferral ends that may make something ready.
     due: Option<Instant>,
 }
 
+/// A request, its client, and how long it waits.
 #[derive(Debug)]
-struct Waiter {
-    request: Request,
-    reply: oneshot::Sender<Reply>,
-    until: Instant,
+pub struct Waiting {
+    pub request: Request,
+    pub reply: oneshot::Sender<Reply>,
+    pub until: Instant,
 }
 
 impl Waiters {
     /// Lets a request wait for as long as it wants to.
     pub fn add(&mut self, service: &Service, request: Request, reply: oneshot::Sender<Reply>) {
+        let until = Instant::now() + request.call.wait();
+        self.add_until(service, request, reply, until);
+    }
+
+    /// The same for one that has waited before.
+    pub fn add_until(
+        &mut self,
+        service: &Service,
+        request: Request,
+        reply: oneshot::Sender<Reply>,
+        until: Instant,
+    ) {
         if self.waiting.len() >= MAX_WAITERS {
             let failure = Failure::new(Code::Busy, "too many requests are waiting for something to happen");
             let _ = reply.send(render::failure_reply(failure, request.output.format));
             return;
         }
-        let until = Instant::now() + request.call.wait();
-        self.waiting.push(Waiter { request, reply, until });
+        self.waiting.push(Waiting { request, reply, until });
         self.look_ahead(service);
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The next moment at which somebody's wait ends or something becomes ready by itself.
@@ -46,13 +62,33 @@ impl Waiters {
     }
 
     /// Tries everybody again. Answers are rendered, not sent: what they say must be durable first.
-    pub fn serve(&mut self, service: &mut Service) -> Vec<Owed> {
+    ///
+    /// Claims that ask the remote and have something to try come back as they are.
+    pub fn serve(&mut self, service: &mut Service) -> (Vec<Owed>, Vec<Waiting>) {
         let mut answered = Vec::new();
+        let mut claims = Vec::new();
         let now = Instant::now();
         for waiter in std::mem::take(&mut self.waiting) {
             // A client that left must not be given work.
             if waiter.reply.is_closed() {
                 continue;
+            }
+            match service.can_try(&waiter.request) {
+                Some(true) => {
+                    claims.push(waiter);
+                    continue;
+                }
+                Some(false) if waiter.until > now => {
+                    self.waiting.push(waiter);
+                    continue;
+                }
+                Some(false) => {
+                    let failure = Failure::from(beads_core::Error::NothingReady);
+                    let answer = render::failure_reply(failure, waiter.request.output.format);
+                    answered.push((waiter.reply, waiter.request.output.format, answer));
+                    continue;
+                }
+                None => {}
             }
             let answer = match service.attempt(&waiter.request) {
                 None if waiter.until <= now => Some(service.answer(&waiter.request)),
@@ -64,7 +100,7 @@ impl Waiters {
             }
         }
         self.look_ahead(service);
-        answered
+        (answered, claims)
     }
 
     fn look_ahead(&mut self, service: &Service) {

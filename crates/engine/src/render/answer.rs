@@ -130,6 +130,8 @@ pub struct Detail {
     pub dependents: Vec<LinkedBead>,
     /// Of an epic with children.
     pub progress: Option<Progress>,
+    /// Of a claimed bead: whether the remote vouches for the claim.
+    pub confirmed: Option<bool>,
 }
 
 /// How far an epic is, in the names of the Go `bd`.
@@ -150,11 +152,15 @@ pub struct DetailOf<'a> {
     bead: &'a BeadView,
     #[serde(flatten)]
     progress: Option<&'a Progress>,
+    /// Of a claimed bead: whether a ref on the remote vouches that nobody else holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
 }
 
 impl Serialize for Detail {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        DetailOf { bead: &self.bead, progress: self.progress.as_ref() }.serialize(serializer)
+        let confirmed = self.confirmed;
+        DetailOf { bead: &self.bead, progress: self.progress.as_ref(), confirmed }.serialize(serializer)
     }
 }
 
@@ -343,6 +349,26 @@ pub struct SyncStatus {
     pub conflicts: usize,
     /// Claims that lost against a claim on another machine.
     pub lost_claims: Vec<LostClaim>,
+    /// How many pushes the remote gets; absent when there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_budget: Option<PushBudgetStatus>,
+    /// Why the remote does not take claim refs; absent when it does or was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_refs_refused: Option<String>,
+}
+
+/// Pushes over all machines, and those of this one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushBudgetStatus {
+    /// Pushes a minute that all machines share.
+    pub rate: u32,
+    /// Machines that wrote within the last ten minutes.
+    pub machines: usize,
+    /// Pushes of this machine within the last minute.
+    pub last_minute: usize,
+    /// How long changes here still wait for the budget; absent when they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_ms: Option<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

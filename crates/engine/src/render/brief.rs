@@ -25,6 +25,8 @@ pub struct Brief {
     pub blockers: Vec<Resolved>,
     pub parent: Option<BeadId>,
     pub parent_title: Option<Title>,
+    /// Whether the remote vouches that nobody else holds the bead.
+    pub confirmed: bool,
 }
 
 /// A blocker that is finished.
@@ -58,6 +60,7 @@ impl Brief {
             blockers: blockers.collect(),
             parent: view.parent.clone(),
             parent_title: catalog.parent(lineage).and_then(title),
+            confirmed: false,
         }
     }
 
@@ -65,6 +68,9 @@ impl Brief {
         if let (Some(parent), Some(title)) = (&self.parent, &self.parent_title) {
             let line = format!("part of {parent}: {}", escape(title.as_str()));
             let _ = writeln!(out, "{}", style.faint(&line));
+        }
+        if self.confirmed {
+            let _ = writeln!(out, "{}", style.faint("confirmed by the remote"));
         }
         detail::section(out, "Description", self.description.non_empty(), style);
         detail::section(out, "Acceptance criteria", self.acceptance_criteria.get(), style);

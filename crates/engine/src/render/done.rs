@@ -23,6 +23,8 @@ pub struct Done {
     /// The note that was appended.
     pub note: Option<NoteId>,
     pub renewed: bool,
+    /// With a claim: whether the remote vouches for it.
+    pub confirmed: Option<bool>,
     /// The fence of the claim that was made, which may be over by now if the request is a repetition.
     pub fence: Option<Stamp>,
     /// With a claim: what its holder needs to begin.
@@ -139,6 +141,8 @@ pub struct ClaimedOf<'a, B> {
     /// Proves the claim to later commands.
     fence: Option<String>,
     renewed: bool,
+    /// Whether a ref on the remote vouches that nobody else holds the bead; false for a claim that is only known here.
+    confirmed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     brief: Option<&'a Brief>,
 }
@@ -183,6 +187,14 @@ impl Done {
         self.bead.as_ref().map(|bead| &bead.id).or_else(edge)
     }
 
+    /// Notes whether the remote vouches for the claim.
+    pub fn confirm(&mut self, confirmed: bool) {
+        self.confirmed = Some(confirmed);
+        if let Some(brief) = &mut self.brief {
+            brief.confirmed = confirmed;
+        }
+    }
+
     pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
         let Some(bead) = &self.bead else {
             return self.edge.as_ref().map_or(DoneOf::Nothing, DoneOf::Edge);
@@ -193,6 +205,7 @@ impl Done {
                 bead: show(bead),
                 fence: self.fence.map(|stamp| stamp.to_string()),
                 renewed: self.renewed,
+                confirmed: self.confirmed.unwrap_or_default(),
                 brief: self.brief.as_ref(),
             }),
             (None, "closed" | "cancelled") => DoneOf::Closed(ClosedOf {

@@ -29,8 +29,8 @@ pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
     ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
-    RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus, SyncStatus,
-    TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
+    SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;

@@ -285,6 +285,18 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
     }
+    if let Some(budget) = &sync.push_budget {
+        let waits = budget.waits_ms.map(|ms| format!(", the next in {} s", ms.div_ceil(1_000)));
+        let (rate, machines, used) = (budget.rate, budget.machines, budget.last_minute);
+        let waits = waits.unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "push budget: {rate} a minute for {machines} active, {used} of them from here{waits}"
+        );
+    }
+    if let Some(reason) = &sync.claim_refs_refused {
+        let _ = writeln!(out, "the remote does not take claim refs: {}", escape(reason));
+    }
     for lost in &sync.lost_claims {
         let (holder, won_by) = (escape(&lost.holder), escape(lost.won_by.as_str()));
         let _ = writeln!(out, "claim lost: {} of {holder} to {won_by}", lost.id);

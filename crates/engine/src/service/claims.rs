@@ -37,6 +37,9 @@ impl Service {
         for claim in &handed_out {
             let lineage = self.replica.catalog().resolve_any(&claim.id).ok().cloned();
             if let (Some(lineage), Ok(fence)) = (lineage, claim.fence.parse()) {
+                if !claim.renewed {
+                    self.note_made(&lineage, fence);
+                }
                 self.watched.0.entry(request.actor.clone()).or_default().insert(fence, lineage);
             }
         }
@@ -77,9 +80,10 @@ impl Service {
     /// How the claim with a fence ended; `None` while it runs.
     fn over(&self, lineage: &Lineage, fence: Stamp) -> Option<ClaimOver> {
         let catalog = self.replica.catalog();
+        let (known, fence) = (fence, self.claim_refs.current(fence));
         let over = |reason, by: Option<&Actor>| ClaimOver {
             id: catalog.id_of(lineage).clone(),
-            fence: fence.to_string(),
+            fence: known.to_string(),
             reason,
             by: by.cloned(),
             holder: None,

@@ -5,6 +5,7 @@ mod claims;
 mod clients;
 mod conflicts;
 mod events;
+mod exclusive;
 mod export;
 mod first_look;
 mod import;
@@ -13,6 +14,7 @@ mod migrate;
 mod mutate;
 mod past;
 mod planning;
+mod push_budget;
 mod query;
 mod read_only;
 mod reader;
@@ -25,6 +27,7 @@ mod undo;
 mod validate;
 
 pub use claims::claims;
+pub use exclusive::{ClaimJob, ClaimRound, Picked, RoundResult, Settled};
 pub use export::ExportJob;
 pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
@@ -79,6 +82,8 @@ pub struct Service {
     /// Of the request that is being answered.
     digest: String,
     watched: claims::Watched,
+    claim_refs: exclusive::ClaimRefs,
+    push_budget: push_budget::PushBudget,
     /// Claims are confirmed by a sync in another thread, not while a request is answered.
     pub confirms_later: bool,
     /// What to say on standard error beside the next answer.
@@ -125,6 +130,8 @@ impl Service {
             looked: false,
             digest: String::new(),
             watched: claims::Watched::default(),
+            claim_refs: exclusive::ClaimRefs::load(&place.store_dir()),
+            push_budget: push_budget::PushBudget::default(),
             confirms_later: false,
             remarks: Vec::new(),
             looked_for_clients: false,
@@ -157,11 +164,31 @@ impl Service {
 
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
+        if let Some(reply) = self.answer_exclusively(request) {
+            return reply.unwrap_or_else(|| {
+                let failure = Failure::from(beads_core::Error::NothingReady);
+                self.reply_to(request, Err(failure), &self.settle(&request.output), self.format_version())
+            });
+        }
         let output = self.settle(&request.output);
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
         self.reply_to(request, result, &output, format)
+    }
+
+    /// A claim that asks the remote, in this thread. A daemon never has one come here.
+    fn answer_exclusively(&mut self, request: &Request) -> Option<Option<Reply>> {
+        if self.confirms_later {
+            return None;
+        }
+        match self.claim_job(request)? {
+            Ok(job) => Some(self.claim_here(job)),
+            Err(failure) => {
+                let (output, format) = (self.settle(&request.output), self.format_version());
+                Some(Some(self.reply_to(request, Err(failure), &output, format)))
+            }
+        }
     }
 
     fn reply_to(
@@ -197,6 +224,9 @@ impl Service {
 
     /// The same, but nothing for a request that waits for something that is not there yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
+        if let Some(reply) = self.answer_exclusively(request) {
+            return reply;
+        }
         let output = self.settle(&request.output);
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
@@ -255,9 +285,18 @@ impl Service {
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Confirm { call } => self.confirm(request, call, output),
-            Call::Mutate(mutate) => self.mutate(request, mutate, output.dialect),
-            Call::Atomic(atomic) => self.atomic(request, atomic),
-            Call::Each(each) => Ok(self.each(request, each)),
+            Call::Mutate(mutate) => {
+                self.check_claims_of(request, &mutate.ops)?;
+                self.mutate(request, mutate, output.dialect)
+            }
+            Call::Atomic(atomic) => {
+                self.check_claims_of(request, &atomic.ops)?;
+                self.atomic(request, atomic)
+            }
+            Call::Each(each) => {
+                self.check_claims_of(request, &each.ops)?;
+                Ok(self.each(request, each))
+            }
             Call::Query(query) => self.query(query, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),

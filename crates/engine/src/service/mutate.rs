@@ -54,8 +54,24 @@ impl Service {
             catalog.take(&applied.delta)?;
             return done(&catalog, op, &applied, true);
         }
-        let applied = self.replica.apply(op, &caller)?;
-        done(self.replica.catalog(), op, &applied, false)
+        let op = &self.with_current_fence(op);
+        let applied = self.replica.apply(&self.spread(op), &caller)?;
+        let mut done = done(self.replica.catalog(), op, &applied, false)?;
+        if let Some(lineage) = applied.bead.as_ref().filter(|_| done.fence.is_some()) {
+            done.confirm(self.is_confirmed(lineage));
+        }
+        Ok(done)
+    }
+
+    /// While other machines claim from the same store, each tries beads of one priority in an order of its own.
+    fn spread(&self, op: &Op) -> Op {
+        let mut op = op.clone();
+        if let Op::ClaimNext(next) = &mut op
+            && self.others_are_active()
+        {
+            next.spread = Some(self.claim_refs.machine.clone());
+        }
+        op
     }
 
     /// A commit that is named as evidence must be in the repository, where there is one.
@@ -151,6 +167,7 @@ pub(super) fn done(
         unchanged: applied.unchanged,
         note: applied.note.clone(),
         renewed: applied.renewed,
+        confirmed: None,
         fence: applied.fence,
         brief,
         unblocked: unblocked.collect(),

@@ -84,7 +84,13 @@ impl Service {
         let detail = |id: &String| -> Result<Detail, Failure> {
             let gone = || Failure::new(Code::NotFound, format!("{id} was not there"));
             let bead = past.view(past.resolve(id)?).ok_or_else(gone)?;
-            Ok(Detail { bead, dependencies: Vec::new(), dependents: Vec::new(), progress: None })
+            Ok(Detail {
+                bead,
+                dependencies: Vec::new(),
+                dependents: Vec::new(),
+                progress: None,
+                confirmed: None,
+            })
         };
         Ok(Answer::Details(ids.iter().map(detail).collect::<Result<_, Failure>>()?))
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::query::{Direction, TreeRow};
-use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView};
+use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView, Status};
 use serde_json::json;
 
 use super::Service;
@@ -170,7 +170,9 @@ impl Reader<'_> {
                 closed: progress.closed_children,
                 closeable: progress.eligible_for_close,
             });
-        Ok(Detail { bead, dependencies, dependents, progress })
+        let held = bead.status == Status::InProgress && bead.assignee_expires.is_some();
+        let confirmed = held.then(|| self.is_confirmed(lineage));
+        Ok(Detail { bead, dependencies, dependents, progress, confirmed })
     }
 
     fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {

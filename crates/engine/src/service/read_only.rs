@@ -49,6 +49,8 @@ impl Service {
             indexes: Arc::default(),
             looked: true,
             digest: String::new(),
+            claim_refs: super::exclusive::ClaimRefs::load(&place.store_dir()),
+            push_budget: Default::default(),
             watched: Default::default(),
             confirms_later: false,
             remarks: Vec::new(),

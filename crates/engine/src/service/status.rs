@@ -52,6 +52,8 @@ impl Service {
                 attempts: error.attempts,
             }),
             lost_claims: self.lost_claims(),
+            push_budget: self.push_budget_status(),
+            claim_refs_refused: self.claim_refs.refused.as_ref().map(|refused| refused.reason.clone()),
             conflicts: self
                 .replica
                 .catalog()

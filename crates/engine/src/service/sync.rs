@@ -7,19 +7,24 @@ use std::time::Duration;
 use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Repository, Saved, Transport,
-    default_remote,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Remote, Repository, Saved, Transport,
+    default_remote, is_over_network,
 };
 use serde::{Deserialize, Serialize};
 
 use super::Service;
+use super::exclusive::{Upkeep, UpkeepResult};
 use crate::config::Config;
 use crate::failure::{Code, Failure};
+use crate::log;
 use crate::render::{Answer, SyncAnswer, VerifyAnswer};
 use crate::request::Request;
 
 /// The remote's name that means: stay alone.
 pub(super) const NO_REMOTE: &str = "none";
+
+/// How long claim refs may take after an exchange.
+const LONGEST_UPKEEP: Duration = Duration::from_secs(20);
 
 /// A pause between two races for the remote, at most; it grows with each race.
 const JITTER_MS: u64 = 50;
@@ -33,6 +38,8 @@ pub struct SyncPlan {
     remote: String,
     pub(super) transport: Transport,
     pub(super) deadline: Duration,
+    /// What is done with claim refs once the exchange went through.
+    pub upkeep: Option<Arc<Upkeep>>,
     /// Save only; the remote has its turn later.
     pub local_only: bool,
 }
@@ -45,6 +52,12 @@ pub struct SyncResult {
     pub exchange: Result<Exchange, Failure>,
     /// Nobody looked for a remote.
     pub local_only: bool,
+    /// When the last commit of others that came here was made.
+    pub foreign_ms: Option<u64>,
+    /// Whether the remote is reached over a network.
+    pub over_network: bool,
+    /// What became of claim refs, if anything was to be done with them.
+    pub upkeep: Option<Result<UpkeepResult, Failure>>,
 }
 
 impl SyncPlan {
@@ -55,8 +68,13 @@ impl SyncPlan {
             remote: config.get("sync.remote").unwrap_or_default().to_owned(),
             transport: config.transport(),
             deadline: config.duration("sync.deadline"),
+            upkeep: None,
             local_only: false,
         }
+    }
+
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.git_dir
     }
 
     pub fn run(&self, checkpoint: Checkpoint) -> Result<SyncResult, Failure> {
@@ -64,13 +82,13 @@ impl SyncPlan {
         let result = self.exchange(&repository, checkpoint);
         // Tidying up is for later if it cannot be done now; nothing depends on it.
         if let Err(error) = repository.inner().pack_loose_history() {
-            crate::log::note(&format!("packing failed: {error}"));
+            log::note(&format!("packing failed: {error}"));
         }
         result
     }
 
     /// The path may name another repository by now.
-    fn guarded<T>(&self, inner: T) -> Guarded<T> {
+    pub(super) fn guarded<T>(&self, inner: T) -> Guarded<T> {
         Guarded::new(inner, &self.git_dir, self.identity.clone())
     }
 
@@ -85,18 +103,41 @@ impl SyncPlan {
                 let remote =
                     self.guarded(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline));
                 let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
+                let theirs = exchange.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
+                let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
+                // Never before the store: a claim that is over on its ref must be over there, too.
+                let upkeep = self.upkeep.as_ref().filter(|_| exchange.is_ok());
+                let upkeep = upkeep.map(|upkeep| self.keep_up(upkeep, &name));
                 return Ok(SyncResult {
                     saved,
                     remote: Some(name),
                     exchange: exchange.map_err(Failure::from),
                     local_only: false,
+                    foreign_ms,
+                    over_network: is_over_network(&self.git_dir, remote.inner().name()),
+                    upkeep,
                 });
             }
             Ok(None) => Ok(Exchange::default()),
             Err(failure) => Err(failure),
         };
         let saved = checkpoint.save(repository)?;
-        Ok(SyncResult { saved, remote: None, exchange, local_only: self.local_only })
+        Ok(SyncResult {
+            saved,
+            remote: None,
+            exchange,
+            local_only: self.local_only,
+            foreign_ms: None,
+            over_network: false,
+            upkeep: None,
+        })
+    }
+
+    /// With a deadline of its own: the exchange has had its time.
+    fn keep_up(&self, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
+        let deadline = self.deadline.min(LONGEST_UPKEEP);
+        let remote = self.guarded(AnyRemote::open(&self.git_dir, remote, self.transport, deadline));
+        Ok(upkeep.run(&GitRepository::open(&self.git_dir)?, &remote)?)
     }
 
     /// The remote, which must be there.
@@ -134,6 +175,9 @@ pub struct SyncState {
     /// When the remote was asked for a store and had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_ms: Option<u64>,
+    /// When a commit that this clone did not make last came here, by the clock of its maker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign_ms: Option<u64>,
     /// When it was asked and did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_in_vain_ms: Option<u64>,
@@ -197,7 +241,8 @@ impl Service {
 
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         self.collect_garbage()?;
-        let plan = self.sync_plan();
+        let mut plan = self.sync_plan();
+        plan.upkeep = self.upkeep().map(Arc::new);
         let position = self.replica.position();
         let checkpoint = self.replica.begin_checkpoint()?;
         match plan.run(checkpoint) {
@@ -228,7 +273,7 @@ impl Service {
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
-        let SyncResult { saved, remote, exchange, local_only } = result;
+        let SyncResult { saved, remote, exchange, local_only, foreign_ms, over_network, upkeep } = result;
         let now_ms = self.replica.now_ms();
         self.note_unsynced();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
@@ -251,6 +296,12 @@ impl Service {
             // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
             self.note_merge();
         }
+        if remote.is_some() {
+            self.note_exchange(over_network, brought);
+        }
+        if exchange.as_ref().is_ok_and(|exchange| exchange.pushed) {
+            self.note_push();
+        }
         let state = &mut self.sync_state;
         if !local_only {
             state.remote.clone_from(&remote);
@@ -271,8 +322,19 @@ impl Service {
                 state.last_error = Some(SyncError { code, message, since_ms, attempts: attempts + 1 });
             }
         }
+        self.sync_state.foreign_ms = self.sync_state.foreign_ms.max(foreign_ms.map(|ms| ms.min(now_ms)));
         if remote.is_some() || exchange.is_err() {
             self.sync_state.save(&self.place.store_dir());
+        }
+        match upkeep {
+            Some(Ok(upkeep)) => {
+                if upkeep.pushed() {
+                    self.note_push();
+                }
+                self.upkept(upkeep);
+            }
+            Some(Err(failure)) => log::note(&format!("claim refs: {}: {}", failure.code, failure.message)),
+            None => {}
         }
         let exchange = exchange?;
         Ok(SyncAnswer {

@@ -58,7 +58,7 @@ impl Open for Done {
         let evidence = self.evidence.clone();
         let close = Close { id, guard, reason, strict: true, force, evidence };
         if self.next {
-            let next = Box::new(ClaimNext { filter: ReadyFilter::default(), lease_ms: None });
+            let next = Box::<ClaimNext>::default();
             let answer = caller.mutate(Call::CloseAndClaim { close: vec![close], next })?;
             let closed = closed(&answer["closed"][0]);
             session.set_focus(actor, answer["claimed"]["id"].as_str());

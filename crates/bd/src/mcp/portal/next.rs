@@ -116,7 +116,7 @@ impl Next {
         loop {
             // Under a request id the whole wait is one request; otherwise the client hears of it in between.
             let slice = if caller.request_id.is_some() { wait } else { SLICE_S.min(wait - waited) };
-            let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), lease_ms: None }));
+            let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), ..ClaimNext::default() }));
             let call = self.confirmed(Call::one(op)).waiting(Some(Duration::from_secs(slice)));
             match caller.mutate(call) {
                 Err(failure)

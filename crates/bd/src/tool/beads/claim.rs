@@ -70,13 +70,13 @@ impl Mutation for Claim {
             ));
         }
         if let Some(id) = id {
-            return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms }));
+            return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms, ..Default::default() }));
         }
         let next = next.unwrap_or_default();
         let by = next.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let sort = query::Sort { by, reverse: false };
         let filter = query::Filter { sort, ..next.filter.filter(0) };
         let filter = query::ReadyFilter { filter, under: next.parent };
-        Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms })))
+        Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms, ..Default::default() })))
     }
 }

@@ -1,5 +1,6 @@
 //! Synchronisation with real servers: an sshd and git's smart HTTP backend, each with the git program and without it.
 
+mod claims;
 mod credentials;
 mod servers;
 mod silence;

@@ -1,0 +1,90 @@
+//! Claims while the remote does not answer, and what becomes of them when it does.
+
+use super::{machines, records};
+use crate::sandbox::{Mode, Sandbox};
+use crate::sync::Remote;
+
+fn cut(machine: &Sandbox) {
+    machine.repository().remote_set_url("origin", "/nowhere/at/all.git").unwrap();
+}
+
+fn mend(machine: &Sandbox, remote: &Remote) {
+    machine.repository().remote_set_url("origin", remote.path().to_str().unwrap()).unwrap();
+}
+
+#[test]
+fn scope_remote_claims_nothing_without_the_remote() {
+    for mode in [Mode::Daemon, Mode::Embedded] {
+        let remote = Remote::new();
+        let all = machines(&remote, &[mode], 1);
+        cut(&all[0]);
+        let run = all[0].run(&["claim", "bd-00", "--json"]);
+        assert_eq!(run.exit, Some(22), "{run:?}");
+        assert_eq!(run.value()["error"]["code"], "network_error");
+        assert_eq!(all[0].show("bd-00")["status"], "open");
+        mend(&all[0], &remote);
+        assert_eq!(all[0].json(&["claim", "bd-00"])["confirmed"], true);
+    }
+}
+
+#[test]
+fn scope_auto_is_local_alone_and_remote_once_others_are_at_work() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 3);
+    let (ann, ben) = (&all[0], &all[1]);
+    for machine in &all {
+        machine.json(&["config", "set", "claim.scope", "auto"]);
+    }
+    // Nothing of others came here yet.
+    let alone = ann.json(&["--actor", "ann", "claim", "bd-00"]);
+    assert_eq!(alone["confirmed"], false);
+    // This one has the commit of another machine.
+    let second = ben.json(&["--actor", "ben", "claim", "bd-01"]);
+    assert_eq!(second["confirmed"], true);
+    // The first hears of the second, and its claim gets a ref before anything else is claimed.
+    ben.json(&["sync"]);
+    ann.json(&["sync"]);
+    ann.json(&["sync"]);
+    assert_eq!(ann.show("bd-00")["confirmed"], true);
+    let error = ben.error(&["--actor", "ben", "claim", "bd-00"], "already_claimed");
+    assert_eq!(error["details"]["holder"], "ann");
+}
+
+#[test]
+fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hears_of_it() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 2);
+    let (ann, ben) = (&all[0], &all[1]);
+    ben.json(&["create", "something", "--id", "bd-09", "--priority", "4"]);
+    ben.json(&["sync"]);
+    ann.json(&["sync"]);
+    ann.json(&["config", "set", "claim.scope", "auto"]);
+    let winner = ben.json(&["--actor", "ben", "claim", "bd-00"]);
+    cut(ann);
+    for id in ["bd-00", "bd-01"] {
+        let run = ann.run(&["--actor", "ann", "claim", id, "--json"]);
+        assert_eq!(run.exit, Some(0), "{run:?}");
+        assert_eq!(run.value()["confirmed"], false);
+        assert!(run.stderr.contains("not confirmed"), "{run:?}");
+    }
+    mend(ann, &remote);
+    ann.json(&["sync"]);
+    // One was free, the other one is not ours: the remote decided before.
+    assert_eq!(ann.show("bd-01")["confirmed"], true);
+    let lost = ann.show("bd-00");
+    assert_eq!((&lost["assignee"], &lost["confirmed"]), (&"ben".into(), &false.into()));
+    let status = ann.json(&["status"]);
+    assert_eq!(status["sync"]["lost_claims"][0]["id"], "bd-00", "{status}");
+    assert_eq!(status["sync"]["lost_claims"][0]["holder"], "ann");
+    // The winner goes on with the fence it has, although the loser's claim was the later one.
+    ann.json(&["sync"]);
+    ben.json(&["sync"]);
+    let held = ben.show("bd-00");
+    assert_eq!((&held["assignee"], &held["confirmed"]), (&"ben".into(), &true.into()));
+    let fence = winner["fence"].as_str().unwrap();
+    ben.json(&["--actor", "ben", "note", "add", "bd-00", "half way", "--fence", fence]);
+    ben.json(&["--actor", "ben", "close", "bd-00", "--fence", fence]);
+    ben.json(&["sync"]);
+    let over = records(&remote).into_iter().filter(|record| record["state"] == "over").count();
+    assert_eq!(over, 1);
+}

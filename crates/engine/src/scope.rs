@@ -1,0 +1,24 @@
+//! Where claims are decided.
+
+use std::str::FromStr;
+
+/// The setting `claim.scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Auto,
+    Local,
+    Remote,
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "local" => Ok(Self::Local),
+            "remote" => Ok(Self::Remote),
+            _ => Err(format!("{text:?} is not auto, local or remote")),
+        }
+    }
+}

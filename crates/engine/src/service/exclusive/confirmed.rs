@@ -1,0 +1,45 @@
+//! Whether the remote vouches for a claim.
+
+use beads_core::{Lineage, Op};
+
+use crate::service::Service;
+
+impl Service {
+    /// Whether the claim on a bead is the one that its ref names, as far as is known here. A claim of this clone counts
+    /// only as long as nobody can have taken its ref over.
+    pub(in crate::service) fn is_confirmed(&self, lineage: &Lineage) -> bool {
+        let Some(bead) = self.replica.catalog().bead(lineage) else { return false };
+        let Some(fence) = bead.claim.fence().filter(|_| bead.claim.is_taken()) else { return false };
+        if let Some((_, own)) = self.claim_refs.of(lineage, fence) {
+            return own.is_safe();
+        }
+        if !self.has_remote() {
+            return false;
+        }
+        let name = lineage.claim_name();
+        let seen = self.claim_refs.seen.get(&name).and_then(|value| value.record.clone());
+        let seen = seen.or_else(|| self.repository.inner().last_seen_claim(&name));
+        seen.is_some_and(|record| {
+            record.is_live() && record.fence == fence && Some(&record.holder) == bead.claim.assignee.as_ref()
+        })
+    }
+
+    /// An operation with the fence that its claim has now. A claim that another machine's loser overwrote got a new one,
+    /// of which its holder knows nothing.
+    pub(in crate::service) fn with_current_fence(&self, op: &Op) -> Op {
+        let mut op = op.clone();
+        let guard = match &mut op {
+            Op::Claim(op) => Some(&mut op.guard),
+            Op::Renew(op) => Some(&mut op.guard),
+            Op::Unclaim(op) => Some(&mut op.guard),
+            Op::Close(op) => Some(&mut op.guard),
+            Op::NoteAdd(op) => Some(&mut op.guard),
+            Op::Update(op) => Some(&mut op.guard),
+            _ => None,
+        };
+        if let Some(fence) = guard.and_then(|guard| guard.fence.as_mut()) {
+            fence.0 = self.claim_refs.current(fence.0);
+        }
+        op
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether claims go to the remote first.
+
+use beads_core::{CLAIM_REF_PREFIX, CLAIM_REFS};
+use beads_store::Repository;
+
+use crate::failure::Failure;
+use crate::scope::Scope;
+use crate::service::Service;
+
+/// What a claim needs of the remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    /// Its word if it answers in time.
+    Try,
+    /// Its word, or there is no claim.
+    Must,
+}
+
+/// How long ago a commit of others still counts as a sign that they are at work.
+const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A server that refused claim refs is asked again after this.
+const REFUSED_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Service {
+    /// What a claim needs; `confirm` says that its caller insists.
+    pub(super) fn claim_needs(&self, confirm: bool) -> Result<Needs, Failure> {
+        let scope = self.config().get("claim.scope")?.parse().unwrap_or(Scope::Auto);
+        let wanted = match scope {
+            Scope::Local if !confirm => return Ok(Needs::Nothing),
+            Scope::Auto if !confirm && (!self.others_are_active() || self.are_refs_refused()) => {
+                return Ok(Needs::Nothing);
+            }
+            Scope::Auto if !confirm => Needs::Try,
+            _ => Needs::Must,
+        };
+        // Without a remote there is nobody else to claim anything.
+        match self.sync_plan().remote_name() {
+            Ok(None) => Ok(Needs::Nothing),
+            Ok(Some(_)) => Ok(wanted),
+            Err(_) if wanted == Needs::Try => Ok(Needs::Nothing),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether a commit that this clone did not make came here within the last day.
+    pub fn others_are_active(&self) -> bool {
+        let now_ms = self.replica.now_ms();
+        let is_recent = |ms: u64| ms.saturating_add(RECENT_MS) > now_ms;
+        if self.sync_state.foreign_ms.is_some_and(is_recent) {
+            return true;
+        }
+        // Nothing was exchanged yet: what the clone brought along is of others.
+        self.sync_state.last_success_ms.is_none()
+            && self.repository.tracked().unwrap_or_default().iter().any(|commit| {
+                self.repository.inner().commit_time_ms(commit).is_some_and(is_recent)
+                    && self.replica.base().is_none_or(|base| base == commit)
+            })
+    }
+
+    fn are_refs_refused(&self) -> bool {
+        let (prefix, now_ms) = (self.ref_prefix(), self.replica.now_ms());
+        self.claim_refs.refused.as_ref().is_some_and(|refused| {
+            refused.prefix == prefix && refused.since_ms.saturating_add(REFUSED_MS) > now_ms
+        })
+    }
+
+    /// Where the claim refs are, the same on every machine.
+    pub fn ref_prefix(&self) -> String {
+        let set = self.replica.catalog().state().setting(CLAIM_REF_PREFIX).unwrap_or_default();
+        // A value that another version wrote may be none that is safe to use.
+        let usable = !set.is_empty() && beads_core::check_ref_prefix(set).is_ok();
+        if usable { set.to_owned() } else { CLAIM_REFS.to_owned() }
+    }
+}

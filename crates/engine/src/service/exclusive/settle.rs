@@ -1,0 +1,326 @@
+//! What follows from a round: another try, an exchange of the store, or an answer.
+
+use beads_core::{ClaimRecord, Op};
+use serde_json::{Value, json};
+
+use super::job::{Attempt, ClaimJob, Picked};
+use super::own::RefusedRefs;
+use super::round::{Outcome, RoundResult};
+use super::scope::Needs;
+use crate::failure::{Code, Failure};
+use crate::render::{Answer, ClosedAndClaimed, ConfirmedAnswer, Done, SyncAnswer, shown};
+use crate::request::{Reply, Request};
+use crate::service::Service;
+use crate::service::mutate::done;
+
+/// What follows for one job.
+#[derive(Debug)]
+pub enum Settled {
+    /// It tries again, perhaps another bead.
+    Again(Box<ClaimJob>),
+    /// The store is exchanged first, then it tries.
+    Behind(Box<ClaimJob>),
+    /// Its ref is won; once the store was exchanged, the claim is made.
+    Won(Box<ClaimJob>),
+    /// It is answered. The answer must not leave before it is durable.
+    Answered(Box<Reply>),
+}
+
+impl Service {
+    /// Takes in what a round saw, before its jobs are settled one by one.
+    pub fn round_done(
+        &mut self,
+        result: Result<RoundResult, Failure>,
+        jobs: usize,
+    ) -> Vec<Result<Outcome, Failure>> {
+        match result {
+            Ok(result) => {
+                let (seen, outcomes) = result.into_outcomes();
+                if let Some(seen) = seen {
+                    self.claim_refs.saw(seen);
+                }
+                if outcomes.iter().any(|one| matches!(one, Outcome::Won(..))) {
+                    self.note_push();
+                }
+                outcomes.into_iter().map(Ok).collect()
+            }
+            Err(failure) => vec![Err(unreachable(failure)); jobs],
+        }
+    }
+
+    pub fn settle_claim(&mut self, mut job: Box<ClaimJob>, outcome: Result<Outcome, Failure>) -> Settled {
+        let Some(attempt) = job.attempt.clone() else { return Settled::Again(job) };
+        let claim = &attempt.record.claim;
+        if !matches!(outcome, Ok(Outcome::Won(..))) {
+            self.claim_refs.in_flight.remove(claim);
+        }
+        match outcome {
+            Ok(Outcome::Won(commit, began)) => {
+                if let Some(own) = self.claim_refs.own.get_mut(claim) {
+                    own.pushed = Some((commit, began));
+                }
+                self.claim_refs.refused = None;
+                self.claim_refs.save();
+                Settled::Won(job)
+            }
+            Ok(Outcome::Held(holder)) => {
+                self.claim_refs.own.remove(claim);
+                self.held(job, &attempt, holder.as_ref())
+            }
+            Ok(Outcome::Low(_) | Outcome::Gone) => {
+                self.claim_refs.own.remove(claim);
+                Settled::Again(job)
+            }
+            Ok(Outcome::Behind) => {
+                self.claim_refs.own.remove(claim);
+                job.exchanged = true;
+                // Nothing was tried.
+                job.tries -= 1;
+                Settled::Behind(job)
+            }
+            Ok(Outcome::Refused(reason)) => {
+                self.claim_refs.own.remove(claim);
+                self.note_refused(&reason);
+                self.without_remote(job, &attempt, refused(&reason))
+            }
+            // Whether the ref was won is not known. It stays among the own ones until that is seen.
+            Err(failure) => self.without_remote(job, &attempt, failure),
+        }
+    }
+
+    pub(super) fn note_refused(&mut self, reason: &str) {
+        let (prefix, since_ms) = (self.ref_prefix(), self.replica.now_ms());
+        self.claim_refs.refused = Some(RefusedRefs { prefix, reason: reason.to_owned(), since_ms });
+        self.claim_refs.save();
+    }
+
+    /// Another machine has the bead: the next one, or an error that names the holder.
+    fn held(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt, holder: Option<&ClaimRecord>) -> Settled {
+        let lineage = &attempt.record.lineage;
+        if attempt.existing
+            && let Some(holder) = holder
+        {
+            self.withdraw(lineage, attempt.record.fence, holder);
+        }
+        if job.is_next() {
+            job.tried.insert(lineage.clone());
+            return Settled::Again(job);
+        }
+        let id = self.replica.catalog().id_of(lineage).clone();
+        let name = holder.map(|record| record.holder.clone());
+        let shown = name.as_ref().map_or_else(|| "another machine".to_owned(), ToString::to_string);
+        let message = format!("{id} is held by {shown}, who was faster on another machine");
+        let details = json!({"id": id, "holder": name, "expires": Value::Null});
+        self.answered(job, Err(Failure::new(Code::AlreadyClaimed, message).with(details)))
+    }
+
+    /// The remote did not answer in time: the claim is made here and confirmed later, unless it must be confirmed now.
+    fn without_remote(&mut self, job: Box<ClaimJob>, attempt: &Attempt, failure: Failure) -> Settled {
+        if job.needs == Needs::Must {
+            let message = format!("{}; nothing was claimed", failure.message);
+            return self.answered(job, Err(Failure { message, ..failure }));
+        }
+        self.remarks.push(format!(
+            "the claim is not confirmed: {}; it is confirmed or withdrawn when the remote answers",
+            failure.message
+        ));
+        self.make(job, attempt)
+    }
+
+    /// The store was exchanged after the ref was won.
+    pub fn won(&mut self, job: Box<ClaimJob>, synced: &Result<SyncAnswer, Failure>) -> Settled {
+        let Some(attempt) = job.attempt.clone() else { return Settled::Again(job) };
+        self.claim_refs.in_flight.remove(&attempt.record.claim);
+        match synced {
+            // The bead may be over there, and nobody knows. The ref is given back by the next exchange.
+            Err(failure) if job.needs == Needs::Must => {
+                let failure = unreachable(failure.clone());
+                let message = format!("{}; nothing was claimed", failure.message);
+                self.answered(job, Err(Failure { message, ..failure }))
+            }
+            _ => self.make(job, &attempt),
+        }
+    }
+
+    /// Makes the claim in the store, under the fence that the ref names.
+    fn make(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt) -> Settled {
+        let lineage = &attempt.record.lineage;
+        let id = self.replica.catalog().id_of(lineage).to_string();
+        let op = attempt.op(&job, id);
+        let before = self.replica.position();
+        if let Err(failure) = self.identify_innermost(&job.request) {
+            return self.answered(job, Err(failure));
+        }
+        let caller = self.caller(&job.request, job.index);
+        let applied = match self.replica.apply(&op, &caller) {
+            Ok(applied) => applied,
+            Err(error) => {
+                let failure = Failure::from(error);
+                // The ref, if it was won, is given back by the next exchange: the store has no such claim.
+                if job.is_next() && failure.code != Code::StaleClaim {
+                    job.tried.insert(lineage.clone());
+                }
+                let retried = job.is_next() || failure.code == Code::StaleClaim && !attempt.existing;
+                return if retried { Settled::Again(job) } else { self.answered(job, Err(failure)) };
+            }
+        };
+        if let Some(own) = self.claim_refs.own.get_mut(&attempt.record.claim) {
+            own.expires = self.replica.catalog().bead(lineage).and_then(|bead| bead.claim.expires);
+        }
+        self.claim_refs.save();
+        self.note_change(&job.request, before);
+        let answer = done(self.replica.catalog(), &job.op, &applied, false).and_then(|mut done| {
+            done.confirm(self.is_confirmed(lineage));
+            self.claimed_answer(&mut job, done)
+        });
+        self.answered(job, answer)
+    }
+
+    fn claimed_answer(&mut self, job: &mut ClaimJob, done: Done) -> Result<Answer, Failure> {
+        let answer = match job.closed.take() {
+            Some(closed) => {
+                Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed: Some(Box::new(done)) })
+            }
+            None if job.many => Answer::Many(vec![done]),
+            None => Answer::One(Box::new(done)),
+        };
+        if !job.confirm || !matches!(answer, Answer::One(_)) {
+            return Ok(answer);
+        }
+        let claimed = serde_json::to_value(shown(&answer, job.output.dialect)).map_err(Failure::internal)?;
+        let remote = self.sync_plan().remote_name()?.map_or(Value::Null, Value::from);
+        Ok(Answer::Confirmed(ConfirmedAnswer { claimed, remote }))
+    }
+
+    /// The reply to a job. That nothing is left to claim after a close is no failure.
+    pub fn answered(&mut self, mut job: Box<ClaimJob>, result: Result<Answer, Failure>) -> Settled {
+        let result = match (job.closed.take(), result) {
+            (Some(closed), Err(failure)) if failure.code == Code::NothingReady => {
+                Ok(Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed: None }))
+            }
+            (Some(closed), Err(failure)) => {
+                let closed = json!({"closed": shown(&Answer::Many(closed), job.output.dialect)});
+                Err(failure.with(closed))
+            }
+            (_, result) => result,
+        };
+        let reply = self.reply_to(&job.request, result, &job.output, job.format_before);
+        Settled::Answered(Box::new(reply))
+    }
+
+    /// The whole way in this thread, for a command without daemon. `None` for a request that waits and found nothing.
+    pub(in crate::service) fn claim_here(&mut self, job: ClaimJob) -> Option<Reply> {
+        let mut job = Box::new(job);
+        loop {
+            match self.pick(&mut job) {
+                Ok(Picked::Chosen | Picked::Later) => {}
+                Err(failure) if failure.code == Code::NothingReady && job.looks_again() => {
+                    let _ = self.sync_now();
+                    continue;
+                }
+                Err(failure) if failure.code == Code::NothingReady && job.waits() => return None,
+                Err(failure) => match self.answered(job, Err(failure)) {
+                    Settled::Answered(reply) => return Some(*reply),
+                    _ => return None,
+                },
+            }
+            let result = self.claim_round(&[job.as_ref()]).run();
+            let outcome = self.round_done(result, 1).pop().unwrap_or(Ok(Outcome::Gone));
+            let mut settled = self.settle_claim(job, outcome);
+            if let Settled::Won(won) = settled {
+                let synced = self.sync_now();
+                settled = self.won(won, &synced);
+            }
+            job = match settled {
+                Settled::Again(job) | Settled::Won(job) => job,
+                Settled::Behind(job) => {
+                    let _ = self.sync_now();
+                    job
+                }
+                Settled::Answered(reply) => return Some(*reply),
+            };
+        }
+    }
+
+    /// Gives the bead to the claim that the remote decided for, and keeps the loss where its holder finds it.
+    pub(super) fn withdraw(
+        &mut self,
+        lineage: &beads_core::Lineage,
+        lost: beads_core::Stamp,
+        won: &ClaimRecord,
+    ) {
+        let Some(bead) = self.replica.catalog().bead(lineage) else { return };
+        if bead.claim.fence() != Some(lost) {
+            return;
+        }
+        let (mark, holder) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
+        let reason = format!("withdrawn: {} got the claim on the remote", won.holder);
+        if let Err(failure) = self.award(lineage, &won.holder, won.lease_ms, &reason) {
+            crate::log::note(&format!("a lost claim was not withdrawn: {}", failure.message));
+            return;
+        }
+        let Some(bead) = self.replica.catalog().bead(lineage) else { return };
+        let winner = bead.claim.mark.clone();
+        let kept = self.replica.keep_lost_claim(lineage, holder.as_ref(), mark, winner);
+        if let Err(error) = kept {
+            crate::log::note(&format!("a lost claim was not noted: {error}"));
+        }
+    }
+
+    /// Writes the claim of a holder into the store, whoever has the bead there.
+    pub(super) fn award(
+        &mut self,
+        lineage: &beads_core::Lineage,
+        holder: &beads_core::Actor,
+        lease_ms: u64,
+        reason: &str,
+    ) -> Result<(), Failure> {
+        let id = self.replica.catalog().id_of(lineage).to_string();
+        let caller = |actor: beads_core::Actor| beads_store::Caller {
+            actor,
+            branch: Default::default(),
+            lease_ms,
+            request: None,
+        };
+        let unclaim = beads_core::op::Unclaim {
+            id: id.clone(),
+            force: true,
+            reason: reason.parse()?,
+            ..Default::default()
+        };
+        self.replica.apply(&Op::Unclaim(unclaim), &caller("bd".parse()?))?;
+        let claim = beads_core::op::ClaimBead { id, lease_ms: Some(lease_ms), ..Default::default() };
+        self.replica.apply(&Op::Claim(claim), &caller(holder.clone()))?;
+        Ok(())
+    }
+
+    fn identify_innermost(&mut self, request: &Request) -> Result<(), Failure> {
+        let mut call = &request.call;
+        while let crate::request::Call::Wait { call: inner, .. }
+        | crate::request::Call::Confirm { call: inner } = call
+        {
+            call = inner;
+        }
+        self.identify(request, call)
+    }
+}
+
+/// A remote that did not answer, in the words of a claim.
+fn unreachable(failure: Failure) -> Failure {
+    match failure.code {
+        Code::Timeout => {
+            let remote = failure.details["remote"].as_str().unwrap_or("the remote").to_owned();
+            let message = format!("{remote} did not answer within the time of the setting claim.timeout");
+            Failure::new(Code::NetworkError, message).with(failure.details)
+        }
+        _ => failure,
+    }
+}
+
+fn refused(reason: &str) -> Failure {
+    let message = format!(
+        "the remote does not take claim refs: {reason}; bd config set claim.ref_prefix refs/heads/beads-claims/ puts them \
+         where most servers take them"
+    );
+    Failure::new(Code::PushRefused, message)
+}

@@ -1,0 +1,185 @@
+//! Claim refs through the git program.
+
+use std::collections::BTreeMap;
+
+use super::{GitProgram, last_lines, named};
+use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped, seen_refs};
+use crate::git::GitRepository;
+use crate::repository::{CommitId, REF};
+use crate::{Error, Result};
+
+/// What git and servers say of a ref that is not where it was expected.
+const RACES: [&str; 6] = [
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "cannot lock ref",
+    "failed to update ref",
+    "reference already exists",
+];
+
+/// What they say when something else went wrong.
+const TROUBLE: [&str; 3] = ["[remote failure]", "unpacker error", "internal server error"];
+
+impl ClaimRemote for GitProgram {
+    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+        let address = self.address()?;
+        let pattern = format!("{prefix}*");
+        let program = named("--upload-pack", address.upload_pack.as_deref());
+        let mut arguments = vec!["ls-remote", "--quiet"];
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.fetch, REF, &pattern]);
+        let output = self.run(&address, &arguments)?;
+        if !output.success {
+            return Err(self.failed(&output));
+        }
+        let (tip, listed) = listing(&output.stdout, prefix);
+        let repository = GitRepository::open(&self.git_dir)?;
+        if listed.values().any(|commit| !repository.has_commit(commit)) {
+            let refspec = format!("+{pattern}:{}*", seen_refs(&self.remote));
+            let mut arguments = vec![
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--no-prune",
+                "--refmap=",
+                "--no-write-fetch-head",
+                "--no-recurse-submodules",
+                "--no-auto-maintenance",
+            ];
+            arguments.extend(program.as_deref());
+            arguments.extend(["--", &address.fetch, &refspec]);
+            let output = self.run(&address, &arguments)?;
+            if !output.success {
+                return Err(self.failed(&output));
+            }
+        }
+        // Opened again, so that it looks at the pack that the fetch may have brought.
+        GitRepository::open(&self.git_dir)?.seen_claims(&self.remote, tip, listed)
+    }
+
+    fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let address = self.address()?;
+        if address.fetch != address.push {
+            // Nobody would see there what is claimed here.
+            return Err(Error::Remote { remote: self.remote.clone(), reason: address.hint() });
+        }
+        let name = |change: &RefChange| format!("{prefix}{}", change.name);
+        let leases: Vec<String> = changes
+            .iter()
+            .map(|change| {
+                let expected = change.expected.as_deref().unwrap_or_default();
+                format!("--force-with-lease={}:{expected}", name(change))
+            })
+            .collect();
+        let refspecs: Vec<String> = changes
+            .iter()
+            .map(|change| format!("{}:{}", change.new.as_deref().unwrap_or_default(), name(change)))
+            .collect();
+        let program = named("--receive-pack", address.receive_pack.as_deref());
+        let mut arguments = vec![
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            "--no-signed",
+            "--recurse-submodules=no",
+        ];
+        arguments.extend(leases.iter().map(String::as_str));
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.push]);
+        arguments.extend(refspecs.iter().map(String::as_str));
+        let output = self.run(&address, &arguments)?;
+        let said = outcomes(&output.stdout);
+        let mut swapped = Vec::new();
+        for change in changes {
+            match said.get(&name(change)) {
+                Some(outcome) => swapped.push(outcome.clone()),
+                // Refused before any ref was looked at, or the answer was lost.
+                None => return Err(self.failed(&output)),
+            }
+        }
+        self.note_swapped(changes, &swapped)?;
+        Ok(swapped)
+    }
+}
+
+impl GitProgram {
+    fn note_swapped(&self, changes: &[RefChange], swapped: &[Swapped]) -> Result<()> {
+        let repository = GitRepository::open(&self.git_dir)?;
+        for (change, swapped) in changes.iter().zip(swapped) {
+            if let (Some(new), Swapped::Done) = (&change.new, swapped) {
+                repository.keep_seen(&format!("{}{}", seen_refs(&self.remote), change.name), new);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The store's tip and the claim refs in what `ls-remote` prints. Git matches the end of names, so others are left out.
+fn listing(text: &str, prefix: &str) -> (Option<CommitId>, BTreeMap<String, CommitId>) {
+    let (mut tip, mut listed) = (None, BTreeMap::new());
+    for (commit, name) in text.lines().filter_map(|line| line.split_once('\t')) {
+        if name == REF {
+            tip = Some(commit.to_owned());
+        } else if let Some(name) = name.strip_prefix(prefix).filter(|name| !name.contains('/')) {
+            listed.insert(name.to_owned(), commit.to_owned());
+        }
+    }
+    (tip, listed)
+}
+
+/// What `push --porcelain` says of each ref: a flag, `from:to` and a summary, with tabs between them.
+fn outcomes(text: &str) -> BTreeMap<String, Swapped> {
+    let mut outcomes = BTreeMap::new();
+    for line in text.lines() {
+        let mut parts = line.split('\t');
+        let (Some(flag), Some(refs), Some(summary)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        let Some((_, to)) = refs.rsplit_once(':') else { continue };
+        let outcome = match flag {
+            " " | "+" | "*" | "-" | "=" => Swapped::Done,
+            "!" if RACES.iter().any(|race| summary.contains(race)) => Swapped::Lost(last_lines(summary)),
+            // Trouble of the server's own says nothing about the ref.
+            "!" if TROUBLE.iter().any(|sign| summary.contains(sign)) => continue,
+            "!" => Swapped::Refused(last_lines(summary)),
+            _ => continue,
+        };
+        outcomes.insert(to.to_owned(), outcome);
+    }
+    outcomes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ref_has_an_outcome_of_its_own() {
+        let text = "To /srv/x.git\n*\t0f:refs/beads/claims/a\t[new reference]\n!\t1f:refs/beads/claims/b\t[rejected] (stale info)\n\
+            !\t2f:refs/beads/claims/c\t[remote rejected] (deny updating a hidden ref)\n-\t:refs/beads/claims/d\t[deleted]\n\
+            !\t3f:refs/beads/claims/e\t[remote rejected] (cannot lock ref 'refs/beads/claims/e': is at 1 but expected 2)\n\
+            !\t4f:refs/beads/claims/f\t[remote failure] (remote failed to report status)\n\
+            !\t5f:refs/beads/claims/g\t[remote rejected] (unpacker error)\nDone\n";
+        let outcomes = outcomes(text);
+        let of = |name: &str| outcomes.get(&format!("refs/beads/claims/{name}"));
+        assert_eq!(of("a"), Some(&Swapped::Done));
+        assert!(matches!(of("b"), Some(Swapped::Lost(_))));
+        assert!(matches!(of("c"), Some(Swapped::Refused(_))));
+        assert_eq!(of("d"), Some(&Swapped::Done));
+        assert!(matches!(of("e"), Some(Swapped::Lost(_))));
+        assert_eq!((of("f"), of("g")), (None, None), "whether it happened is not known");
+    }
+
+    #[test]
+    fn a_listing_has_our_refs_alone() {
+        let text = "aa\trefs/heads/beads/store\nbb\trefs/beads/claims/12\ncc\trefs/x/refs/beads/claims/13\ndd\trefs/beads/claims/1/2\n";
+        let (tip, listed) = listing(text, "refs/beads/claims/");
+        assert_eq!(tip.as_deref(), Some("aa"));
+        assert_eq!(listed, BTreeMap::from([("12".to_owned(), "bb".to_owned())]));
+    }
+}
