@@ -111,10 +111,6 @@ impl GitRepository {
         u64::try_from(commit.time().seconds()).ok()?.checked_mul(1_000)
     }
 
-    pub(crate) fn has_commit(&self, commit: &str) -> bool {
-        Oid::from_str(commit).is_ok_and(|oid| self.git.find_commit(oid).is_ok())
-    }
-
     /// Turns a listing of names and commits into what was seen, and keeps it for later. Values that cannot be read may have
     /// been replaced since they were listed; the fetch has brought what they were replaced by.
     pub(crate) fn seen_claims(

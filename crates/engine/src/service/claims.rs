@@ -173,7 +173,7 @@ impl Service {
             Failure { message, ..failure }.with(json!({"id": id, "fence": fence}))
         })?;
         let lineage = self.replica.catalog().resolve_any(id)?;
-        let now = self.view(lineage)?;
+        let now = self.reader().view(lineage)?;
         if now.assignee_at.map(|at| at.to_string()).as_deref() != fence.as_str() {
             let expires = now.assignee_expires.map(|time| time.to_string());
             let holder = now.assignee.as_ref().map_or("nobody", |holder| holder.as_str());

@@ -24,7 +24,22 @@ impl Service {
             Query::Status => self.status(),
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
-            query => self.reader().query(query, output),
+            query => {
+                let mut answer = self.reader().query(query, output)?;
+                if let Answer::Details(details) = &mut answer {
+                    details.iter_mut().for_each(|detail| self.note_confirmation(detail));
+                }
+                Ok(answer)
+            }
+        }
+    }
+
+    /// Notes whether the claim on a bead is the one that its ref on the remote names.
+    fn note_confirmation(&self, detail: &mut Detail) {
+        let bead = &detail.bead;
+        if bead.status == Status::InProgress && bead.assignee_expires.is_some() {
+            let lineage = self.replica.catalog().resolve_any(bead.id.as_str());
+            detail.confirmed = lineage.ok().map(|lineage| self.is_confirmed(lineage));
         }
     }
 }
@@ -170,9 +185,7 @@ impl Reader<'_> {
                 closed: progress.closed_children,
                 closeable: progress.eligible_for_close,
             });
-        let held = bead.status == Status::InProgress && bead.assignee_expires.is_some();
-        let confirmed = held.then(|| self.is_confirmed(lineage));
-        Ok(Detail { bead, dependencies, dependents, progress, confirmed })
+        Ok(Detail { bead, dependencies, dependents, progress, confirmed: None })
     }
 
     fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {
