@@ -34,6 +34,10 @@ pub enum Bug {
     TrimBehindLostRef,
     /// A receipt that the cache shows is taken for one that the disk has.
     ReceiptTakenForWritten,
+    /// A stamp from the future is followed, so that every later write carries it on.
+    FutureStampFollowed,
+    /// The floor of garbage collection follows the wall clock, however far it is ahead of the others.
+    FloorFromWallClock,
     /// Of the daemon: answers leave before the journal is written at all.
     ReplyBeforeCommit,
     /// Of the daemon: a question is answered with what was true when it was asked first.
@@ -42,7 +46,7 @@ pub enum Bug {
 
 impl Bug {
     /// Those that the simulator can see.
-    pub const SIMULATED: [Self; 14] = [
+    pub const SIMULATED: [Self; 16] = [
         Self::JoinTakesTheirs,
         Self::NotesLostInJoin,
         Self::ClockGoesBack,
@@ -57,6 +61,8 @@ impl Bug {
         Self::TrackedNotJoined,
         Self::TrimBehindLostRef,
         Self::ReceiptTakenForWritten,
+        Self::FutureStampFollowed,
+        Self::FloorFromWallClock,
     ];
 
     /// Those that only real processes show.
@@ -71,9 +77,10 @@ pub fn plant(bug: Option<Bug>) {
     CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
 }
 
-/// Plants a daemon's bug by its name.
+/// Plants a bug in a process by its name.
 pub fn plant_named(name: &str) {
-    plant(Bug::OF_THE_DAEMON.into_iter().find(|bug| format!("{bug:?}") == name));
+    let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_THE_DAEMON);
+    plant(all.find(|bug| format!("{bug:?}") == name));
 }
 
 pub fn is_planted(bug: Bug) -> bool {

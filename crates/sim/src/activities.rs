@@ -2,12 +2,8 @@
 
 use std::cell::RefCell;
 
-use beads_core::Applied;
 use beads_core::import::Import;
-use beads_store::Caller;
-use serde_json::Value;
 
-use crate::ledger::facts;
 use crate::machine::{Broken, Machine};
 use crate::remote::{Network, SimRemote};
 use crate::repository::SimRepository;
@@ -37,16 +33,6 @@ impl Machine {
             import.line("file", number + 1, line);
         }
         let delta = import.plan(replica.catalog()).delta;
-        let actor = "importer".parse().expect("a name");
-        let caller = Caller { actor, branch: Default::default(), lease_ms: 0, request: None };
-        replica.absorb(delta.clone(), &[], &caller, &Value::Null).map_err(|error| error.to_string())?;
-        let facts = facts(&Applied { delta, ..Applied::default() });
-        self.writes.write(&facts);
-        let told = self.commit()?;
-        // Stamps of an import were minted elsewhere, so they are not held against the clock of this machine.
-        if self.replica.is_some() {
-            self.facts.extend(facts);
-        }
-        Ok(told)
+        self.absorb(delta)
     }
 }

@@ -31,6 +31,11 @@ impl Writes {
         self.seen = reading.marks();
     }
 
+    /// Adds the writes of another machine.
+    pub fn take(&mut self, other: Self) {
+        self.written.extend(other.written);
+    }
+
     pub fn write(&mut self, facts: &[Fact]) {
         for fact in facts {
             if let Fact::Register { bead, register, mark, value } = fact {
@@ -44,7 +49,7 @@ impl Writes {
 
 /// Every acknowledged write led to the one that stands, was overwritten by somebody who knew it, or is among the
 /// conflicts.
-pub fn check(machines: &[(&Writes, &[Fact])], reading: &Reading) -> Result<(), String> {
+pub fn check(machines: &[(&Writes, Vec<Fact>)], reading: &Reading) -> Result<(), String> {
     let mut written = BTreeMap::new();
     for (writes, _) in machines {
         written.extend(writes.written.iter());

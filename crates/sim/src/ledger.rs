@@ -205,6 +205,29 @@ impl Reading {
         self.beads.insert(lineage.to_string(), BeadReading { body, deleted });
     }
 
+    /// Every bead and edge that is deleted, and when it was.
+    pub fn deletions(&self) -> Vec<(String, (u64, u64))> {
+        let stamp = |mark: &Mark| (mark.0, mark.1);
+        let beads =
+            self.beads.iter().filter_map(|(key, bead)| Some((key.clone(), stamp(bead.deleted.as_ref()?))));
+        let edges = self.edges.iter().filter(|(_, (_, deleted))| *deleted);
+        beads.chain(edges.map(|(key, (mark, _))| (format!("{key:?}"), stamp(mark)))).collect()
+    }
+
+    /// Every bead and the stamp of its birth.
+    pub fn births(&self) -> impl Iterator<Item = (&BeadKey, (u64, u64))> {
+        self.beads.iter().filter_map(|(key, bead)| {
+            let at = &bead.body["created_at"];
+            Some((key, (at.get(0)?.as_u64()?, at.get(1)?.as_u64()?)))
+        })
+    }
+
+    /// Deletions before it may be forgotten.
+    pub fn floor(&self) -> (u64, u64) {
+        let part = |index: usize| self.meta["gc_floor"][index].as_u64().unwrap_or(0);
+        (part(0), part(1))
+    }
+
     /// The mark of every register that was written since its bead was born.
     pub fn marks(&self) -> BTreeMap<(BeadKey, String), Mark> {
         let of = |(key, bead): (&BeadKey, &BeadReading)| {

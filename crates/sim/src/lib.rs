@@ -13,6 +13,7 @@ pub mod scenario;
 
 mod activities;
 mod causality;
+mod clocks;
 mod dice;
 mod disk;
 mod machine;

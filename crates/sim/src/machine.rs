@@ -6,6 +6,7 @@ use beads_core::{Applied, Lineage, Op};
 use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Repository, Saved, World};
 
 use crate::causality::Writes;
+use crate::clocks::{Forgotten, Origins};
 use crate::dice::Dice;
 use crate::disk::SimDisk;
 use crate::faults::Faults;
@@ -35,6 +36,10 @@ pub struct Machine {
     pub writes: Writes,
     /// The remote cannot be reached.
     pub partitioned: bool,
+    /// Garbage collection is configured.
+    pub collects: bool,
+    pub forgotten: Forgotten,
+    pub(crate) origins: Origins,
     fired_when_opened: u64,
     unacknowledged: Vec<Told>,
     answered: Vec<Request>,
@@ -75,6 +80,9 @@ impl Machine {
             facts: Vec::new(),
             writes: Writes::default(),
             partitioned: false,
+            collects: false,
+            forgotten: Forgotten::default(),
+            origins: Origins::default(),
             fired_when_opened: 0,
             unacknowledged: Vec::new(),
             answered: Vec::new(),
@@ -90,10 +98,17 @@ impl Machine {
             return Ok(String::new());
         }
         self.fired_when_opened = self.faults.fired();
+        self.world.begin();
         match Replica::open(self.disk.clone(), &self.repository, self.world.clone()) {
-            Ok(replica) => {
-                self.check_recovered(&replica)?;
-                self.writes.see(&Reading::new(&replica.catalog().state().encode())?);
+            Ok(mut replica) => {
+                if self.collects {
+                    replica.keep_tags();
+                }
+                let reading = Reading::new(&replica.catalog().state().encode())?;
+                self.forgotten.see(&reading);
+                self.check_recovered(replica.position(), &reading)?;
+                self.origins.open(&reading);
+                self.writes.see(&reading);
                 let told = format!("opened at {}", replica.position());
                 self.replica = Some(replica);
                 Ok(told)
@@ -102,12 +117,16 @@ impl Machine {
         }
     }
 
-    fn check_recovered(&self, replica: &Replica<SimDisk, SimWorld>) -> Result<(), Broken> {
-        if replica.position() < self.position {
-            return Err(format!("reopened at {} after {}", replica.position(), self.position));
+    fn check_recovered(&self, position: u64, reading: &Reading) -> Result<(), Broken> {
+        if position < self.position {
+            return Err(format!("reopened at {position} after {}", self.position));
         }
-        let reading = Reading::new(&replica.catalog().state().encode())?;
-        reading.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))
+        reading.check_all(self.lasting_facts()).map_err(|lost| format!("after reopening: {lost}"))
+    }
+
+    /// What was acknowledged here and cannot have been forgotten by garbage collection.
+    pub fn lasting_facts(&self) -> impl Iterator<Item = &Fact> {
+        self.facts.iter().filter(|fact| !self.forgotten.covers_fact(fact))
     }
 
     /// An error is expected when a fault was injected since the store was opened, and the program's own otherwise.
@@ -136,16 +155,30 @@ impl Machine {
             });
             let actor = Mutations::actor(dice);
             let caller = Caller { actor, branch: Default::default(), lease_ms: LEASE_MS, request };
-            match replica.apply(&op, &caller) {
-                Ok(applied) => {
-                    told.push_str(&format!(" {}", serde_json::to_string(&applied.delta).unwrap_or_default()));
-                    self.remember(&applied, op, caller);
-                }
-                Err(Error::Core(refused)) => told.push_str(&format!(" {}", refused.code())),
-                Err(error) => return Err(format!("apply failed: {error}")),
-            }
+            told.push_str(&self.apply(op, caller)?);
         }
         Ok(told)
+    }
+
+    /// Applies one operation. It is not acknowledged yet.
+    pub(crate) fn apply(&mut self, op: Op, caller: Caller) -> Result<String, Broken> {
+        let Some(replica) = &mut self.replica else { return Ok(String::new()) };
+        match replica.apply(&op, &caller) {
+            Ok(applied) => {
+                if matches!(op, Op::Create(_)) {
+                    self.check_birth(applied.bead.as_ref())?;
+                }
+                self.remember(&applied, op, caller);
+                Ok(format!(" {}", serde_json::to_string(&applied.delta).unwrap_or_default()))
+            }
+            Err(Error::Core(refused)) => {
+                if refused == beads_core::Error::ClockExhausted {
+                    self.check_not_stuck()?;
+                }
+                Ok(format!(" {}", refused.code()))
+            }
+            Err(error) => Err(format!("apply failed: {error}")),
+        }
     }
 
     fn remember(&mut self, applied: &Applied, op: Op, caller: Caller) {
@@ -154,6 +187,8 @@ impl Machine {
         }
         let facts = facts(applied);
         self.writes.write(&facts);
+        self.origins.write(&facts);
+        self.forgotten.write(&facts);
         let position = self.replica.as_ref().map_or(0, Replica::position);
         let (bead, claims) = (applied.bead.clone(), applied.fence.is_some());
         let request = caller.request.is_some().then_some(Request { op, caller, bead, claims });
@@ -175,8 +210,10 @@ impl Machine {
     fn acknowledge(&mut self) -> Result<String, Broken> {
         for told in std::mem::take(&mut self.unacknowledged) {
             for (subject, stamp) in minted(&told.facts) {
+                // A bead that was forgotten may have come back as another replica knew it, without the stamps given here.
                 if let Some(before) = self.last_minted.insert(subject.clone(), stamp)
                     && stamp <= before
+                    && !self.forgotten.covers(&subject)
                 {
                     return Err(format!("minted {stamp:?} after {before:?} for {subject}"));
                 }
@@ -246,7 +283,9 @@ impl Machine {
     /// From now on what is written here knows all that is here.
     fn look(&mut self) -> Result<(), Broken> {
         if let Some(replica) = &self.replica {
-            self.writes.see(&Reading::new(&replica.catalog().state().encode())?);
+            let reading = Reading::new(&replica.catalog().state().encode())?;
+            self.forgotten.see(&reading);
+            self.writes.see(&reading);
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! What happens in a run, decided before it starts. Every step has dice of its own, so that a scenario can be shrunk
 //! by leaving steps out without changing what the others do.
 
+use beads_core::limits::MAX_MS;
+
 use crate::dice::Dice;
 use crate::faults::{Fault, FaultKind};
 
@@ -11,7 +13,14 @@ const ROUGH_EVERY: u64 = 5;
 /// One seed in so many has refs that another program moves under the replica.
 const MOVED_EVERY: u64 = 7;
 
+/// One seed in so many has clocks that are decades apart, visitors from the end of time, and garbage collection.
+const CLOCKS_EVERY: u64 = 11;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+const YEAR_MS: i64 = 365 * DAY_MS;
+
+/// How far apart clocks are, at most, to either side. The simulation begins in 2023 and stamps end in 2100.
+const MAX_YEARS: u64 = 50;
 
 /// One run, from its seed or shrunk.
 #[derive(Debug, Clone)]
@@ -22,6 +31,8 @@ pub struct Scenario {
     pub ahead: Option<usize>,
     /// Refs are moved by other programs, and fetching moves them too.
     pub moved: bool,
+    /// How far off the clock of each machine is; empty where they are right and nothing is forgotten.
+    pub clocks: Vec<i64>,
     pub steps: Vec<Step>,
 }
 
@@ -56,6 +67,12 @@ pub enum Action {
     Replace,
     /// The ref of this machine's own repository is rewound, replaced or deleted by another program.
     MoveRef,
+    /// Raises the floor of garbage collection, perhaps after a deletion.
+    Collect,
+    /// Takes the floor of garbage collection back.
+    ResetFloor,
+    /// A machine whose clock is at this time takes what is here, writes, and gives it back.
+    Visit(u64),
     /// Asks again for something that was acknowledged.
     Retry,
     /// The process dies; the system's cache lives on.
@@ -83,7 +100,12 @@ impl Scenario {
         if moved {
             move_refs(&mut steps, &mut dice);
         }
-        Self { seed, machines, ahead, moved, steps }
+        let mut clocks = Vec::new();
+        if seed % CLOCKS_EVERY == CLOCKS_EVERY - 1 {
+            clocks.extend((0..machines).map(|_| years(&mut dice)));
+            break_clocks(&mut steps, &mut dice);
+        }
+        Self { seed, machines, ahead, moved, clocks, steps }
     }
 }
 
@@ -141,6 +163,33 @@ fn move_refs(steps: &mut Vec<Step>, dice: &mut Dice) {
             }
         }
     }
+}
+
+/// Lets machines forget deletions, take that back, and meet others whose clocks are years ahead or at the end of time.
+fn break_clocks(steps: &mut Vec<Step>, dice: &mut Dice) {
+    for step in std::mem::take(steps) {
+        steps.push(step);
+        let mut also = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
+        match step.action {
+            Action::Checkpoint | Action::SlowCheckpoint | Action::Sync if dice.chance(40) => {
+                also(Action::Collect, dice);
+            }
+            Action::Mutate(_) if dice.chance(5) => {
+                let at_ms = if dice.chance(50) { MAX_MS - 1 } else { dice.below(MAX_MS) };
+                also(Action::Visit(at_ms), dice);
+            }
+            Action::Mutate(_) if dice.chance(3) => also(Action::ResetFloor, dice),
+            _ => {}
+        }
+    }
+}
+
+fn years(dice: &mut Dice) -> i64 {
+    if dice.chance(30) {
+        return 0;
+    }
+    let years = i64::try_from(dice.below(2 * MAX_YEARS + 1)).unwrap_or(0);
+    (years - i64::try_from(MAX_YEARS).unwrap_or(0)) * YEAR_MS
 }
 
 fn fault(dice: &mut Dice) -> Fault {

@@ -18,6 +18,16 @@ pub struct Address {
     pub base: PathBuf,
 }
 
+/// Whether a remote has an address, but none that can be shown or passed on.
+fn is_not_text(config: &git2::Config, remote: &str) -> bool {
+    let Ok(mut values) = config.multivar(&format!("remote.{remote}.url"), None) else { return false };
+    let mut found = false;
+    while let Some(Ok(entry)) = values.next() {
+        found |= entry.value().is_err() && !entry.value_bytes().is_empty();
+    }
+    found
+}
+
 impl Address {
     pub fn of(git: &git2::Repository, remote: &str) -> Result<Self> {
         let config = git.config()?;
@@ -31,6 +41,12 @@ impl Address {
             first
         };
         let Some(fetch) = first("url") else {
+            if is_not_text(&config, remote) {
+                let reason = "its address is not UTF-8 text; give it one that is, such as a path relative to the work \
+                              tree, with: git remote set-url";
+                let reason = format!("{reason} {remote} PATH");
+                return Err(Error::Remote { remote: remote.to_owned(), reason });
+            }
             let reason = format!("it has no address; add one with: git remote add {remote} URL");
             return Err(Error::Remote { remote: remote.to_owned(), reason });
         };

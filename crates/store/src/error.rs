@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use beads_core::Code;
+use rustix::io::Errno;
 
 /// What can go wrong between memory, disk and the repository.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,12 @@ pub enum Error {
 
     #[error("git: {0}")]
     Git(#[from] git2::Error),
+
+    #[error(
+        "this repository uses {0}, which bd cannot read; nothing was changed. Use a repository with the defaults of git: \
+         SHA-1 object names, and refs in files"
+    )]
+    RepositoryFormat(&'static str),
 
     #[error("commit {commit} on {reference}: {reason}; nothing was changed")]
     RefDamaged { reference: &'static str, commit: String, reason: String },
@@ -118,6 +125,13 @@ impl Error {
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
     }
 
+    /// Whether a file could not be opened or read because of the state of this process or this machine, which says nothing
+    /// about the file.
+    pub(crate) fn is_lack_of_resources(&self) -> bool {
+        let lacks = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(|errno| Some(errno.raw_os_error()));
+        matches!(self, Self::Io { source, .. } if lacks.contains(&source.raw_os_error()))
+    }
+
     pub(crate) fn busy(path: &std::path::Path, patience: std::time::Duration) -> Self {
         let waited_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         Self::Busy { path: path.to_owned(), waited_ms }
@@ -138,7 +152,7 @@ impl Error {
             Self::CursorAhead { .. } => Code::CursorAhead,
             Self::RequestReused(_) => Code::RequestIdReused,
             Self::TooManyRequests(_) => Code::TooManyRequests,
-            Self::Git(_) | Self::BranchInTheWay => Code::GitError,
+            Self::Git(_) | Self::RepositoryFormat(_) | Self::BranchInTheWay => Code::GitError,
             Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
             Self::Replaced { .. } => Code::StoreReplaced,
             Self::NoRevision(_) => Code::NotFound,

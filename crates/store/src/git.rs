@@ -31,11 +31,22 @@ impl std::fmt::Debug for GitRepository {
     }
 }
 
+/// Says in our words that a repository is in a format which the library cannot read.
+fn unreadable_format(error: git2::Error) -> Error {
+    if error.message().contains("object format") {
+        return Error::RepositoryFormat("SHA-256 object names");
+    }
+    if error.message().contains("extensions.refstorage") {
+        return Error::RepositoryFormat("the reftable format");
+    }
+    error.into()
+}
+
 impl GitRepository {
     /// Opens the repository whose git directory is `path`, exactly there.
     pub fn open(path: &Path) -> Result<Self> {
         library::set_up();
-        Ok(Self { git: git2::Repository::open(path)? })
+        Ok(Self { git: git2::Repository::open(path).map_err(unreadable_format)? })
     }
 
     /// Opens the bare repository of a private store, making it when it is not there.

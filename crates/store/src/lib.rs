@@ -10,6 +10,7 @@ pub mod url;
 mod absorb;
 mod address;
 mod batch;
+mod bring;
 mod checkpoint;
 mod child;
 mod claim_refs;

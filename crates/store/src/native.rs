@@ -36,7 +36,7 @@ impl Native {
     /// Runs a step in a thread of its own and stops waiting for it at the deadline. The library cannot be interrupted:
     /// a step that was given up ends when its server does, or after [`crate::library`]'s patience. Should it still
     /// get through, it has pushed what is saved here anyway.
-    fn within_deadline<T: Send + 'static>(
+    pub(crate) fn within_deadline<T: Send + 'static>(
         &self,
         step: impl FnOnce(&Line) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -58,8 +58,8 @@ impl Native {
 }
 
 /// The repository and the remote, in the thread that talks to it.
-struct Line {
-    repository: GitRepository,
+pub(crate) struct Line {
+    pub(crate) repository: GitRepository,
     remote: String,
     address: Address,
 }
@@ -86,14 +86,14 @@ impl Line {
     }
 
     /// The address with `url.*.insteadOf` applied.
-    fn url(&self, direction: Direction) -> Result<String, git2::Error> {
+    pub(crate) fn url(&self, direction: Direction) -> Result<String, git2::Error> {
         let remote = self.anonymous(direction)?;
         let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
         Ok(push_url.or(remote.url().ok()).unwrap_or_default().to_owned())
     }
 
     /// The remote's repository itself, when it is on this machine.
-    fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
+    pub(crate) fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
         let url = self.url(direction).map_err(|error| self.failed(&error))?;
         let Some(path) = local_path(&url) else { return Ok(None) };
         let path: PathBuf = self.address.base.join(path);
@@ -285,7 +285,7 @@ impl Line {
 }
 
 /// Brings a commit and its history from one repository into another, but not what `known` brings along already.
-fn copy(
+pub(crate) fn copy(
     from: &git2::Repository,
     to: &git2::Repository,
     wanted: Oid,

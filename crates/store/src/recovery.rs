@@ -113,7 +113,12 @@ pub(crate) fn replay(
             events.push(record.position, news);
         }
     }
-    if let Some(merged) = merged {
+    if let Some(mut merged) = merged {
+        // What a record says about a bead that the start lacks, and that was born below the floor of garbage collection, was
+        // passed over. The bead is here all the same if another commit has it.
+        for record in &recovered.records {
+            let _ = merged.take(&record.delta);
+        }
         events.push(position, catalog.join_watched(&merged, now_ms));
     }
     events.settle();

@@ -254,10 +254,15 @@ impl<D: Disk, W: World> Replica<D, W> {
         tags.newest_foreign_ms(self.catalog.state(), tag)
     }
 
-    /// Whether the journal on disk still ends where this replica left it.
-    pub fn journal_is_intact(&self) -> bool {
+    /// Whether the journal on disk still ends where this replica left it. `None` when this process may open no more files, or
+    /// has no memory, to find out.
+    pub fn journal_is_intact(&self) -> Option<bool> {
         let journaled = self.position - self.unsynced.len() as u64;
-        self.journal.tail().is_ok_and(|tail| tail.is_none_or(|tail| tail == journaled))
+        match self.journal.tail() {
+            Ok(tail) => Some(tail.is_none_or(|tail| tail == journaled)),
+            Err(error) if error.is_lack_of_resources() => None,
+            Err(_) => Some(false),
+        }
     }
 
     /// What an actor did last here, and how to undo it.

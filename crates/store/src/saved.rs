@@ -4,8 +4,9 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use git2::Oid;
+use git2::{ErrorCode, Oid};
 
 use crate::checkpoint::state_of;
 use crate::disk::sync_directory;
@@ -24,7 +25,26 @@ const REFERENCE: &str = "refs/beads/saved";
 /// The same for a commit that the sync ref is about to move to.
 const STAGING: &str = "refs/beads/saving";
 
+/// How often a ref is tried whose lock another program, such as `git gc`, takes in between.
+const MAX_LOCKED: usize = 10;
+
+/// One at a time: a checkpoint in the engine's thread and an exchange beside it may both have something to record.
+static RECORDING: Mutex<()> = Mutex::new(());
+
 impl GitRepository {
+    /// Points one of our own refs at a commit.
+    fn point(&self, name: &str, commit: Oid) -> Result<()> {
+        let mut tried = 0;
+        loop {
+            crate::git::outwait_lock(self.git.commondir(), name);
+            tried += 1;
+            match self.git.reference(name, commit, true, "bd checkpoint") {
+                Err(error) if error.code() == ErrorCode::Locked && tried < MAX_LOCKED => {}
+                pointed => return Ok(pointed.map(|_| ())?),
+            }
+        }
+    }
+
     fn saved_file(&self) -> PathBuf {
         self.git.commondir().join("beads").join(FILE)
     }
@@ -56,13 +76,13 @@ impl GitRepository {
 
     /// Adds to the record, durably.
     pub(crate) fn write_saved(&self, commit: &str) -> Result<()> {
+        let _recording = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut past = self.past_tips()?;
         let kept = self.git.refname_to_id(REFERENCE).ok().map(|kept| kept.to_string());
         if past.first().map(String::as_str) == Some(commit) && kept.as_deref() == Some(commit) {
             return Ok(());
         }
-        crate::git::outwait_lock(self.git.commondir(), REFERENCE);
-        self.git.reference(REFERENCE, Oid::from_str(commit)?, true, "bd checkpoint")?;
+        self.point(REFERENCE, Oid::from_str(commit)?)?;
         past.retain(|known| known != commit);
         past.insert(0, commit.to_owned());
         past.truncate(MAX_PAST);
@@ -83,8 +103,9 @@ impl GitRepository {
     /// Lets a ref lead to a commit that the sync ref will move to, and says whether all of it is still there: git may have
     /// collected objects as garbage before anything led to them.
     pub(crate) fn stage(&self, commit: Oid) -> Result<bool> {
-        crate::git::outwait_lock(self.git.commondir(), STAGING);
-        self.git.reference(STAGING, commit, true, "bd checkpoint")?;
+        let recording = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
+        self.point(STAGING, commit)?;
+        drop(recording);
         Ok(self.is_complete(&commit.to_string()))
     }
 
@@ -113,5 +134,38 @@ impl GitRepository {
     pub(crate) fn is_complete(&self, commit: &str) -> bool {
         let (Ok(tree), Ok(objects)) = (self.tree(commit), self.git.odb()) else { return false };
         tree.iter().all(|entry| objects.exists(entry.id()) || self.bring(entry.id()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // failing is a test's job
+
+    use super::*;
+
+    #[test]
+    fn threads_that_record_at_once_do_not_lock_each_other_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = git2::Repository::init_bare(directory.path()).unwrap();
+        let by = git2::Signature::now("ann", "ann@here").unwrap();
+        let tree = git.find_tree(git.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let commits: Vec<_> = (0..8)
+            .map(|n| git.commit(None, &by, &by, &format!("{n}"), &tree, &[]).unwrap().to_string())
+            .collect();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (commits, path) = (&commits, directory.path());
+                scope.spawn(move || {
+                    let repository = GitRepository::open(path).unwrap();
+                    for round in 0..20 {
+                        repository.write_saved(&commits[(thread + round) % commits.len()]).unwrap();
+                    }
+                });
+            }
+        });
+        let repository = GitRepository::open(directory.path()).unwrap();
+        let past = repository.past_tips().unwrap();
+        assert_eq!(past.len(), commits.len(), "{past:?}");
+        assert_eq!(repository.saved_commits().unwrap(), past[..1]);
     }
 }

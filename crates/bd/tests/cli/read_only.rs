@@ -1,8 +1,12 @@
 //! Repositories that can only be read.
 
+use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::Mutex;
 
-use crate::sandbox::{Mode, Sandbox, commit_something};
+use rustix::process::getuid;
+
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, set_mode};
 use crate::small_disk::SmallDisk;
 
 /// Queries are answered from the ref and the journal, and leave no trace; a change is refused.
@@ -51,4 +55,67 @@ fn can_be_read(mode: Mode) {
 fn queries_need_no_lock_no_log_and_no_daemon() {
     can_be_read(Mode::Daemon);
     can_be_read(Mode::Embedded);
+}
+
+const NOBODY: u32 = 65_534;
+
+/// A command of a user who may read the repository and write nothing there. They have a home of their own, where `git` was
+/// allowed to use the repositories of others.
+fn as_nobody(bd: &Sandbox, args: &[&str]) -> Run {
+    let home = bd.root().join("nobody");
+    let mut command = bd.command(args);
+    command.env("HOME", &home).env("BD_RUNTIME_DIR", home.join("run")).uid(NOBODY).gid(NOBODY);
+    Run::of(&mut command)
+}
+
+fn let_nobody_in(bd: &Sandbox) {
+    let home = bd.root().join("nobody");
+    std::fs::create_dir_all(home.join("run")).unwrap();
+    std::fs::write(home.join(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
+    for path in [home.clone(), home.join("run")] {
+        std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        set_mode(&path, 0o700);
+    }
+    set_mode(&bd.root(), 0o755);
+}
+
+/// The daemon of the owner saves and trims all the time. A reader without the lock sees everything that was acknowledged before
+/// it began.
+#[test]
+fn another_user_reads_while_the_owner_writes_and_trims() {
+    if !getuid().is_root() {
+        eprintln!("skipped: only root can be another user");
+        return;
+    }
+    let bd = Sandbox::new(Mode::Daemon);
+    let_nobody_in(&bd);
+    for key in ["sync.quiet", "sync.max_delay"] {
+        bd.text(&["config", "set", key, "1ms"]);
+    }
+    let written = Mutex::new(0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for number in 1..=40 {
+                bd.create(&[&format!("bead {number}")]);
+                *written.lock().unwrap() = number;
+            }
+        });
+        let mut reads = 0;
+        while !writer.is_finished() || reads == 0 {
+            let before = *written.lock().unwrap();
+            let run = as_nobody(&bd, &["list", "--limit", "0", "--json"]);
+            // A store that never rests may keep a reader from reading; that is an error, not fewer beads.
+            if run.exit == Some(0) {
+                let count = run.value().as_array().unwrap().len();
+                assert!(count >= before, "{before} were acknowledged, and {count} are shown");
+                reads += 1;
+            } else {
+                run.failed("list", "busy");
+            }
+        }
+    });
+    let run = as_nobody(&bd, &["create", "not mine", "--json"]);
+    assert_ne!(run.exit, Some(0), "{run:?}");
+    assert!(run.stderr.contains("ermission"), "{run:?}");
+    assert_eq!(as_nobody(&bd, &["list", "--limit", "0", "--json"]).value().as_array().unwrap().len(), 40);
 }

@@ -14,12 +14,16 @@ impl Service {
     /// Whether this is still the store that was opened.
     pub fn fate(&mut self) -> Fate {
         match self.identity.check() {
-            Fate::Touched if self.replica.journal_is_intact() => {
-                // Only its time differs, as after a backup program put it back.
-                self.identity.accept();
-                Fate::Same
-            }
-            Fate::Touched => Fate::Replaced,
+            Fate::Touched => match self.replica.journal_is_intact() {
+                Some(true) => {
+                    // Only its time differs, as after a backup program put it back.
+                    self.identity.accept();
+                    Fate::Same
+                }
+                Some(false) => Fate::Replaced,
+                // It is looked at again before the next answer.
+                None => Fate::Same,
+            },
             fate => fate,
         }
     }

@@ -188,6 +188,51 @@ fn a_partial_clone_brings_what_it_lacks() {
     }
 }
 
+/// Without a git program: from a path on this machine, over the wire, and from another remote when the one that promised the
+/// objects is away.
+#[test]
+fn a_partial_clone_brings_what_it_lacks_without_git() {
+    for filter in ["--filter=blob:none", "--filter=tree:0"] {
+        for way in ["path", "wire", "other"] {
+            let Some((remote, ben)) = cloned(&[filter], Mode::Embedded) else { return };
+            let origin = ben.repository().find_remote("origin").unwrap().url().unwrap().to_owned();
+            let repository = ben.repository();
+            match way {
+                "path" => {}
+                "wire" => {
+                    let url = serve(&remote.path());
+                    repository.remote_set_url("origin", &url).unwrap();
+                }
+                _ => {
+                    repository.remote_set_url("origin", "/nowhere/at/all.git").unwrap();
+                    repository.remote("backup", &origin).unwrap();
+                }
+            }
+            assert_eq!(titles(&ben), ["one"], "{filter} {way}");
+        }
+    }
+}
+
+/// Serves a repository with `git daemon`, one process for each connection, until the test ends.
+fn serve(repository: &std::path::Path) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}{}", listener.local_addr().unwrap(), repository.display());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let stream = std::os::fd::OwnedFd::from(stream);
+            let output = stream.try_clone().unwrap();
+            let mut daemon = Command::new("git");
+            daemon
+                .args(["daemon", "--inetd", "--export-all"])
+                .stdin(stream)
+                .stdout(output)
+                .stderr(Stdio::null());
+            let _ = daemon.status();
+        }
+    });
+    url
+}
+
 #[test]
 fn a_partial_clone_whose_remote_is_away_is_not_repaired() {
     let Some((remote, ben)) = cloned(&["--filter=blob:none"], Mode::Embedded) else { return };

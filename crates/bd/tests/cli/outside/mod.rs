@@ -1,13 +1,16 @@
 //! What real life does to a repository, at random moments among writes, kills and syncs: it is replaced, moved, restored
 //! from a backup, cloned again and pruned. The judge is the ledger of acknowledged writes: in the end each is in the
-//! store, or was in a rescue file and came back from there.
+//! store, or was in a rescue file or a repository that was moved away, and came back from there.
 //!
 //! An activity is a function and a row in [`ACTIVITIES`]. A run is decided by its seed.
 
+mod git;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::sandbox::{Mode, Run, Sandbox, commit_something, kill, remove_directory};
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, remove_directory};
 
 /// A name, how often it happens, and what it does.
 type Activity = (&'static str, u64, fn(&mut World));
@@ -26,6 +29,15 @@ const ACTIVITIES: &[Activity] = &[
     ("prune", 1, World::prune),
     ("cut the remote off", 1, World::cut_off),
     ("connect the remote", 2, World::connect),
+    ("mirror", 1, World::mirror),
+    ("fetch as a mirror", 1, World::fetch_as_mirror),
+    ("delete the ref", 1, World::delete_ref),
+    ("rewind the ref", 1, World::rewind_ref),
+    ("change an odd setting", 1, World::odd_setting),
+    ("add an address", 1, World::second_address),
+    ("start in a hook", 1, World::start_in_a_hook),
+    ("lock the remote's ref", 1, World::lock_remote_ref),
+    ("clone shallowly", 1, World::clone_shallow),
 ];
 
 struct World {
@@ -38,6 +50,10 @@ struct World {
     writes: usize,
     moves: usize,
     quiet: &'static str,
+    /// Repositories that were moved away for another one. Each keeps what was written to it.
+    left_behind: Vec<PathBuf>,
+    /// The git program is on the path, so that it does the exchange.
+    with_git: bool,
 }
 
 impl World {
@@ -48,8 +64,13 @@ impl World {
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let (ledger, writes, moves) = (BTreeSet::new(), 0, 0);
         let quiet = if seed.is_multiple_of(2) { "1h" } else { "20ms" };
-        let mut world = Self { bd, repo, random, ledger, writes, moves, quiet };
+        let with_git = seed % 4 >= 2;
+        let mut world =
+            Self { bd, repo, random, ledger, writes, moves, quiet, left_behind: Vec::new(), with_git };
         world.set_up();
+        let repository = git2::Repository::open(&world.repo).unwrap();
+        let mut origin = repository.find_remote("origin").unwrap();
+        origin.push(&["refs/heads/main:refs/heads/main"], None).unwrap();
         world
     }
 
@@ -74,8 +95,17 @@ impl World {
         unreachable!("the weights add up");
     }
 
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.bd.command(args);
+        command.current_dir(&self.repo);
+        if self.with_git {
+            command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        }
+        command
+    }
+
     fn run(&self, args: &[&str]) -> Run {
-        Run::of(self.bd.command(args).current_dir(&self.repo))
+        Run::of(&mut self.command(args))
     }
 
     fn remote(&self) -> PathBuf {
@@ -85,7 +115,9 @@ impl World {
     /// A clone knows the remote. Whether anything is saved before the next blow is the seed's choice.
     fn set_up(&mut self) {
         let repository = git2::Repository::open(&self.repo).unwrap();
-        repository.remote("origin", self.remote().to_str().unwrap()).unwrap();
+        if repository.find_remote("origin").is_err() {
+            repository.remote("origin", self.remote().to_str().unwrap()).unwrap();
+        }
         for key in ["sync.quiet", "sync.max_delay"] {
             self.run(&["config", "set", key, self.quiet]);
         }
@@ -104,13 +136,6 @@ impl World {
         self.run(&["sync"]);
     }
 
-    fn kill(&mut self) {
-        let run = self.run(&["daemon", "status", "--json"]);
-        if let Some(pid) = run.value()["pid"].as_u64() {
-            kill(u32::try_from(pid).unwrap());
-        }
-    }
-
     /// Deleting the only copy of a journal whose daemon is dead is not covered, so a daemon runs before the blow and is
     /// asked something after it.
     fn blow(&mut self, strike: impl FnOnce(&mut Self)) {
@@ -124,18 +149,12 @@ impl World {
             remove_directory(&world.repo);
             world.clone_here();
         });
-        self.set_up_again();
+        self.set_up();
     }
 
     fn clone_here(&mut self) {
         std::fs::create_dir(&self.repo).unwrap();
         commit_something(&self.repo);
-    }
-
-    fn set_up_again(&mut self) {
-        if git2::Repository::open(&self.repo).unwrap().find_remote("origin").is_err() {
-            self.set_up();
-        }
     }
 
     fn move_elsewhere(&mut self) {
@@ -149,10 +168,11 @@ impl World {
         self.blow(|world| {
             world.moves += 1;
             let elsewhere = world.bd.root().join(format!("left behind {}", world.moves));
-            std::fs::rename(&world.repo, elsewhere).unwrap();
+            std::fs::rename(&world.repo, &elsewhere).unwrap();
+            world.left_behind.push(elsewhere);
             world.clone_here();
         });
-        self.set_up_again();
+        self.set_up();
     }
 
     fn delete_local_files(&mut self) {
@@ -198,7 +218,7 @@ impl World {
 
     /// Needs the git program; without it nothing is pruned.
     fn prune(&mut self) {
-        let mut git = std::process::Command::new("git");
+        let mut git = Command::new("git");
         git.args(["gc", "--quiet", "--prune=now"]).current_dir(&self.repo);
         let _ = git.env("HOME", self.bd.root().join("home")).output();
     }
@@ -213,6 +233,7 @@ impl World {
 
     fn connect(&mut self) {
         let _ = std::fs::rename(self.away(), self.remote());
+        let _ = std::fs::remove_file(self.remote_lock());
     }
 
     /// Brings every rescue file home and compares with the ledger.
@@ -222,6 +243,10 @@ impl World {
         let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|path| path.extension().is_some_and(|ending| ending == "journal")) {
             let run = self.run(&["import", "--rescued", file.to_str().unwrap(), "--force"]);
+            assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
+        }
+        for moved in std::mem::take(&mut self.left_behind) {
+            let run = Run::of(self.command(&["sync", "--json"]).current_dir(&moved));
             assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
         }
         let run = self.run(&["sync", "--json"]);
@@ -265,6 +290,23 @@ fn live_through(seeds: std::ops::Range<u64>, moments: usize) {
         written += world.ledger.len();
     }
     assert!(written > 0, "nothing was acknowledged, so nothing was tested");
+}
+
+/// The ref is taken away behind a save that nothing else holds: the remote is away, and the journal was trimmed.
+#[test]
+fn nothing_acknowledged_is_lost_when_the_ref_is_moved_behind_a_save() {
+    for (index, strike) in [World::delete_ref, World::rewind_ref].into_iter().enumerate() {
+        let mut world = World::new(index as u64);
+        world.cut_off();
+        for _ in 0..3 {
+            world.write();
+            world.sync();
+        }
+        strike(&mut world);
+        world.kill();
+        world.judge(&["the ref was moved behind a save"]);
+        assert_eq!(world.ledger.len(), 3);
+    }
 }
 
 #[test]
