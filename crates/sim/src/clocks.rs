@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use beads_core::limits::{COUNTER_STEP, MAX_DRIFT_MS, MAX_MS};
 use beads_core::op::{CollectGarbage, Create, Delete, ResetGcFloor};
 use beads_core::{Applied, Delta, EdgeKey, Lineage, Op, State};
-use beads_store::{Caller, World};
+use beads_store::{Caller, Repository, World};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
@@ -210,6 +210,11 @@ impl Machine {
         visitor.commit()?;
         visitor.checkpoint()?;
         told.push_str(&self.sync_with(&visitor.repository)?);
+        let brought = visitor.repository.tip().map_err(|error| error.to_string())?;
+        if brought.is_none_or(|tip| !self.repository.commits().contains_key(&tip)) {
+            // An earlier fault kept the exchange from beginning, and the visitor took along what it wrote.
+            return Ok(told);
+        }
         self.writes.take(visitor.writes);
         self.facts.extend(visitor.facts);
         Ok(told)
