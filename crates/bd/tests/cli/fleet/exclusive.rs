@@ -58,6 +58,33 @@ fn what_is_given_back_is_free_for_others_after_the_sync_that_says_so() {
 }
 
 #[test]
+fn what_is_handed_over_to_an_agent_on_another_machine_is_taken_up_there() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 2);
+    let (ann, ben) = (&all[0], &all[1]);
+    ann.run(&["migrate"]);
+    ann.json(&["--actor", "ann", "claim", "bd-01"]);
+    ann.json(&["--actor", "ann", "handover", "bd-01", "--to", "ben", "-m", "the tests are missing"]);
+    ann.json(&["sync"]);
+    assert_eq!(records(&remote)[0]["state"], "over");
+    ben.run(&["sync"]);
+    // Before the other one, which is ready.
+    let taken = ben.json(&["--actor", "ben", "claim", "--next"]);
+    assert_eq!((&taken["id"], &taken["confirmed"]), (&"bd-01".into(), &true.into()), "{taken}");
+    assert_eq!(taken["brief"]["notes"][0]["content"], "the tests are missing");
+    ann.json(&["sync"]);
+    assert_eq!(ann.show("bd-01")["assignee"], "ben");
+    ann.error(&["--actor", "ann", "claim", "bd-01"], "already_claimed");
+    // A cancellation ends the claim everywhere.
+    ann.json(&["cancel", "bd-01", "--reason", "dropped"]);
+    ann.json(&["sync"]);
+    ben.json(&["sync"]);
+    let refused = ben.error(&["--actor", "ben", "close", "bd-01"], "cancelled");
+    assert_eq!(refused["details"]["reason"], "dropped");
+    assert_eq!(records(&remote)[0]["state"], "over");
+}
+
+#[test]
 fn a_closed_bead_is_not_won_by_a_machine_that_has_not_heard_of_the_close() {
     let remote = Remote::new();
     let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 2);

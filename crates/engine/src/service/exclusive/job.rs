@@ -234,7 +234,9 @@ impl Service {
         let now_ms = self.replica.now_ms();
         let bead = self.replica.catalog().bead(&lineage);
         let held = bead
-            .filter(|bead| bead.claim.is_taken() && bead.claim.holder(now_ms) == Some(&job.request.actor));
+            .filter(|bead| bead.claim.is_taken() && bead.claim.holder(now_ms) == Some(&job.request.actor))
+            // An offer is taken up with a claim of its own.
+            .filter(|bead| !bead.is_offer());
         let existing = held.and_then(|bead| bead.claim.fence());
         let name = lineage.claim_name();
         let seen = self.claim_refs.seen.get(&name).and_then(|value| value.record.as_ref());

@@ -232,7 +232,8 @@ impl Service {
         let made_here = claim.fence().is_some_and(|fence| {
             self.claim_refs.made.contains_key(&fence) || self.claim_refs.of(&own.lineage, fence).is_some()
         });
-        match open && later && !made_here && own.is_safe() {
+        // An offer to another agent is how a holder gives its claim away.
+        match open && later && !made_here && !bead.is_offer() && own.is_safe() {
             true => Standing::Overwritten,
             false => Standing::Over,
         }
@@ -249,7 +250,8 @@ impl Service {
             let bead = catalog.bead(&record.lineage)?;
             let closed = bead.deletion.is_some() || bead.status.value.status == Status::Closed;
             let closed_since = closed && closed_at(bead) > record.fence;
-            let given_back = bead.claim.assignee.is_none() && bead.claim.mark.at() > record.fence;
+            let free = bead.claim.assignee.is_none() || bead.is_offer();
+            let given_back = free && bead.claim.mark.at() > record.fence;
             let last = bead.claim.mark.at().max(closed_at(bead));
             (closed_since || given_back).then(|| Move { kind: Kind::End, record: record.over(last) })
         });
