@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
@@ -44,18 +44,28 @@ impl Native {
     ) -> Result<T> {
         let (send, receive) = mpsc::channel();
         let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
-        let step_count = StepCount::one_more().ok_or_else(|| Error::Remote {
-            remote: self.remote.clone(),
-            reason: format!("{MAX_STEPS} earlier attempts still wait for a server that does not answer"),
-        })?;
+        if GIVEN_UP.load(Ordering::Relaxed) >= MAX_GIVEN_UP {
+            let reason =
+                format!("{MAX_GIVEN_UP} earlier attempts still wait for a server that does not answer");
+            return Err(Error::Remote { remote: self.remote.clone(), reason });
+        }
+        let running = Arc::new(AtomicBool::new(true));
+        let end = StepEnd(running.clone());
         std::thread::spawn(move || {
-            let _step_count = step_count;
+            let _end = end;
             // Nobody listens any more when the deadline has passed.
             let _ = send.send(Line::open(&git_dir, &remote).and_then(|line| step(&line)));
         });
         receive.recv_timeout(self.deadline.left()).unwrap_or_else(|error| {
             Err(match error {
-                mpsc::RecvTimeoutError::Timeout => self.deadline.passed(&self.remote),
+                mpsc::RecvTimeoutError::Timeout => {
+                    // A step that ends at this very moment takes the count back.
+                    GIVEN_UP.fetch_add(1, Ordering::Relaxed);
+                    if !running.swap(false, Ordering::AcqRel) {
+                        GIVEN_UP.fetch_sub(1, Ordering::Relaxed);
+                    }
+                    self.deadline.passed(&self.remote)
+                }
                 mpsc::RecvTimeoutError::Disconnected => {
                     Error::Remote { remote: self.remote.clone(), reason: "the transport failed".to_owned() }
                 }
@@ -64,26 +74,20 @@ impl Native {
     }
 }
 
-/// So many steps may be under way at once, those among them that were given up: each has a thread and a connection.
-const MAX_STEPS: usize = 4;
+/// So many steps that were given up may still be under way: each has a thread and a connection.
+const MAX_GIVEN_UP: usize = 4;
 
-static STEPS: AtomicUsize = AtomicUsize::new(0);
+static GIVEN_UP: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts a step for as long as its thread runs.
-struct StepCount;
+/// Notes the end of a step's thread. The flag is set while the step runs and its caller waits; the second of the two to
+/// leave finds it cleared.
+struct StepEnd(Arc<AtomicBool>);
 
-impl StepCount {
-    fn one_more() -> Option<Self> {
-        let counted = STEPS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |steps| {
-            (steps < MAX_STEPS).then_some(steps + 1)
-        });
-        counted.ok().map(|_| Self)
-    }
-}
-
-impl Drop for StepCount {
+impl Drop for StepEnd {
     fn drop(&mut self) {
-        STEPS.fetch_sub(1, Ordering::Relaxed);
+        if !self.0.swap(false, Ordering::AcqRel) {
+            GIVEN_UP.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
