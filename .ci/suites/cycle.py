@@ -4,8 +4,8 @@ usage: cycle.py BD WORKDIR SEED BEADS
 
 `cycle.py worker INTERFACE NAME` is one worker: an orchestrator of about 40 lines. It writes what it did, one JSON line
 each, with times of the monotonic clock of this machine. The parent kills workers and the daemon, starts new workers in
-their place, and checks: no two holders of a bead overlap, no closed bead is worked on after its worker could have
-known, and every request id is answered once.
+their place, cancels beads, and checks: no two holders of a bead overlap, no closed or cancelled bead is worked on after its
+worker could have known, and every request id is answered once.
 """
 import glob
 import json
@@ -149,6 +149,7 @@ def work(interface, name):
         again = worker.next(key) if dice.random() < 0.2 else None
         if again:
             say("again", again, key=key)
+        time.sleep(dice.random() * 0.3)  # the work
         if not worker.note(bead, key + "-n"):
             say("lost", bead)
             continue
@@ -160,7 +161,8 @@ def work(interface, name):
             say("closed" if worker.done(bead, key + "-d") else "lost", bead)
 
 
-def check(logs):
+def check(logs, cancelled):
+    """What may not happen, from the logs of all workers. `cancelled` has the time at which each bead was cancelled."""
     problems, claims, keys = [], {}, {}
     for path in logs:
         open_claim = None
@@ -172,6 +174,10 @@ def check(logs):
             what, claim = event["what"], (event["id"], event["fence"])
             if what in ("claimed", "again") and keys.setdefault(event["key"], claim) != claim:
                 problems.append(f"request id {event['key']} was answered twice: {keys[event['key']]} and {claim}")
+            if event["at"] > cancelled.get(event["id"], float("inf")) and what == "claimed":
+                problems.append(f"{event['id']}: {path} was handed it after it was cancelled")
+            if what == "closed" and event["id"] in cancelled:
+                problems.append(f"{event['id']}: {path} closed it although it was cancelled")
             if what == "claimed":
                 claims.setdefault(event["id"], []).append([event["at"], None, event["fence"], path, False])
                 open_claim = claims[event["id"]][-1]
@@ -201,7 +207,7 @@ def main():
         run(["--json", "create", f"bead {number}"])
     dice, workers, count, killed = random.Random(seed), {}, 0, 0
     deadline = time.monotonic() + 300
-    left = beads
+    left, cancelled = beads, {}
     while left and time.monotonic() < deadline:
         for interface in ("cli", "tools", "mcp", "socket"):
             worker = workers.get(interface)
@@ -209,7 +215,7 @@ def main():
                 count += 1
                 arguments = [sys.executable, SELF, "worker", interface, f"{interface}-{count}"]
                 workers[interface] = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL)
-        time.sleep(0.7)
+        time.sleep(0.4)
         victim = dice.choice([*workers.values(), "daemon", None])
         if victim == "daemon":
             pid = run(["--json", "daemon", "status"]).get("pid")
@@ -220,6 +226,11 @@ def main():
             os.killpg(victim.pid, signal.SIGKILL)
             victim.wait()
             killed += 1
+        open_beads = run(["--json", "list", "--status", "open"]) or []
+        if open_beads and dice.random() < 0.3:
+            bead = dice.choice(open_beads)["id"]
+            if "error" not in run(["--json", "cancel", bead, "--reason", "not needed any more"]):
+                cancelled[bead] = time.monotonic()
         summary = run(["--json", "status"])["summary"]
         left = summary["total_issues"] - summary["closed_issues"]
     open(stop, "w").close()
@@ -229,10 +240,10 @@ def main():
         except subprocess.TimeoutExpired:
             os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
-    problems = check(glob.glob(os.path.join(logs, "*")))
+    problems = check(glob.glob(os.path.join(logs, "*")), cancelled)
     if left:
         problems.append(f"{left} beads were not finished in time")
-    print(f"{beads} beads, {count} workers on four interfaces, {killed} kills, {len(problems)} problems")
+    print(f"{beads} beads, {count} workers on four interfaces, {killed} kills, {len(cancelled)} cancelled, {len(problems)} problems")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 
