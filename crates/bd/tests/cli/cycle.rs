@@ -491,6 +491,14 @@ fn a_bead_that_is_handed_over_goes_to_that_agent_first_and_then_to_anyone() {
         client.call("done", json!({"reason": "go on", "outcome": "to:ann"}));
         assert_eq!(bd.show(&id)["assignee"], "ann");
         client.finish();
+        assert_eq!(bd.json_as("ann", &["claim", "--next"])["id"], id);
+        if bd.daemon_pid().is_some() {
+            let over = json!({"op": "hand_over", "id": id, "to": "sue", "text": "the last step"});
+            let offered = socket(bd, "ann").mutate(&over).unwrap();
+            assert_eq!(offered["result"]["offered"], true, "{offered}");
+            let next = socket(bd, "sue").mutate(&json!({"op": "claim_next"})).unwrap()["result"].clone();
+            assert_eq!((&next["id"], &next["assignee"]), (&json!(id), &json!("sue")), "{next}");
+        }
     });
 }
 
