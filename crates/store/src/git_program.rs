@@ -82,6 +82,25 @@ impl GitProgram {
         Address::of(&GitRepository::open(&self.git_dir)?.git, &self.remote)
     }
 
+    /// Fetches what a refspec names, and touches no other ref, whatever the user has configured.
+    fn fetch_refs(&self, address: &Address, refspec: &str) -> Result<()> {
+        let program = named("--upload-pack", address.upload_pack.as_deref());
+        let mut arguments = vec![
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--refmap=",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+        ];
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.fetch, refspec]);
+        let output = self.run(address, &arguments)?;
+        if output.success { Ok(()) } else { Err(self.failed(&output)) }
+    }
+
     fn run(&self, address: &Address, arguments: &[&str]) -> Result<Output> {
         self.run_while(address, arguments, &mut || ())
     }
@@ -194,23 +213,7 @@ impl Remote for GitProgram {
             broken.delete()?;
         }
         let refspec = format!("+{REF}:{}", self.tracking_ref());
-        let program = named("--upload-pack", address.upload_pack.as_deref());
-        let mut arguments = vec![
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--refmap=",
-            "--no-write-fetch-head",
-            "--no-recurse-submodules",
-            "--no-auto-maintenance",
-        ];
-        arguments.extend(program.as_deref());
-        arguments.extend(["--", &address.fetch, &refspec]);
-        let output = self.run(&address, &arguments)?;
-        if !output.success {
-            return Err(self.failed(&output));
-        }
+        self.fetch_refs(&address, &refspec)?;
         let fetched = tracked().unwrap_or(tip);
         // It may become the local ref as it is, and git does not sync the objects of small fetches.
         repository.settle_objects(&fetched, before.as_deref())?;

@@ -160,6 +160,7 @@ fn a_failed_write_is_taken_back() {
     std::os::unix::fs::symlink(dir.join("nowhere"), dir.join("store/messages/cedar.jsonl")).unwrap();
     let failed = send(&at_noon(dir), &letter("broadcast")).unwrap_err();
     assert_eq!(failed.code, super::error::Code::IoReadFailed);
+    assert!(failed.message.contains("cedar.jsonl"), "{failed}");
     assert_eq!((mail(dir, "birch").len(), index(dir)), (1, 1));
     assert!(!dir.join("store/pending.json").exists() && !dir.join("nowhere").exists());
 }

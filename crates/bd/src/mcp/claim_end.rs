@@ -55,7 +55,7 @@ impl ClaimEnds {
     }
 
     /// Waits until the claim is over. Returns the notification for the client, or nothing when the holder ended the claim
-    /// itself, or nobody is left to be notified.
+    /// itself, or the client is gone.
     pub fn wait(&self, session: &Session, actor: &Actor, fence: &str, wait: &Arc<Hangup>) -> Option<Value> {
         let over = ended(session, actor, fence, wait);
         self.open().waits.retain(|other| !Arc::ptr_eq(other, wait));

@@ -1,4 +1,4 @@
-//! One slow question stops nobody else: the second client's waiting time is compared with what the question itself takes.
+//! One slow question does not hold up other clients: the second client's waiting time is compared with what the question itself takes.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ fn nobody_waits_behind_a_question_about_everything() {
         let worst = (0..10).map(|_| bystander.waits()).max().unwrap();
         // Behind four such questions it would wait for four times this.
         let bound = alone.max(Duration::from_millis(50));
-        assert!(worst < bound, "{call}: somebody waited {worst:?} for a bead; the question takes {alone:?}");
+        assert!(worst < bound, "{call}: a client waited {worst:?} for a bead; the question takes {alone:?}");
         for client in &mut slow {
             let reply = client.receive().unwrap();
             assert_eq!(reply["body"], answer["body"], "the same answer");

@@ -143,6 +143,36 @@ impl Applied {
 }
 
 impl Op {
+    /// Returns what the bead must still be like for the operation to go through, where an operation has such a condition.
+    pub fn guard_mut(&mut self) -> Option<&mut Guard> {
+        match self {
+            Self::Update(op) => Some(&mut op.guard),
+            Self::Claim(op) => Some(&mut op.guard),
+            Self::Renew(op) => Some(&mut op.guard),
+            Self::Unclaim(op) => Some(&mut op.guard),
+            Self::Close(op) => Some(&mut op.guard),
+            Self::Cancel(op) => Some(&mut op.guard),
+            Self::HandOver(op) => Some(&mut op.guard),
+            Self::Reopen(op) => Some(&mut op.guard),
+            Self::Delete(op) => Some(&mut op.guard),
+            Self::Restore(op) => Some(&mut op.guard),
+            Self::NoteAdd(op) => Some(&mut op.guard),
+            Self::Create(_)
+            | Self::ClaimNext(_)
+            | Self::DepAdd(_)
+            | Self::DepRemove(_)
+            | Self::SetPrefix(_)
+            | Self::SetSetting(_)
+            | Self::MintStoreId(_)
+            | Self::RaiseFormat(_)
+            | Self::ConflictDismiss(_)
+            | Self::ConflictRestore(_)
+            | Self::CollectGarbage(_)
+            | Self::ResetGcFloor(_)
+            | Self::Undo(_) => None,
+        }
+    }
+
     /// Checks the operation against the catalog and says what it changes. Nothing is changed here.
     pub fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let applied = match self {

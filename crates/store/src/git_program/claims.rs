@@ -37,22 +37,7 @@ impl ClaimRemote for GitProgram {
         let repository = GitRepository::open(&self.git_dir)?;
         if listed.values().any(|commit| !repository.has_commit(commit)) {
             let refspec = format!("+{pattern}:{}*", seen_refs(&self.remote));
-            let mut arguments = vec![
-                "fetch",
-                "--quiet",
-                "--no-tags",
-                "--no-prune",
-                "--refmap=",
-                "--no-write-fetch-head",
-                "--no-recurse-submodules",
-                "--no-auto-maintenance",
-            ];
-            arguments.extend(program.as_deref());
-            arguments.extend(["--", &address.fetch, &refspec]);
-            let output = self.run(&address, &arguments)?;
-            if !output.success {
-                return Err(self.failed(&output));
-            }
+            self.fetch_refs(&address, &refspec)?;
         }
         // Opened again, so that it looks at the pack that the fetch may have brought.
         GitRepository::open(&self.git_dir)?.seen_claims(&self.remote, tip, listed)

@@ -53,7 +53,7 @@ pub struct Caller<'a> {
     pub claims: &'a Claims,
 }
 
-/// Claims that a call made: given back when nobody takes its answer.
+/// Claims that a call made: given back when its answer cannot be delivered.
 #[derive(Debug, Default)]
 pub struct Claims(Mutex<Vec<(Actor, String, String)>>);
 

@@ -8,7 +8,7 @@ fn cut(machine: &Sandbox) {
     machine.repository().remote_set_url("origin", "/nowhere/at/all.git").unwrap();
 }
 
-fn mend(machine: &Sandbox, remote: &Remote) {
+fn reconnect(machine: &Sandbox, remote: &Remote) {
     machine.repository().remote_set_url("origin", remote.path().to_str().unwrap()).unwrap();
 }
 
@@ -22,7 +22,7 @@ fn scope_remote_claims_nothing_without_the_remote() {
         assert_eq!(run.exit, Some(22), "{run:?}");
         assert_eq!(run.value()["error"]["code"], "network_error");
         assert_eq!(all[0].show("bd-00")["status"], "open");
-        mend(&all[0], &remote);
+        reconnect(&all[0], &remote);
         assert_eq!(all[0].json(&["claim", "bd-00"])["confirmed"], true);
     }
 }
@@ -67,7 +67,7 @@ fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hea
         assert_eq!(run.value()["confirmed"], false);
         assert!(run.stderr.contains("not confirmed"), "{run:?}");
     }
-    mend(ann, &remote);
+    reconnect(ann, &remote);
     ann.json(&["sync"]);
     // One was free, the other one is not ours: the remote decided before.
     assert_eq!(ann.show("bd-01")["confirmed"], true);

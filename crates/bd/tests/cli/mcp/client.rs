@@ -86,9 +86,14 @@ impl Client {
         self.call(tool, serde_json::from_str(arguments).unwrap())
     }
 
-    /// Ends the input and returns what the server still has to say. It must leave in peace.
-    pub fn finish(mut self) -> Vec<Value> {
+    /// Ends the input; the server may still answer.
+    pub fn close_input(&mut self) {
         drop(self.input.take());
+    }
+
+    /// Ends the input and returns what the server still answers. It must exit without an error.
+    pub fn finish(mut self) -> Vec<Value> {
+        self.close_input();
         let mut rest = Vec::new();
         while let Some(message) = self.receive() {
             rest.push(message);

@@ -28,16 +28,7 @@ impl Service {
     /// of which its holder knows nothing.
     pub(in crate::service) fn with_current_fence(&self, op: &Op) -> Op {
         let mut op = op.clone();
-        let guard = match &mut op {
-            Op::Claim(op) => Some(&mut op.guard),
-            Op::Renew(op) => Some(&mut op.guard),
-            Op::Unclaim(op) => Some(&mut op.guard),
-            Op::Close(op) => Some(&mut op.guard),
-            Op::NoteAdd(op) => Some(&mut op.guard),
-            Op::Update(op) => Some(&mut op.guard),
-            _ => None,
-        };
-        if let Some(fence) = guard.and_then(|guard| guard.fence.as_mut()) {
+        if let Some(fence) = op.guard_mut().and_then(|guard| guard.fence.as_mut()) {
             fence.0 = self.claim_refs.current(fence.0);
         }
         op

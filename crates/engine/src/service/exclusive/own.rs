@@ -8,6 +8,7 @@ use beads_store::{ClaimValue, ClaimsSeen, CommitId};
 use serde::{Deserialize, Serialize};
 
 use super::watch::{Watch, Watched};
+use crate::replace_file::replace_file;
 use crate::uptime::Uptime;
 
 /// A claim of this clone and its ref.
@@ -118,11 +119,8 @@ impl ClaimRefs {
             watched: self.watch.all(),
             refused: self.refused.clone(),
         };
-        let bytes = serde_json::to_vec_pretty(&stored).unwrap_or_default();
-        let temporary = self.path.with_extension("tmp");
-        let written =
-            std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &self.path));
-        if let Err(error) = written {
+        let bytes = serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other);
+        if let Err(error) = bytes.and_then(|bytes| replace_file(&self.path, &bytes)) {
             crate::log::note(&format!("cannot write {}: {error}", self.path.display()));
         }
     }
