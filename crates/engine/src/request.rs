@@ -36,6 +36,9 @@ pub struct Request {
     /// Leave the file at `export.path` alone on account of this request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_export: bool,
+    /// Leave the remote alone on account of this request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
     pub call: Call,
     #[serde(default)]
     pub output: Output,

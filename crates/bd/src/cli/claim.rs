@@ -33,7 +33,7 @@ pub struct Args {
     /// With --next: only beads below this one, at any depth
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Push the claim, and say whether somebody on another machine was faster
+    /// Claim only what the remote confirms; without its answer nothing is claimed
     #[arg(long)]
     confirm: bool,
     #[command(flatten)]

@@ -206,6 +206,7 @@ impl Globals {
             actor: self.actor()?,
             access: self.access(),
             no_export: self.no_export(),
+            offline: self.sandbox,
             apply,
             request_id: self.request_id.clone(),
             progress,
@@ -221,6 +222,7 @@ impl Globals {
             db: self.db.clone(),
             access: self.access(),
             no_export: self.no_export(),
+            offline: self.sandbox,
             chosen_actor: self.chosen_actor(),
             default_actor: self.actor(),
         })
@@ -273,6 +275,7 @@ impl Globals {
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
             no_export: self.no_export(),
+            offline: self.sandbox,
             call,
             output: self.output()?,
         })

@@ -22,6 +22,8 @@ pub struct Context {
     pub access: Access,
     /// Leave the file at `export.path` alone.
     pub no_export: bool,
+    /// Leave the remote alone.
+    pub offline: bool,
     /// The actor that the command line or the environment names. An invalid name fails each call instead of the session, so
     /// that the agent reads the reason.
     pub chosen_actor: Result<Option<Actor>, Failure>,
@@ -38,6 +40,7 @@ impl Context {
             branch: self.place.branch.parse::<Line>().unwrap_or_default(),
             request_id: None,
             no_export: self.no_export,
+            offline: self.offline,
             call,
             output: Output::default(),
         }
@@ -51,6 +54,7 @@ impl Context {
             actor: actor.clone(),
             access: self.access.clone(),
             no_export: self.no_export,
+            offline: self.offline,
             apply: true,
             request_id: None,
             progress,

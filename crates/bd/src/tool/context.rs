@@ -28,6 +28,8 @@ pub struct Context<'a> {
     pub access: Access,
     /// Leave alone what is exported by itself.
     pub no_export: bool,
+    /// Leave the remote alone.
+    pub offline: bool,
     /// Without it every check is made and nothing is changed.
     pub apply: bool,
     /// Makes a mutation safe to repeat.
@@ -107,6 +109,7 @@ impl Context<'_> {
             request_id: self.request_id.clone(),
             call,
             no_export: self.no_export,
+            offline: self.offline,
             output: Output { dialect: Some(Dialect::Spec), ..Output::default() },
         };
         let mut reply = client::ask(&place, request, &self.access);

@@ -265,6 +265,7 @@ impl Engine {
             branch: Default::default(),
             request_id: None,
             no_export: false,
+            offline: false,
             call: Call::one(Op::Unclaim(unclaim)),
             output: Output::default(),
         };

@@ -3,7 +3,7 @@ use std::time::Duration;
 use beads_store::{AnyRemote, GitRepository, Guarded, RealDisk, RealWorld, Remote, Replica};
 
 use super::Service;
-use crate::request::{Call, Query};
+use crate::request::{Call, Query, Request};
 
 /// A first look may take this long at most: a command is waiting for it.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
@@ -14,8 +14,8 @@ const ASK_AGAIN_MS: u64 = 10 * 60 * 1000;
 impl Service {
     /// Asks the remote once for a store, when there is none here and the clone cannot have brought it along: shallow and
     /// single-branch clones fetch other branches only. A remote that has none is not asked again.
-    pub(super) fn first_look(&mut self, call: &Call) {
-        if self.looked || !is_work(call) {
+    pub(super) fn first_look(&mut self, request: &Request, call: &Call) {
+        if self.looked || request.offline || !is_work(call) {
             return;
         }
         self.looked = true;

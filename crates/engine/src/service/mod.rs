@@ -279,7 +279,7 @@ impl Service {
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         call.check_paths()?;
         self.identify(request, call)?;
-        self.first_look(call);
+        self.first_look(request, call);
         match call {
             // Whoever took the request has read them.
             Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),

@@ -118,7 +118,7 @@ impl Service {
 
     /// Sets a snapshot aside for a question. What it shows must be durable, so this comes after a commit.
     pub fn long_question(&mut self, request: Request) -> LongQuestion {
-        self.first_look(&request.call);
+        self.first_look(&request, &request.call);
         let output = self.settle(&request.output);
         let mut stderr = String::new();
         if output.format != Format::Value && !output.quiet {

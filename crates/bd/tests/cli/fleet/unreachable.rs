@@ -88,3 +88,27 @@ fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hea
     let over = records(&remote).into_iter().filter(|record| record["state"] == "over").count();
     assert_eq!(over, 1);
 }
+
+/// `--sandbox` leaves the remote alone, whatever a claim would need of it.
+#[test]
+fn a_sandboxed_claim_asks_nothing_of_the_remote() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Embedded, Mode::Daemon], 2);
+    for bd in &all {
+        for claim in [
+            &["--sandbox", "claim", "bd-00", "--json"][..],
+            &["--sandbox", "claim", "--next", "--confirm", "--json"],
+        ] {
+            let run = bd.run(claim);
+            assert_eq!(
+                (run.exit, &run.value()["error"]["code"]),
+                (Some(22), &"network_error".into()),
+                "{run:?}"
+            );
+        }
+        bd.json(&["config", "set", "claim.scope", "auto"]);
+        let claimed = bd.json(&["--sandbox", "claim", "--next"]);
+        assert_eq!(claimed["confirmed"], false, "{claimed}");
+        assert!(records(&remote).is_empty());
+    }
+}

@@ -75,6 +75,7 @@ fn context<'a>(
         actor: "ann@here".parse().unwrap(),
         access: Access { no_daemon: true, ..Access::default() },
         no_export: false,
+        offline: false,
         apply,
         request_id: None,
         progress,
@@ -163,6 +164,7 @@ fn answers(bd: &Sandbox, calls: &[(String, Value)]) -> Vec<Value> {
         db: None,
         access: Access { no_daemon: true, ..Access::default() },
         no_export: false,
+        offline: false,
         chosen_actor: Ok(Some("ann@here".parse().unwrap())),
         default_actor: Ok("ann@here".parse().unwrap()),
     };

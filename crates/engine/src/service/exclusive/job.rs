@@ -103,7 +103,7 @@ impl Service {
     /// The job of a request that has to ask the remote; `None` for every other one. Closings that come first are done.
     pub fn claim_job(&mut self, request: &Request) -> Option<Result<ClaimJob, Failure>> {
         let asked = asked(&request.call)?;
-        let needs = match self.claim_needs(asked.confirm) {
+        let needs = match self.claim_needs(asked.confirm, request.offline) {
             Ok(Needs::Nothing) => return None,
             Ok(needs) => needs,
             Err(failure) => return Some(Err(failure)),
@@ -141,7 +141,7 @@ impl Service {
     /// Whether a waiting request is a claim that needs the remote's word, and there is a bead to try.
     pub fn can_try(&mut self, request: &Request) -> Option<bool> {
         let asked = asked(&request.call)?;
-        if self.claim_needs(asked.confirm).unwrap_or(Needs::Nothing) == Needs::Nothing {
+        if self.claim_needs(asked.confirm, request.offline).unwrap_or(Needs::Nothing) == Needs::Nothing {
             return None;
         }
         Some(!matches!(self.candidate(&asked.op, request, &BTreeSet::new()), Ok(None)))
@@ -159,7 +159,10 @@ impl Service {
     /// Refuses claims among other operations where every claim needs the remote's word.
     pub(in crate::service) fn check_claims_of(&self, request: &Request, ops: &[Op]) -> Result<(), Failure> {
         let claims = |op: &Op| matches!(op, Op::Claim(_) | Op::ClaimNext(_)) && !self.is_renewal(request, op);
-        if ops.len() < 2 || !ops.iter().any(claims) || self.claim_needs(false)? != Needs::Must {
+        if ops.len() < 2
+            || !ops.iter().any(claims)
+            || self.claim_needs(false, request.offline)? != Needs::Must
+        {
             return Ok(());
         }
         let message = "with claim.scope remote a claim is a request of its own; nothing was changed";

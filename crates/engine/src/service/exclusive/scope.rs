@@ -2,8 +2,9 @@
 
 use beads_core::{CLAIM_REF_PREFIX, CLAIM_REFS};
 use beads_store::Repository;
+use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::scope::Scope;
 use crate::service::Service;
 
@@ -24,8 +25,8 @@ const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
 const REFUSED_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Service {
-    /// What a claim needs; `confirm` says that its caller insists.
-    pub(super) fn claim_needs(&self, confirm: bool) -> Result<Needs, Failure> {
+    /// Returns what a claim needs of the remote. `confirm`: its caller insists on it. `offline`: the remote must be left alone.
+    pub(super) fn claim_needs(&self, confirm: bool, offline: bool) -> Result<Needs, Failure> {
         let scope = self.config().get("claim.scope")?.parse().unwrap_or(Scope::Auto);
         let wanted = match scope {
             Scope::Local if !confirm => return Ok(Needs::Nothing),
@@ -38,6 +39,14 @@ impl Service {
         // Without a remote there is nobody else to claim anything.
         match self.sync_plan().remote_name() {
             Ok(None) => Ok(Needs::Nothing),
+            Ok(Some(name)) if offline && wanted == Needs::Must => {
+                let message = format!(
+                    "the claim needs {name}, which --sandbox leaves alone; nothing was claimed. bd config set claim.scope \
+                     local claims on this machine alone"
+                );
+                Err(Failure::new(Code::NetworkError, message).with(json!({"remote": name})))
+            }
+            Ok(Some(_)) if offline => Ok(Needs::Nothing),
             Ok(Some(_)) => Ok(wanted),
             Err(_) if wanted == Needs::Try => Ok(Needs::Nothing),
             Err(failure) => Err(failure),

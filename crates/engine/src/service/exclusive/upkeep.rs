@@ -139,7 +139,7 @@ impl Service {
     /// What is to be done with claim refs after the exchange that begins now: the checkpoint that was set aside for it says
     /// what is over. `None` when nobody here has to do with claim refs.
     pub fn upkeep(&mut self) -> Option<Upkeep> {
-        let needs = self.claim_needs(false).unwrap_or(Needs::Nothing);
+        let needs = self.claim_needs(false, false).unwrap_or(Needs::Nothing);
         if needs == Needs::Nothing && self.claim_refs.own.is_empty() {
             return None;
         }
