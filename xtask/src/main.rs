@@ -63,7 +63,7 @@ const CHORES: &[Chore] = &[
         "clients, kills and syncs for long, on a real store: [--minutes 10] [--clients 4] [--bd target/release/bd]",
         soak::run,
     ),
-    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
+    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0] [--claims false]", sim::run),
 ];
 
 fn main() -> ExitCode {

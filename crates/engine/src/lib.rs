@@ -23,5 +23,4 @@ pub mod rest;
 mod runtime_directory;
 pub mod scope;
 pub mod service;
-pub mod uptime;
 pub mod wire;

@@ -14,6 +14,7 @@ mod bring;
 mod checkpoint;
 mod child;
 mod claim_refs;
+mod claims;
 mod credential_helper;
 mod credentials;
 mod deadline;
@@ -57,6 +58,10 @@ pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
 pub use child::abandon_all;
 pub use claim_refs::{ClaimRemote, ClaimValue, ClaimsSeen, RefChange, Swapped};
+pub use claims::{
+    Attempt, ClaimBook, ClaimObjects, Outcome, Own, Round, RoundResult, Steady, SystemUptime, Upkeep,
+    UpkeepResult, Upkept, Uptime, Watch, Watched, withdraw,
+};
 pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use earlier::{TakenOver, backup_of, take_over};

@@ -7,13 +7,12 @@ use std::time::Duration;
 use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Remote, Repository, Saved, Transport,
-    default_remote, is_over_network,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Remote, Repository, Saved,
+    SystemUptime, Transport, Upkeep, UpkeepResult, default_remote, is_over_network,
 };
 use serde::{Deserialize, Serialize};
 
 use super::Service;
-use super::exclusive::{Upkeep, UpkeepResult};
 use crate::config::Config;
 use crate::failure::{Code, Failure};
 use crate::log;
@@ -149,7 +148,7 @@ impl SyncPlan {
     fn keep_up(&self, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
         let deadline = self.deadline.min(LONGEST_UPKEEP);
         let remote = self.guarded(AnyRemote::open(&self.git_dir, remote, self.transport, deadline));
-        Ok(upkeep.run(&GitRepository::open(&self.git_dir)?, &remote)?)
+        Ok(upkeep.run(&GitRepository::open(&self.git_dir)?, &remote, &SystemUptime)?)
     }
 
     /// The remote, which must be there.
