@@ -29,6 +29,8 @@ mod go_directory;
 mod graph;
 mod guard;
 mod handover;
+mod heartbeat;
+mod hook_payload;
 mod import;
 mod info;
 mod init;
@@ -60,6 +62,7 @@ mod repair_deps;
 mod restore;
 mod revision;
 mod search;
+mod session;
 mod setup;
 mod show;
 mod stale;
@@ -131,6 +134,8 @@ enum Verb {
     Renew(renew::Args),
     Unclaim(unclaim::Args),
     Reclaim(reclaim::Args),
+    Heartbeat(heartbeat::Args),
+    Session(session::Args),
     Close(close::Args),
     Cancel(cancel::Args),
     Handover(handover::Args),
@@ -211,6 +216,8 @@ impl Verb {
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
+            Self::Heartbeat(args) => args.call(),
+            Self::Session(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Close(args) => args.call(input)?,
             Self::Cancel(args) => args.call(input)?,
             Self::Handover(args) => args.call(input)?,

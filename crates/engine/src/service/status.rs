@@ -23,6 +23,7 @@ impl Service {
             clock_skew: self.replica.catalog().clock_skew(now_ms),
             skipped_records: self.replica.skipped().to_vec(),
             stuck: self.stuck(),
+            silent: self.silent_claims(),
             sync: self.sync_status(now_ms),
         })))
     }
