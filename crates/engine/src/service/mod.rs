@@ -34,7 +34,7 @@ pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
-pub use sync::{SyncPlan, SyncResult, SyncState};
+pub use sync::{Reach, SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
 use std::sync::Arc;
