@@ -24,6 +24,7 @@ mod doctor;
 mod epic;
 mod export;
 mod filter;
+mod forget;
 mod globals;
 mod go_directory;
 mod graph;
@@ -54,7 +55,9 @@ mod prime;
 mod progress;
 mod quickstart;
 mod ready;
+mod recall;
 mod reclaim;
+mod remember;
 mod renew;
 mod reopen;
 mod repair;
@@ -65,6 +68,7 @@ mod search;
 mod session;
 mod setup;
 mod show;
+mod situation;
 mod stale;
 mod status;
 mod sync;
@@ -145,6 +149,9 @@ enum Verb {
     Deleted(deleted::Args),
     #[command(visible_aliases = ["comments", "comment"])]
     Note(note::Args),
+    Remember(remember::Args),
+    Recall(recall::Args),
+    Forget(forget::Args),
     Label(label::Args),
     Dep(dep::Args),
     Log(log::Args),
@@ -226,6 +233,9 @@ impl Verb {
             Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.call(input)?,
+            Self::Remember(args) => args.call(input)?,
+            Self::Recall(args) => args.call(),
+            Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),

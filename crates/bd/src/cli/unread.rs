@@ -21,7 +21,7 @@ use super::{Action, Cli};
 use crate::moment;
 
 /// Verbs that ask nothing of the process that they were typed into, but with some of their options.
-const VERBS: [&str; 33] = [
+const VERBS: [&str; 35] = [
     "create",
     "new",
     "update",
@@ -44,6 +44,8 @@ const VERBS: [&str; 33] = [
     "note",
     "comment",
     "comments",
+    "remember",
+    "recall",
     "label",
     "dep",
     "log",
