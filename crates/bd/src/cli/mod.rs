@@ -24,11 +24,14 @@ mod doctor;
 mod epic;
 mod export;
 mod filter;
+mod forget;
 mod globals;
 mod go_directory;
 mod graph;
 mod guard;
 mod handover;
+mod heartbeat;
+mod hook_payload;
 mod import;
 mod info;
 mod init;
@@ -52,7 +55,9 @@ mod prime;
 mod progress;
 mod quickstart;
 mod ready;
+mod recall;
 mod reclaim;
+mod remember;
 mod renew;
 mod reopen;
 mod repair;
@@ -60,8 +65,10 @@ mod repair_deps;
 mod restore;
 mod revision;
 mod search;
+mod session;
 mod setup;
 mod show;
+mod situation;
 mod stale;
 mod status;
 mod sync;
@@ -131,6 +138,8 @@ enum Verb {
     Renew(renew::Args),
     Unclaim(unclaim::Args),
     Reclaim(reclaim::Args),
+    Heartbeat(heartbeat::Args),
+    Session(session::Args),
     Close(close::Args),
     Cancel(cancel::Args),
     Handover(handover::Args),
@@ -140,6 +149,9 @@ enum Verb {
     Deleted(deleted::Args),
     #[command(visible_aliases = ["comments", "comment"])]
     Note(note::Args),
+    Remember(remember::Args),
+    Recall(recall::Args),
+    Forget(forget::Args),
     Label(label::Args),
     Dep(dep::Args),
     Log(log::Args),
@@ -211,6 +223,8 @@ impl Verb {
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
+            Self::Heartbeat(args) => args.call(),
+            Self::Session(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Close(args) => args.call(input)?,
             Self::Cancel(args) => args.call(input)?,
             Self::Handover(args) => args.call(input)?,
@@ -219,6 +233,9 @@ impl Verb {
             Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.call(input)?,
+            Self::Remember(args) => args.call(input)?,
+            Self::Recall(args) => args.call(),
+            Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),

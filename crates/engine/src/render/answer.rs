@@ -15,12 +15,15 @@ use super::DaemonStatus;
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
+use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::sessions::{HeartbeatAnswer, SessionAnswer, SilentClaim};
 use super::upkeep::{OrphansAnswer, StoreSchema};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
+use crate::session_id::SessionId;
 
 /// What a service answers. Serialises to what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -42,6 +45,7 @@ pub enum Answer {
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
     Notes(Vec<NoteAnswer>),
+    Memories(Vec<MemoryAnswer>),
     Labels(Vec<LabelCount>),
     LabelsOf(Labels),
     Tree(Vec<TreeNode>),
@@ -73,6 +77,8 @@ pub enum Answer {
     Conflict(Box<ConflictAnswer>),
     Setting(SettingAnswer),
     Settings(BTreeMap<String, String>),
+    Heartbeat(HeartbeatAnswer),
+    Sessions(Vec<SessionAnswer>),
 }
 
 impl Answer {
@@ -322,8 +328,12 @@ pub struct StatusAnswer {
     /// Journal records that were passed over, because garbage collection had dropped their beads everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_records: Vec<String>,
+    /// Keys under which something is remembered. Memories count nowhere else.
+    pub memories: usize,
     /// Beads in progress without a claim: neither ready nor reclaimed. `bd update ID --status open` frees one.
     pub stuck: Vec<BeadId>,
+    /// Claims whose sessions were not heard from for a minute or more. `bd claim ID --take-over` takes one over.
+    pub silent: Vec<SilentClaim>,
     pub sync: SyncStatus,
 }
 
@@ -529,6 +539,12 @@ pub struct InfoAnswer {
     pub socket_path: PathBuf,
     pub version: &'static str,
     pub issue_count: u64,
+    /// Who acts here.
+    pub actor: Actor,
+    /// `user.name` of git's configuration: the person behind the actor.
+    pub person: Option<String>,
+    /// The run of the agent, if it is known.
+    pub session: Option<SessionId>,
     /// Every setting and its value.
     pub config: BTreeMap<String, String>,
     /// With `--schema`.

@@ -14,11 +14,13 @@ mod graph_answer;
 mod import;
 pub mod links;
 pub mod markdown;
+mod memory;
 pub mod mermaid;
 mod past;
 mod planning;
 mod rows;
 pub mod schema;
+mod sessions;
 mod style;
 mod svg;
 mod text;
@@ -41,10 +43,12 @@ pub use done::{
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use import::summary as import_summary;
+pub use memory::{MemoryAnswer, beginning};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
+pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use style::Style;
 pub use upkeep::{
     CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,

@@ -20,8 +20,10 @@ use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
 use super::events::EventAnswer;
 use super::graph_answer::GraphAnswer;
 use super::links::remove_links;
+use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::sessions::{HeartbeatAnswer, SessionAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
@@ -126,6 +128,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("children --detailed", DETAILS),
     ("claim", CLAIMED),
     ("claim --confirm", CONFIRMED),
+    ("claim --mine", RENEWED),
     ("close", CLOSED),
     ("close --claim-next", CLOSED_AND_CLAIMED),
     ("config get", SETTING),
@@ -155,8 +158,10 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
+    ("forget", BEADS),
     ("graph", one::<GraphAnswer>("graph")),
     ("handover", BEADS),
+    ("heartbeat", one::<HeartbeatAnswer>("heartbeat")),
     ("import", one::<Summary>("import")),
     ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),
@@ -177,13 +182,17 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("quickstart", TEXT),
     ("ready", BEADS),
     ("ready --explain", EXPLAINED),
+    ("recall", one::<Vec<MemoryAnswer>>("memories")),
     ("reclaim", BEADS),
+    ("remember", CREATED),
     ("renew", RENEWED),
     ("reopen", CHANGED),
     ("repair", one::<RepairAnswer>("repair")),
     ("repair-deps", one::<OrphansAnswer>("repair-deps")),
     ("restore", BEADS),
     ("search", BEADS),
+    ("session end", CHANGED),
+    ("session list", one::<Vec<SessionAnswer>>("sessions")),
     ("show", DETAILS),
     ("stale", BEADS),
     ("status", one::<StatusAnswer>("status")),

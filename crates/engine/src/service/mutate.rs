@@ -1,5 +1,5 @@
 use beads_core::op::{ClaimNext, Close};
-use beads_core::{Applied, BeadView, Evidence, Op};
+use beads_core::{Applied, BeadView, Evidence, MEMORY, Op};
 use serde_json::json;
 
 use super::Service;
@@ -55,7 +55,13 @@ impl Service {
             return done(&catalog, op, &applied, true);
         }
         let op = &self.with_current_fence(op);
+        if !self.replica.has_receipt(&caller)? {
+            self.admit(request, op)?;
+        }
         let applied = self.replica.apply(&self.spread(op), &caller)?;
+        if let Some(lineage) = &applied.bead {
+            self.note_claim(request, op, lineage, applied.fence);
+        }
         let mut done = done(self.replica.catalog(), op, &applied, false)?;
         if let Some(lineage) = applied.bead.as_ref().filter(|_| done.fence.is_some()) {
             done.confirm(self.is_confirmed(lineage));
@@ -148,7 +154,9 @@ pub(super) fn done(
         Some(Unblocked { id: row.id, title: row.title, priority: row.priority })
     });
     let similar = match op {
-        Op::Create(create) => catalog.similar(&create.title, applied.bead.as_ref()),
+        Op::Create(create) if create.kind.as_str() != MEMORY => {
+            catalog.similar(&create.title, applied.bead.as_ref())
+        }
         _ => Vec::new(),
     };
     let similar = similar.iter().filter_map(|lineage| {

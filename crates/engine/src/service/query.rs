@@ -81,6 +81,7 @@ impl Reader<'_> {
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
+            Query::Memories { asked, brief } => Ok(Answer::Memories(self.memories(asked.as_deref(), *brief))),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
             Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.facts.labels)),
             Query::DepList { id, direction, kind } => self.dep_list(id, *direction, *kind),
@@ -234,7 +235,9 @@ impl Reader<'_> {
             return self.view(lineage);
         }
         let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        self.catalog.row(lineage).ok_or_else(gone)
+        let mut row = self.catalog.row(lineage).ok_or_else(gone)?;
+        self.note_silence(lineage, &mut row);
+        Ok(row)
     }
 
     /// Direct neighbours as full beads. The parent is a dependency only when it is asked for by its kind.

@@ -153,6 +153,7 @@ impl Service {
         };
         self.claim_refs.book.claimed(&attempt.record.claim, self.replica.catalog());
         self.claim_refs.save();
+        self.note_claim(&job.request, &job.op, lineage, applied.fence);
         self.note_change(&job.request, before);
         let answer = done(self.replica.catalog(), &job.op, &applied, false).and_then(|mut done| {
             done.confirm(self.is_confirmed(lineage));
