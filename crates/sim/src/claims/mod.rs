@@ -3,7 +3,9 @@
 //! that was closed on the remote is not handed out by a confirmed claim, nothing that was acknowledged is lost, and in the
 //! end everything open can be claimed.
 
+mod claiming;
 mod clock;
+mod exchanging;
 mod line;
 mod node;
 mod objects;
