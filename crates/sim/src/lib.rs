@@ -6,6 +6,7 @@
 
 pub mod claims;
 pub mod directed;
+pub mod drain;
 pub mod faults;
 pub mod fleet;
 pub mod ledger;

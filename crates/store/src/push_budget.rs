@@ -18,6 +18,10 @@ pub struct PushBudget {
 }
 
 impl PushBudget {
+    pub fn among(machines: usize) -> Self {
+        Self { machines, ..Self::default() }
+    }
+
     /// How many pushes fit into which time, for a rate that all machines share.
     pub fn share(&self, rate: u32) -> (usize, Duration) {
         let machines = u32::try_from(self.machines.max(1)).unwrap_or(u32::MAX);
