@@ -499,8 +499,12 @@ impl Engine {
             }
         }
         self.claims_fetched();
-        if !self.saver.next_waiting.is_empty() && !self.saver.running {
-            self.start_sync();
+        if !self.saver.running {
+            if !self.saver.next_waiting.is_empty() {
+                self.start_sync();
+            } else if self.claimer.wants_fetch() {
+                self.start_fetch();
+            }
         }
         self.start_export();
         // A merge may have brought what somebody waits for.
