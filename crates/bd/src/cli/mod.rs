@@ -24,6 +24,7 @@ mod doctor;
 mod epic;
 mod export;
 mod filter;
+mod forget;
 mod globals;
 mod go_directory;
 mod graph;
@@ -52,7 +53,9 @@ mod prime;
 mod progress;
 mod quickstart;
 mod ready;
+mod recall;
 mod reclaim;
+mod remember;
 mod renew;
 mod reopen;
 mod repair;
@@ -62,6 +65,7 @@ mod revision;
 mod search;
 mod setup;
 mod show;
+mod situation;
 mod stale;
 mod status;
 mod sync;
@@ -140,6 +144,9 @@ enum Verb {
     Deleted(deleted::Args),
     #[command(visible_aliases = ["comments", "comment"])]
     Note(note::Args),
+    Remember(remember::Args),
+    Recall(recall::Args),
+    Forget(forget::Args),
     Label(label::Args),
     Dep(dep::Args),
     Log(log::Args),
@@ -219,6 +226,9 @@ impl Verb {
             Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.call(input)?,
+            Self::Remember(args) => args.call(input)?,
+            Self::Recall(args) => args.call(),
+            Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),

@@ -10,6 +10,7 @@ mod export;
 mod first_look;
 mod import;
 mod leases;
+mod memories;
 mod migrate;
 mod mutate;
 mod past;
