@@ -23,5 +23,7 @@ pub mod rest;
 mod runtime_directory;
 pub mod scope;
 pub mod service;
+pub mod session_id;
+pub mod session_lock;
 pub mod uptime;
 pub mod wire;

@@ -30,6 +30,8 @@ mod go_directory;
 mod graph;
 mod guard;
 mod handover;
+mod heartbeat;
+mod hook_payload;
 mod import;
 mod info;
 mod init;
@@ -63,6 +65,7 @@ mod repair_deps;
 mod restore;
 mod revision;
 mod search;
+mod session;
 mod setup;
 mod show;
 mod situation;
@@ -135,6 +138,8 @@ enum Verb {
     Renew(renew::Args),
     Unclaim(unclaim::Args),
     Reclaim(reclaim::Args),
+    Heartbeat(heartbeat::Args),
+    Session(session::Args),
     Close(close::Args),
     Cancel(cancel::Args),
     Handover(handover::Args),
@@ -218,6 +223,8 @@ impl Verb {
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
+            Self::Heartbeat(args) => args.call(),
+            Self::Session(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Close(args) => args.call(input)?,
             Self::Cancel(args) => args.call(input)?,
             Self::Handover(args) => args.call(input)?,

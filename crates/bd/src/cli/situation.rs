@@ -42,7 +42,7 @@ impl Situation {
         let access = globals.access();
         let access = Access { lock_timeout: access.lock_timeout.min(PATIENCE), ..access };
         let ask = |call| globals.value_through::<Value>(place, call, &access);
-        let actor = globals.actor()?;
+        let actor = globals.actor(place)?;
         let status = ask(Call::query(Query::Status))?;
         let held = Filter {
             assignee: Some(actor.clone()),

@@ -68,6 +68,7 @@ mod replaced;
 mod sandbox;
 mod schema;
 mod search;
+mod sessions;
 mod setup;
 mod show;
 mod small_disk;

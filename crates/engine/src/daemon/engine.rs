@@ -263,6 +263,7 @@ impl Engine {
             client: VERSION.to_owned(),
             actor: claim.actor.clone(),
             branch: Default::default(),
+            session: None,
             request_id: None,
             no_export: false,
             offline: false,
@@ -293,6 +294,7 @@ impl Engine {
     fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
         let Job { request, reply } = job;
         self.undelivered.retain(|(_, claim)| claim.request_id != request.request_id);
+        self.service.saw(&request);
         if self.service.is_long(&request.call) {
             self.asked_long.push(Job { request, reply });
             return None;

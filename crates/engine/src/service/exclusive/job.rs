@@ -118,6 +118,9 @@ impl Service {
         {
             return None;
         }
+        if let Err(failure) = self.admit(request, &asked.op) {
+            return Some(Err(failure));
+        }
         let output = self.settle(&request.output);
         let format_before = self.format_version();
         let closed = match self.close_first(request, asked.call, &output) {

@@ -176,6 +176,7 @@ impl Service {
             own.expires = self.replica.catalog().bead(lineage).and_then(|bead| bead.claim.expires);
         }
         self.claim_refs.save();
+        self.note_claim(&job.request, &job.op, lineage, applied.fence);
         self.note_change(&job.request, before);
         let answer = done(self.replica.catalog(), &job.op, &applied, false).and_then(|mut done| {
             done.confirm(self.is_confirmed(lineage));
