@@ -321,6 +321,22 @@ def two_subagents():
     project.close()
 
 
+def server_of_the_session():
+    """What was claimed through the MCP server of a program belongs to the session of its hooks."""
+    project = Project("server")
+    project.bd("create", "Task", "--id", "bd-one")
+    project.bd("setup", "claude")
+    commands, here = PROGRAMS["claude"]["commands"](project), str(project.repo)
+    server = Server(project)
+    server.call("next")
+    reason = blocked(project.hook(commands["Stop"], claude("Stop", "s1", here, stop_hook_active=False)))
+    check("bd-one" in reason, reason)
+    project.hook(commands["SessionEnd"], claude("SessionEnd", "s1", here, reason="clear"))
+    check(project.bead("bd-one")["status"] == "open", "cleared: the server lives on, and its claim is released")
+    server.close()
+    project.close()
+
+
 def all_together():
     """Clients share files; removing one leaves what another still needs."""
     project = Project("all")
@@ -340,6 +356,8 @@ for name in PROGRAMS:
     print(f"{name}: start, stop, end and subagent hooks answer as it expects")
 two_subagents()
 print("mcp: two subagents on one server have claims of their own")
+server_of_the_session()
+print("claude: claims through its MCP server belong to the session of its hooks")
 all_together()
 print("setup: removing one client leaves what another needs")
 print(f"{checks} checks")

@@ -1,6 +1,6 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use beads_core::op::{Guard, Unclaim};
+use beads_core::op::{Fence, Guard, Unclaim};
 use beads_core::query::{Filter, StatusFilter};
 use beads_core::{Actor, Op};
 use beads_engine::client::Access;
@@ -8,6 +8,7 @@ use beads_engine::escape::escape;
 use beads_engine::failure::Failure;
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Query, Reply};
+use beads_engine::session_id::SessionId;
 use serde_json::{Value, json};
 
 use super::answered;
@@ -60,7 +61,17 @@ impl Args {
         let payload = Payload::read();
         let globals = globals.with_session(payload.session());
         let answer = match globals.place().ok().filter(Place::exists) {
-            Some(place) => Hook { globals: &globals, place: &place, payload: &payload }.answer(&self),
+            Some(place) => {
+                let give_up = Instant::now() + PATIENCE;
+                let hook = Hook {
+                    globals: &globals,
+                    place: &place,
+                    payload: &payload,
+                    client: self.client,
+                    give_up,
+                };
+                hook.answer(self.event)
+            }
             None => Ok(None),
         };
         let mut stderr = String::new();
@@ -79,32 +90,39 @@ struct Hook<'a> {
     globals: &'a Globals,
     place: &'a Place,
     payload: &'a Payload,
+    client: HookClient,
+    give_up: Instant,
+}
+
+/// A session that holds something.
+struct Session {
+    id: SessionId,
+    is_ours: bool,
+    claims: Vec<Held>,
 }
 
 impl Hook<'_> {
-    fn answer(&self, args: &Args) -> Result<Option<Value>, Failure> {
-        match args.event {
-            Event::Stop => {
-                self.remind(&self.held_here()?).map(|text| text.map(|text| args.client.go_on(&text)))
-            }
+    fn answer(&self, event: Event) -> Result<Option<Value>, Failure> {
+        let client = self.client;
+        match event {
+            Event::Stop => Ok(self.remind(&self.held_here()?)?.map(|text| client.go_on(&text))),
             Event::End => self.end().map(|()| None),
-            Event::SubagentStart => {
-                self.introduce().map(|text| text.map(|text| args.client.context("SubagentStart", &text)))
-            }
+            Event::SubagentStart => Ok(self.introduce()?.map(|text| client.context("SubagentStart", &text))),
             Event::SubagentStop => {
                 let held = self.held_by_subagent()?;
                 let reminder = self.remind(&held)?;
                 if reminder.is_none() {
                     self.release(&held);
                 }
-                Ok(reminder.map(|text| args.client.go_on(&text)))
+                Ok(reminder.map(|text| client.go_on(&text)))
             }
         }
     }
 
     fn ask(&self, globals: &Globals, call: Call) -> Result<Value, Failure> {
         let access = globals.access();
-        let access = Access { lock_timeout: access.lock_timeout.min(PATIENCE), ..access };
+        let left = self.give_up.saturating_duration_since(Instant::now());
+        let access = Access { lock_timeout: access.lock_timeout.min(left), ..access };
         globals.value_through(self.place, call, &access)
     }
 
@@ -127,7 +145,8 @@ impl Hook<'_> {
         // A reminder that cannot be noted is not given: it would be given again and again.
         let new = reminders.take_new(&self.who()?, &fences).unwrap_or_default();
         let told: Vec<&Held> = held.iter().filter(|one| new.contains(&one.fence)).collect();
-        Ok((!told.is_empty()).then(|| reminder(&told)))
+        let actor = self.globals.actor(self.place)?;
+        Ok((!told.is_empty()).then(|| reminder(&told, &actor)))
     }
 
     fn in_progress(&self, assignee: Option<Actor>) -> Result<Vec<Held>, Failure> {
@@ -140,29 +159,46 @@ impl Hook<'_> {
         Ok(beads.as_array().into_iter().flatten().filter_map(held).collect())
     }
 
+    /// Every session that holds something. Ours is the one that the payload names, and that of the MCP server that the same program
+    /// started: a server does not know the session that it serves.
+    fn sessions(&self) -> Result<Vec<Session>, Failure> {
+        let named = self.payload.session();
+        let parent = self.client.is_one_session().then(std::os::unix::process::parent_id);
+        let sessions = self.ask(self.globals, Call::Sessions)?;
+        let session = |one: &Value| {
+            let id: SessionId = one["session"].as_str()?.parse().ok()?;
+            let is_server = parent.is_some() && id.parent() == parent && one["state"] != "ended";
+            let claims = one["claims"].as_array().into_iter().flatten();
+            let claims = claims.filter_map(|claim| Held::of(claim, "holder")).collect();
+            Some(Session { is_ours: is_server || Some(&id) == named.as_ref(), id, claims })
+        };
+        Ok(sessions.as_array().into_iter().flatten().filter_map(session).collect())
+    }
+
     /// What the session holds, and what its actor holds in no known session. What its subagents hold is theirs.
     fn held_here(&self) -> Result<Vec<Held>, Failure> {
         let actor = self.globals.actor(self.place)?;
-        let session = self.payload.session().map(|session| session.to_string());
-        let sessions = self.ask(self.globals, Call::Sessions)?;
-        let (mut mine, mut known) = (Vec::new(), Vec::new());
-        for one in sessions.as_array().into_iter().flatten() {
-            let is_mine = one["session"].as_str() == session.as_deref();
-            for claim in one["claims"].as_array().into_iter().flatten() {
-                let Some(held) = Held::of(claim, "holder") else { continue };
-                known.push(held.fence.clone());
-                mine.extend((is_mine && is_main(&held.holder, &actor)).then_some(held));
-            }
+        let (mut ours, mut known) = (Vec::new(), Vec::new());
+        for session in self.sessions()? {
+            known.extend(session.claims.iter().map(|held| held.fence.clone()));
+            let claims = session.claims.into_iter().filter(|held| is_main(&held.holder, &actor));
+            ours.extend(claims.filter(|_| session.is_ours));
         }
         let unknown = self.in_progress(Some(actor))?.into_iter().filter(|held| !known.contains(&held.fence));
-        mine.extend(unknown);
-        Ok(mine)
+        ours.extend(unknown);
+        Ok(ours)
     }
 
+    /// What the subagent holds, under the name that it was given, on this machine.
     fn held_by_subagent(&self) -> Result<Vec<Held>, Failure> {
         let Some(agent) = self.payload.agent() else { return Ok(Vec::new()) };
+        let own = format!("{}/{agent}", self.globals.actor(self.place)?);
+        let local: Vec<Held> = self.sessions()?.into_iter().flat_map(|session| session.claims).collect();
+        let is_local = |fence: &str| local.iter().any(|held| held.fence == fence);
         let suffix = format!("/{agent}");
-        Ok(self.in_progress(None)?.into_iter().filter(|held| held.holder.ends_with(&suffix)).collect())
+        let is_its =
+            |held: &Held| held.holder == own || (held.holder.ends_with(&suffix) && is_local(&held.fence));
+        Ok(self.in_progress(None)?.into_iter().filter(is_its).collect())
     }
 
     /// Gives back what a subagent held, as its holder and under its fence.
@@ -180,11 +216,18 @@ impl Hook<'_> {
         }
     }
 
+    /// Releases what was claimed in the session. The MCP server of its program may live on and serve the next one.
     fn end(&self) -> Result<(), Failure> {
-        if self.payload.session().is_none() {
-            return Ok(());
-        }
+        let Some(ended) = self.payload.session() else { return Ok(()) };
         Reminders::new(&self.place.store_dir()).forget(&self.who()?);
+        for session in self.sessions()?.into_iter().filter(|session| session.is_ours && session.id != ended) {
+            let fences: Vec<Fence> =
+                session.claims.iter().filter_map(|held| held.fence.parse().ok()).collect();
+            if !fences.is_empty() {
+                let server = self.globals.with_session(Some(session.id));
+                self.ask(&server, Call::EndSession { keep: false, fences })?;
+            }
+        }
         self.ask(self.globals, Call::EndSession { keep: false, fences: Vec::new() }).map(drop)
     }
 
@@ -217,7 +260,8 @@ fn is_main(holder: &str, actor: &Actor) -> bool {
     holder == actor.as_str() || !host.contains('/')
 }
 
-fn reminder(held: &[&Held]) -> String {
+/// What to tell an agent about what it holds: in the commands of the interface through which it holds it.
+fn reminder(held: &[&Held], actor: &Actor) -> String {
     let named: Vec<String> =
         held.iter().take(NAMED).map(|one| format!("{} ({})", escape(&one.id), escape(&one.title))).collect();
     let more = match held.len().saturating_sub(NAMED) {
@@ -225,9 +269,26 @@ fn reminder(held: &[&Held]) -> String {
         more => format!(" and {more} more"),
     };
     let id = escape(&held[0].id);
+    let (finish, release) = match command_of(&held[0].holder, actor) {
+        Some(bd) => {
+            let release = format!("{bd} note add {id} \"…\"; {bd} unclaim {id} --reason \"…\"");
+            (format!("{bd} close {id} --reason \"…\""), release)
+        }
+        None => {
+            let release = json!({"id": id, "outcome": "release", "reason": "…"});
+            (format!("done {}", json!({"id": id, "reason": "…"})), format!("note, then done {release}"))
+        }
+    };
     format!(
-        "You still hold {}{more}. Finish it (bd close {id} --reason \"…\"), or note what is left and release it (bd note add {id} \
-         \"…\"; bd unclaim {id} --reason \"…\"). The beads tools done and note do the same. To keep it, just stop again.",
+        "You still hold {}{more}. Finish it ({finish}), or note what is left and release it ({release}). To keep it, just stop again.",
         named.join(", ")
     )
+}
+
+/// The command under which a holder acts: `bd` for the actor and its subagents, none for one that only the MCP server knows.
+fn command_of(holder: &str, actor: &Actor) -> Option<String> {
+    match holder.strip_prefix(actor.as_str())? {
+        "" => Some("bd".to_owned()),
+        rest => rest.starts_with('/').then(|| format!("bd --actor '{}'", escape(holder))),
+    }
 }

@@ -23,6 +23,14 @@ impl HookClient {
         }
     }
 
+    /// Whether each process of the program runs one session, so that an MCP server with the same parent as a hook is that session's.
+    pub fn is_one_session(self) -> bool {
+        match self {
+            Self::Claude | Self::Gemini | Self::Copilot => true,
+            Self::Codex | Self::Cursor => false,
+        }
+    }
+
     /// Asks the model to go on, with a reason.
     pub fn go_on(self, reason: &str) -> Value {
         match self {

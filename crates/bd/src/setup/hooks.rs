@@ -33,13 +33,16 @@ const CLAUDE: [(&str, &str); 5] = [
 /// The end of a Codex session is known by the end of its MCP server.
 const CODEX: [(&str, &str); 4] = [
     ("SessionStart", "bd prime --hook"),
-    ("Stop", "bd hook stop"),
-    ("SubagentStart", "bd hook subagent-start"),
-    ("SubagentStop", "bd hook subagent-stop"),
+    ("Stop", "bd hook stop --client codex"),
+    ("SubagentStart", "bd hook subagent-start --client codex"),
+    ("SubagentStop", "bd hook subagent-stop --client codex"),
 ];
 
-const GEMINI: [(&str, &str); 3] =
-    [("SessionStart", "bd prime --hook"), ("AfterAgent", "bd hook stop"), ("SessionEnd", "bd hook end")];
+const GEMINI: [(&str, &str); 3] = [
+    ("SessionStart", "bd prime --hook"),
+    ("AfterAgent", "bd hook stop --client gemini"),
+    ("SessionEnd", "bd hook end --client gemini"),
+];
 
 /// Groups of hooks under events, as Claude Code has them and others after it.
 fn grouped(events: &Events, timeout: u32) -> Vec<Edit> {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mcp::client::Client;
 use crate::sandbox::{Mode, Sandbox, both};
 
 fn hook(bd: &Sandbox, args: &[&str], payload: &Value) -> Value {
@@ -52,6 +53,7 @@ fn sessions_and_subagents_hear_of_their_own_claims_alone() {
         assert!(told.contains("\"agent\": \"a7\"") && told.contains("--actor 'ann@here/a7'"), "{told}");
         let reason = hook(bd, &["subagent-stop"], &subagent(false))["reason"].as_str().unwrap().to_owned();
         assert!(reason.contains(&theirs) && !reason.contains(&mine), "{reason}");
+        assert!(reason.contains(&format!("bd --actor 'ann@here/a7' close {theirs}")), "{reason}");
         assert_eq!(hook(bd, &["subagent-stop"], &subagent(true)), json!({}));
         assert_eq!(bd.show(&theirs)["assignee"], Value::Null, "released when it stops for good");
         assert_eq!(bd.show(&mine)["assignee"], "ann@here");
@@ -114,4 +116,32 @@ fn start_hooks_answer_in_the_words_of_each_program() {
     }
     assert_eq!(start("--hook=cursor"), json!({"additional_context": text}));
     assert_eq!(start("--hook=copilot"), json!({"additionalContext": text}));
+}
+
+/// Hooks and the MCP server are started by the same program: here by this test.
+#[test]
+fn what_was_claimed_through_the_server_of_the_same_program_belongs_to_its_session() {
+    both(|bd| {
+        let bead = bd.create(&["Through the server"]);
+        let mut command = bd.command(&["mcp"]);
+        command.env_remove("BD_ACTOR");
+        let mut client = Client::start_with(command);
+        client.call("next", json!({}));
+        let holder = bd.show(&bead)["assignee"].clone();
+        assert_ne!(holder, "ann@here");
+        assert_eq!(
+            hook(bd, &["stop", "--client", "codex"], &stop("s1")),
+            json!({}),
+            "it may run other sessions too"
+        );
+        let reason = hook(bd, &["stop"], &stop("s1"))["reason"].as_str().unwrap().to_owned();
+        let finish =
+            format!("You still hold {bead} (Through the server). Finish it (done {{\"id\":\"{bead}\"");
+        assert!(reason.starts_with(&finish), "{reason}");
+        assert_eq!(hook(bd, &["stop"], &stop("s1")), json!({}));
+        hook(bd, &["end"], &json!({"session_id": "s1", "reason": "clear"}));
+        assert_eq!(bd.show(&bead)["assignee"], Value::Null, "released, although the server lives on");
+        client.call("next", json!({}));
+        assert_eq!(bd.show(&bead)["assignee"], holder, "the next session claims it anew");
+    });
 }

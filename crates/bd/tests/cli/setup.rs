@@ -113,8 +113,8 @@ fn every_program_gets_the_hooks_that_it_understands() {
     for (client, file, event, wanted) in [
         ("claude", ".claude/settings.json", "SessionStart", group("bd prime --hook", 10)),
         ("claude", ".claude/settings.json", "SessionEnd", group("bd hook end", 10)),
-        ("gemini", ".gemini/settings.json", "AfterAgent", group("bd hook stop", 10_000)),
-        ("codex", ".codex/hooks.json", "SubagentStop", group("bd hook subagent-stop", 10)),
+        ("gemini", ".gemini/settings.json", "AfterAgent", group("bd hook stop --client gemini", 10_000)),
+        ("codex", ".codex/hooks.json", "SubagentStop", group("bd hook subagent-stop --client codex", 10)),
         (
             "cursor",
             ".cursor/hooks.json",
