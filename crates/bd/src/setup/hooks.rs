@@ -22,10 +22,11 @@ pub fn entries(client: Client) -> Vec<Edit> {
 
 type Events = [(&'static str, &'static str)];
 
+/// A shell that gives way makes the program the parent of the hook, as it is that of its MCP server: `bd hook` knows it by that.
 const CLAUDE: [(&str, &str); 5] = [
     ("SessionStart", "bd prime --hook"),
-    ("Stop", "bd hook stop"),
-    ("SessionEnd", "bd hook end"),
+    ("Stop", "exec bd hook stop"),
+    ("SessionEnd", "exec bd hook end"),
     ("SubagentStart", "bd hook subagent-start"),
     ("SubagentStop", "bd hook subagent-stop"),
 ];
@@ -40,8 +41,8 @@ const CODEX: [(&str, &str); 4] = [
 
 const GEMINI: [(&str, &str); 3] = [
     ("SessionStart", "bd prime --hook"),
-    ("AfterAgent", "bd hook stop --client gemini"),
-    ("SessionEnd", "bd hook end --client gemini"),
+    ("AfterAgent", "exec bd hook stop --client gemini"),
+    ("SessionEnd", "exec bd hook end --client gemini"),
 ];
 
 /// Groups of hooks under events, as Claude Code has them and others after it.
@@ -71,8 +72,8 @@ pub fn copilot() -> String {
     let hook = |command: &str| json!([{"type": "command", "bash": command, "timeoutSec": TIMEOUT_S}]);
     let hooks = json!({
         "SessionStart": hook("bd prime --hook=copilot"),
-        "Stop": hook("bd hook stop --client copilot"),
-        "SessionEnd": hook("bd hook end --client copilot"),
+        "Stop": hook("exec bd hook stop --client copilot"),
+        "SessionEnd": hook("exec bd hook end --client copilot"),
     });
     pretty(&json!({"version": 1, "hooks": hooks}))
 }

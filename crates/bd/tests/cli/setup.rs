@@ -112,8 +112,8 @@ fn every_program_gets_the_hooks_that_it_understands() {
     let group = |command: &str, timeout: u32| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
     for (client, file, event, wanted) in [
         ("claude", ".claude/settings.json", "SessionStart", group("bd prime --hook", 10)),
-        ("claude", ".claude/settings.json", "SessionEnd", group("bd hook end", 10)),
-        ("gemini", ".gemini/settings.json", "AfterAgent", group("bd hook stop --client gemini", 10_000)),
+        ("claude", ".claude/settings.json", "SessionEnd", group("exec bd hook end", 10)),
+        ("gemini", ".gemini/settings.json", "AfterAgent", group("exec bd hook stop --client gemini", 10_000)),
         ("codex", ".codex/hooks.json", "SubagentStop", group("bd hook subagent-stop --client codex", 10)),
         (
             "cursor",
@@ -125,7 +125,7 @@ fn every_program_gets_the_hooks_that_it_understands() {
             "copilot",
             ".github/hooks/beads.json",
             "Stop",
-            json!([{"type": "command", "bash": "bd hook stop --client copilot", "timeoutSec": 10}]),
+            json!([{"type": "command", "bash": "exec bd hook stop --client copilot", "timeoutSec": 10}]),
         ),
     ] {
         sandbox.text(&["setup", client]);
