@@ -4,8 +4,8 @@
 Usage: agents_hooks.py BD DIRECTORY. Everything happens below DIRECTORY.
 """
 
+import atexit
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +38,7 @@ class Project:
             "USER": "ann",
         }
         subprocess.run(["git", "init", "-q", str(self.repo)], check=True)
+        atexit.register(self.close)
 
     def bd(self, *args, session=None, ok=True):
         env = dict(self.env, **({"BD_SESSION": session} if session else {}))
@@ -59,7 +60,9 @@ class Project:
         return json.loads(done.stdout) if done.stdout.strip() else None
 
     def close(self):
-        self.bd("daemon", "stop", ok=False)
+        """Ends the daemon, also when a check failed."""
+        command = [str(BD), "daemon", "stop"]
+        subprocess.run(command, cwd=self.repo, env=self.env, capture_output=True, timeout=60)
 
 
 def grouped(path):
@@ -238,7 +241,6 @@ def run(client):
     project.bd("setup", client, "--remove")
     left = sorted(path.name for path in project.repo.iterdir())
     check(left == [".git"], f"{client}: removed, and {left} is left")
-    project.close()
 
 
 def payload_of(program):
@@ -273,6 +275,7 @@ class Server:
         self.process = subprocess.Popen(
             [str(BD), "mcp"], cwd=project.repo, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        atexit.register(self.process.kill)
         self.last = 0
         info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "suite", "version": "1"}}
         self.ask("initialize", info)
@@ -318,7 +321,6 @@ def two_subagents():
     server.close()
     bead = project.bead("bd-two")
     check((bead["status"], bead["assignee"]) == ("open", None), f"the server's end releases what is left: {bead}")
-    project.close()
 
 
 def server_of_the_session():
@@ -334,7 +336,6 @@ def server_of_the_session():
     project.hook(commands["SessionEnd"], claude("SessionEnd", "s1", here, reason="clear"))
     check(project.bead("bd-one")["status"] == "open", "cleared: the server lives on, and its claim is released")
     server.close()
-    project.close()
 
 
 def all_together():
@@ -348,7 +349,6 @@ def all_together():
     check(not (project.repo / ".claude").exists(), "nobody else needs .claude")
     project.bd("setup", "--all", "--remove")
     check(sorted(path.name for path in project.repo.iterdir()) == [".git"], "nothing is left")
-    project.close()
 
 
 for name in PROGRAMS:

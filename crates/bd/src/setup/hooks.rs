@@ -99,8 +99,9 @@ pub fn is_ours(element: &Value) -> bool {
     let command =
         |hook: &Value| ["command", "bash"].iter().find_map(|name| hook[name].as_str().map(str::to_owned));
     let ours = |hook: &Value| {
-        command(hook)
-            .is_some_and(|command| command.starts_with("bd prime") || command.starts_with("bd hook "))
+        let command = command(hook).unwrap_or_default();
+        let command = command.strip_prefix("exec ").unwrap_or(&command);
+        command.starts_with("bd prime") || command.starts_with("bd hook ")
     };
     match element["hooks"].as_array() {
         Some(hooks) => !hooks.is_empty() && hooks.iter().all(ours),
