@@ -31,6 +31,7 @@ mod graph;
 mod guard;
 mod handover;
 mod heartbeat;
+mod hook;
 mod hook_payload;
 mod import;
 mod info;
@@ -186,6 +187,7 @@ enum Verb {
     Mcp(mcp::Args),
     Setup(setup::Args),
     Prime(prime::Args),
+    Hook(hook::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
     Batch(batch::Args),
@@ -267,6 +269,7 @@ impl Verb {
             Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Info(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Prime(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Hook(args) => return Ok(Action::own(move |globals| Ok(args.run(globals)))),
             Self::Quickstart(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Onboard(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Setup(args) => return Ok(Action::own(|globals| args.run(globals))),

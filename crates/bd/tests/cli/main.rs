@@ -36,6 +36,7 @@ mod full_disk;
 mod graph;
 mod guard;
 mod hints;
+mod hook;
 mod ids;
 mod import;
 mod import_balance;
