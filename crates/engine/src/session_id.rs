@@ -19,10 +19,20 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns a new id for the session of one process.
+    /// Returns a new id for the session of one process. It names the parent: the program that runs the agent, whose hooks know
+    /// the session by that.
     pub fn of_this_process() -> Self {
         let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
-        Self(format!("process-{}-{high:016x}{low:016x}", std::process::id()).into())
+        let (process, parent) = (std::process::id(), std::os::unix::process::parent_id());
+        Self(format!("process-{process}-of-{parent}-{high:016x}{low:016x}").into())
+    }
+
+    /// Returns the parent of the process behind the session, if [`Self::of_this_process`] made the id. Process 1 is the parent of
+    /// processes whose own is gone.
+    pub fn parent(&self) -> Option<u32> {
+        let mut words = self.0.strip_prefix("process-")?.split('-');
+        words.nth(1).filter(|word| *word == "of")?;
+        words.next()?.parse().ok().filter(|parent| *parent > 1)
     }
 }
 
@@ -68,5 +78,9 @@ mod tests {
             assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
         }
         assert_ne!(SessionId::of_this_process(), SessionId::of_this_process());
+        assert_eq!(SessionId::of_this_process().parent(), Some(std::os::unix::process::parent_id()));
+        for other in ["process-7-of-1-ab", "process-7-ab", "019d1afb-b2c7", "process-7-of-x-ab"] {
+            assert_eq!(other.parse::<SessionId>().unwrap().parent(), None, "{other}");
+        }
     }
 }

@@ -362,6 +362,16 @@ impl Globals {
         Ok(format!("{user}@{host}{worktree}").parse::<Actor>()?)
     }
 
+    /// The same for another actor.
+    pub fn with_actor(&self, actor: Actor) -> Self {
+        Self { actor: Some(actor), ..self.clone() }
+    }
+
+    /// The same for the session that a hook belongs to, if its payload says so.
+    pub fn with_session(&self, session: Option<SessionId>) -> Self {
+        Self { session: session.or_else(|| self.session.clone()), ..self.clone() }
+    }
+
     /// Which run of the agent acts, if that is known.
     pub fn session(&self) -> Result<Option<SessionId>, Failure> {
         if self.session.is_some() {

@@ -31,6 +31,7 @@ mod graph;
 mod guard;
 mod handover;
 mod heartbeat;
+mod hook;
 mod hook_payload;
 mod import;
 mod info;
@@ -75,6 +76,7 @@ mod sync;
 mod tool;
 mod unclaim;
 mod undo;
+mod uninstall;
 mod unread;
 mod update;
 mod validate;
@@ -177,6 +179,7 @@ enum Verb {
     Verify(verify::Args),
     Validate(validate::Args),
     Repair(repair::Args),
+    Uninstall(uninstall::Args),
     RepairDeps(repair_deps::Args),
     Doctor(doctor::Args),
     Migrate(migrate::Args),
@@ -184,6 +187,7 @@ enum Verb {
     Mcp(mcp::Args),
     Setup(setup::Args),
     Prime(prime::Args),
+    Hook(hook::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
     Batch(batch::Args),
@@ -256,6 +260,7 @@ impl Verb {
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::RepairDeps(args) => args.call(),
+            Self::Uninstall(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Doctor(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Migrate(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Export(args) => return Ok(Action::own(|globals| args.run(globals))),
@@ -264,6 +269,7 @@ impl Verb {
             Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Info(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Prime(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Hook(args) => return Ok(Action::own(move |globals| Ok(args.run(globals)))),
             Self::Quickstart(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Onboard(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Setup(args) => return Ok(Action::own(|globals| args.run(globals))),

@@ -9,6 +9,7 @@ mod scope;
 mod settle;
 mod upkeep;
 
+pub(super) use job::is_claim;
 pub use job::{ClaimJob, Picked};
 pub use own::ClaimRefs;
 pub use round::{ClaimRound, RoundResult};
