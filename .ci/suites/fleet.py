@@ -25,6 +25,7 @@ BD, WORK, SEED, BEADS = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[
 MACHINES, WORKERS, OLD, SLEEPER = 8, 2, 7, 6
 LEASE_S = 12
 LIMIT_S = 420
+TAKEN = []
 CLOCKS = {1: "+1d", 2: "-1d"}
 
 
@@ -95,7 +96,9 @@ class Worker(threading.Thread):
     def run(self):
         while not self.stop.is_set():
             before = time.monotonic()
-            bead = self.machine.run(self.actor, "claim", "--next")
+            # Half of the time at the very bead that another worker has just got.
+            contested = TAKEN[-1] if TAKEN and self.dice.random() < 0.5 else None
+            bead = self.machine.run(self.actor, "claim", contested or "--next")
             if failed(bead):
                 time.sleep(0.3)
                 continue
@@ -103,11 +106,12 @@ class Worker(threading.Thread):
             # A holder may rely on its claim for the lease, counted from before it asked.
             claim["to"] = before + LEASE_S
             self.claims.append(claim)
+            TAKEN.append(bead["id"])
             self.work(bead["id"], bead["fence"], claim)
 
     def work(self, bead, fence, claim):
         # The machine without claim refs waits for nobody; it must not do everything alone.
-        time.sleep(self.dice.random() * (8 if self.machine.number == OLD else 1.5))
+        time.sleep(self.dice.random() * (8 if self.machine.number == OLD else 3))
         text = f"{self.actor} {self.dice.getrandbits(48):x}"
         if failed(self.machine.run(self.actor, "note", "add", bead, text, "--fence", fence)):
             return self.over(claim)
@@ -130,7 +134,7 @@ def trouble(machines, line, stop, dice):
     asleep = None
     began = time.monotonic()
     while not stop.wait(0.5 + dice.random() * 1.5):
-        line.cut, line.swallow, line.delay = dice.choice([(0, 0, 0.05), (0.1, 0.1, 0.3), (0.02, 0.02, 0.1), (0.5, 0.2, 0.1)])
+        line.cut, line.swallow, line.delay = dice.choice([(0, 0, 0.05), (0, 0, 0.2), (0.02, 0.02, 0.1), (0.1, 0.1, 0.3), (0.5, 0.2, 0.1)])
         machine = machines[dice.randrange(MACHINES)]
         if dice.random() < 0.3 and machine.number != SLEEPER:
             pid = machine.daemon()

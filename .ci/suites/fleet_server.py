@@ -90,7 +90,7 @@ def serve(root, line):
         def handle(self):
             try:
                 super().handle()
-            except OSError:
+            except (OSError, ValueError):
                 pass  # the client was killed
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
