@@ -201,7 +201,7 @@ impl Service {
     pub(in crate::service) fn claim_here(&mut self, job: ClaimJob) -> Option<Reply> {
         let reply = self.try_here(job);
         if self.replica.position() > self.sync_state.pushed_position
-            && let Err(failure) = self.sync_now()
+            && let Err(failure) = self.exchange_in_passing()
         {
             crate::log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
         }
