@@ -16,6 +16,14 @@ fn a_bead_has_one_confirmed_holder_on_odd_seeds() {
     (1..SEEDS).step_by(2).for_each(|seed| drop(expect_sound(seed)));
 }
 
+/// A renewal on a machine whose wall clock was behind the stamps of the bead put a lease of a millisecond on the ref.
+#[test]
+fn what_was_once_broken_stays_fixed() {
+    for seed in [1387, 1814, 2911, 5389, 5398] {
+        expect_sound(seed);
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     assert_eq!(expect_sound(3), expect_sound(3));

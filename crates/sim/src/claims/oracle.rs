@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use beads_core::{Lineage, Stamp, Status};
-use beads_store::{Own, Steady, Uptime};
+use beads_store::{Own, Steady, Uptime, World};
 
 use super::clock::LeaseClock;
 use super::node::Node;
 use crate::machine::Broken;
+use crate::world::SimWorld;
 
 /// Confirmed claims as their holders know them. A holder whose process died believes what it was told until the lease is over
 /// or the machine is started anew.
@@ -21,13 +22,17 @@ struct Held {
     began: Uptime,
     lease_ms: u64,
     clock: LeaseClock,
+    /// The end of the lease in the store, by the wall clock of the machine.
+    expires_ms: u64,
+    wall: SimWorld,
     /// The process that said so.
     life: u64,
 }
 
 impl Held {
     fn is_safe(&self) -> bool {
-        self.began.elapsed_ms(&self.clock.now()).is_some_and(|ms| ms < self.lease_ms)
+        let runs = self.began.elapsed_ms(&self.clock.now()).is_some_and(|ms| ms < self.lease_ms);
+        runs && self.wall.now_ms() <= self.expires_ms
     }
 }
 
@@ -51,8 +56,11 @@ impl Holders {
     fn hold(&mut self, node: &Node, claim: String, own: &Own) {
         let Some((_, began)) = own.pushed.clone() else { return };
         let (lineage, fence, lease_ms) = (own.lineage.clone(), own.fence, own.lease_ms);
-        let (clock, life) = (node.clock.clone(), node.life);
-        let held = Held { lineage, fence, began, lease_ms, clock, life };
+        let (clock, wall, life) = (node.clock.clone(), node.world.clone(), node.life);
+        let bead = node.replica.as_ref().and_then(|replica| replica.catalog().bead(&lineage));
+        let expires = bead.and_then(|bead| bead.claim.expires);
+        let expires_ms = expires.map_or(0, beads_core::Timestamp::ms);
+        let held = Held { lineage, fence, began, lease_ms, clock, expires_ms, wall, life };
         self.0.insert((node.index, claim), held);
     }
 

@@ -183,7 +183,7 @@ impl ClaimBook {
         let now_ms = replica.now_ms();
         for (fence, lineage) in std::mem::take(&mut self.made) {
             let bead = replica.catalog().bead(&lineage).filter(|bead| stands(bead, fence, now_ms));
-            let held = bead.and_then(|bead| Some((bead.claim.assignee.clone()?, lease_of(bead))));
+            let held = bead.and_then(|bead| Some((bead.claim.assignee.clone()?, lease_of(bead, now_ms))));
             if let Some((holder, lease_ms)) = held.filter(|_| self.of(&lineage, fence).is_none()) {
                 let claim = replica.random_name();
                 let state = ClaimState::Live;
@@ -236,7 +236,9 @@ impl ClaimBook {
                 }
                 Standing::Stands if own.pushed.is_none() => Move { kind: Kind::Confirm, record },
                 Standing::Stands if was_renewed(own, catalog) && own.is_half_over(now) => {
-                    let lease_ms = bead.map_or(own.lease_ms, |bead| lease_of(bead));
+                    // Never shorter: should the answer be lost, the holder counts on the lease that it knows.
+                    let renewed = bead.map_or(0, |bead| lease_of(bead, now_ms));
+                    let lease_ms = renewed.max(own.lease_ms);
                     Move { kind: Kind::Renew, record: ClaimRecord { lease_ms, ..record } }
                 }
                 Standing::Stands => continue,

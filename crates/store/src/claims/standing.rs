@@ -19,10 +19,12 @@ pub(super) fn stands(bead: &Bead, fence: Stamp, now_ms: u64) -> bool {
         && bead.status.value.status != Status::Closed
 }
 
-/// How long a claim's lease was when it was last made longer.
-pub(super) fn lease_of(bead: &Bead) -> u64 {
+/// How long a claim's lease was when it was last made longer, by the wall clock here. A stamp that had to beat one of a clock
+/// ahead is later than that moment; then it is what is left of the lease.
+pub(super) fn lease_of(bead: &Bead, now_ms: u64) -> u64 {
     let end = bead.claim.expires.map_or(0, Timestamp::ms);
-    end.saturating_sub(bead.claim.expires_mark.at().ms()).max(1)
+    let whole = end.saturating_sub(bead.claim.expires_mark.at().ms());
+    whole.max(end.saturating_sub(now_ms)).max(1)
 }
 
 /// The last stamp that says that a bead is closed or deleted.
