@@ -111,7 +111,7 @@ impl Args {
     }
 }
 
-fn confirmed(call: Call, confirm: bool) -> Call {
+pub(super) fn confirmed(call: Call, confirm: bool) -> Call {
     if confirm { Call::Confirm { call: Box::new(call) } } else { call }
 }
 

@@ -292,15 +292,15 @@ impl Service {
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => {
-                self.check_claims_of(request, &mutate.ops)?;
+                self.check_claims_of(request, call)?;
                 self.mutate(request, mutate, output.dialect)
             }
             Call::Atomic(atomic) => {
-                self.check_claims_of(request, &atomic.ops)?;
+                self.check_claims_of(request, call)?;
                 self.atomic(request, atomic)
             }
             Call::Each(each) => {
-                self.check_claims_of(request, &each.ops)?;
+                self.check_claims_of(request, call)?;
                 Ok(self.each(request, each))
             }
             Call::Query(query) => self.query(query, output),
