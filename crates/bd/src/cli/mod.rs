@@ -138,8 +138,9 @@ enum Verb {
     Delete(delete::Args),
     Restore(restore::Args),
     Deleted(deleted::Args),
-    #[command(visible_aliases = ["comments", "comment"])]
     Note(note::Args),
+    #[command(visible_alias = "comments")]
+    Comment(note::Args),
     Label(label::Args),
     Dep(dep::Args),
     Log(log::Args),
@@ -190,7 +191,7 @@ impl Verb {
     /// The actor that an option of the verb names.
     fn author(&self) -> Option<&Actor> {
         match self {
-            Self::Note(args) => args.author(),
+            Self::Note(args) | Self::Comment(args) => args.author(),
             _ => None,
         }
     }
@@ -218,7 +219,8 @@ impl Verb {
             Self::Delete(args) => args.call(input)?,
             Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call()?,
-            Self::Note(args) => args.call(input)?,
+            Self::Note(args) => args.note(input)?,
+            Self::Comment(args) => args.comment(input)?,
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),

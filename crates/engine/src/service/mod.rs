@@ -12,6 +12,7 @@ mod import;
 mod leases;
 mod migrate;
 mod mutate;
+mod note;
 mod past;
 mod planning;
 mod push_budget;
@@ -213,13 +214,13 @@ impl Service {
 
     /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
     fn settle(&self, output: &Output) -> Output {
-        let set = || {
-            let value = self.config.get("json.dialect").ok().filter(|_| output.format == Format::Json)?;
-            value.parse().ok()
-        };
-        let by_caller = if output.compat_caller { Dialect::Compat } else { Dialect::Spec };
-        let dialect = output.dialect.or_else(set).unwrap_or(by_caller);
+        let set = || self.dialect_set().filter(|_| output.format == Format::Json);
+        let dialect = output.dialect.or_else(set).unwrap_or_else(|| output.dialect_of_caller());
         Output { dialect: Some(dialect), ..output.clone() }
+    }
+
+    fn dialect_set(&self) -> Option<Dialect> {
+        self.config.get("json.dialect").ok()?.parse().ok()
     }
 
     /// The same, but nothing for a request that waits for something that is not there yet.
@@ -298,6 +299,7 @@ impl Service {
                 Ok(self.each(request, each))
             }
             Call::Query(query) => self.query(query, output),
+            Call::Note(note) => self.note(request, note, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
