@@ -160,6 +160,11 @@ impl Catalog {
         self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
     }
 
+    /// Live beads that are work: everything but memories, in the same order.
+    pub fn work(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
+        self.live().filter(|(_, bead)| !bead.is_memory())
+    }
+
     pub fn live_count(&self) -> usize {
         self.live.len()
     }

@@ -22,6 +22,9 @@ pub const MAX_ACTOR_BYTES: usize = 256;
 /// A title fits on a few lines of a terminal; longer text belongs in the description.
 pub const MAX_TITLE_BYTES: usize = 4 * 1024;
 
+/// A memory is named by a few words.
+pub const MAX_MEMORY_KEY_CHARS: usize = 64;
+
 /// A word for a status, a type or the kind of a note.
 pub const MAX_WORD_BYTES: usize = 64;
 

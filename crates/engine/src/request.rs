@@ -405,6 +405,14 @@ pub enum Query {
     Notes {
         id: String,
     },
+    /// Memories: all, the one with this key, or those that mention every word.
+    Memories {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<String>,
+        /// Only the beginning of the first line of each.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        brief: bool,
+    },
     Labels,
     LabelsOf {
         id: String,

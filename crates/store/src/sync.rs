@@ -39,6 +39,15 @@ impl Losses {
     }
 }
 
+/// Where our commit stands after a fetch.
+#[derive(Debug)]
+enum Met {
+    /// Both sides are at the same commit.
+    Equal,
+    /// Ours has more than the remote's, which is this one, if there is any.
+    Ahead(Option<CommitId>),
+}
+
 /// What an exchange with a remote did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchange {
@@ -112,6 +121,29 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Saves locally and takes in what the remote has. Nothing is pushed, so no race can be lost.
+    pub fn fetch(
+        mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+    ) -> Result<(Saved, Result<Exchange>)> {
+        let mut done = Exchange { rounds: 1, ..Exchange::default() };
+        let mut commit = self.save_local(repository)?;
+        let outcome = loop {
+            match self.catch_up(repository, remote, &mut commit, &mut done, &Losses::default()) {
+                Ok(_) => break Ok(done),
+                // Another program moved our own ref meanwhile.
+                Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
+                    done.rounds += 1;
+                    commit = self.save_local(repository)?;
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        let commit = self.confirm(repository, commit)?;
+        Ok((self.into_saved(commit), outcome))
+    }
+
     /// One fetch, merge and push. Our commit moves along as it is merged.
     fn round(
         &mut self,
@@ -121,17 +153,31 @@ impl Checkpoint {
         done: &mut Exchange,
         losses: &mut Losses,
     ) -> Result<Pushed> {
-        let theirs = remote.fetch()?;
-        let Some(theirs) = theirs else {
-            losses.pushing(None, commit);
-            return self.push(repository, remote, None, commit, done);
-        };
+        match self.catch_up(repository, remote, commit, done, losses)? {
+            Met::Equal => Ok(Pushed::Done),
+            Met::Ahead(theirs) => {
+                losses.pushing(theirs.as_deref(), commit);
+                self.push(repository, remote, theirs.as_deref(), commit, done)
+            }
+        }
+    }
+
+    /// Fetches, and merges what is new. Our commit moves along.
+    fn catch_up(
+        &mut self,
+        repository: &impl Repository,
+        remote: &impl Remote,
+        commit: &mut CommitId,
+        done: &mut Exchange,
+        losses: &Losses,
+    ) -> Result<Met> {
+        let Some(theirs) = remote.fetch()? else { return Ok(Met::Ahead(None)) };
         if let Some(offered) = &losses.offered {
             // What another replica builds on did arrive.
             done.pushed |= repository.is_ancestor(offered, &theirs)?;
         }
         if theirs == *commit {
-            return Ok(Pushed::Done);
+            return Ok(Met::Equal);
         }
         if !repository.is_ancestor(&theirs, commit)? {
             let before = (self.state.clone(), self.begun.clone());
@@ -150,11 +196,10 @@ impl Checkpoint {
             let fast_forwarded = merged == theirs;
             *commit = merged;
             if fast_forwarded {
-                return Ok(Pushed::Done);
+                return Ok(Met::Equal);
             }
         }
-        losses.pushing(Some(&theirs), commit);
-        self.push(repository, remote, Some(&theirs), commit, done)
+        Ok(Met::Ahead(Some(theirs)))
     }
 
     /// Pushes, and reads back meanwhile what was saved. If that fails it is tried again, and told, in the end.

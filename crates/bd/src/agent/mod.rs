@@ -24,6 +24,7 @@ pub mod heartbeat;
 pub mod inbox;
 mod intent;
 pub mod list;
+pub mod mailbox;
 pub mod message;
 pub mod moment;
 mod print;

@@ -24,6 +24,7 @@ mod doctor;
 mod epic;
 mod export;
 mod filter;
+mod forget;
 mod globals;
 mod go_directory;
 mod graph;
@@ -52,7 +53,9 @@ mod prime;
 mod progress;
 mod quickstart;
 mod ready;
+mod recall;
 mod reclaim;
+mod remember;
 mod renew;
 mod reopen;
 mod repair;
@@ -62,6 +65,7 @@ mod revision;
 mod search;
 mod setup;
 mod show;
+mod situation;
 mod stale;
 mod status;
 mod sync;
@@ -141,6 +145,9 @@ enum Verb {
     Note(note::Args),
     #[command(visible_alias = "comments")]
     Comment(note::Args),
+    Remember(remember::Args),
+    Recall(recall::Args),
+    Forget(forget::Args),
     Label(label::Args),
     Dep(dep::Args),
     Log(log::Args),
@@ -221,6 +228,9 @@ impl Verb {
             Self::Deleted(args) => args.call()?,
             Self::Note(args) => args.note(input)?,
             Self::Comment(args) => args.comment(input)?,
+            Self::Remember(args) => args.call(input)?,
+            Self::Recall(args) => args.call(),
+            Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Label(args) => args.call()?,
             Self::Dep(args) => args.call(),
             Self::Log(args) => args.call(),

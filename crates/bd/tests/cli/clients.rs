@@ -172,6 +172,10 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["doctor", "--check=validate", "--json"], "doctor"),
     (&["create", "Second", "--json"], "create"),
     (&["migrate", "--json"], "migrate"),
+    (&["remember", "the port is 9090", "--json"], "remember"),
+    (&["recall", "--json"], "recall"),
+    (&["recall", "port", "--json"], "recall"),
+    (&["forget", "the-port-is-9090", "--json"], "forget"),
     (&["handover", "bd-e.2", "--to", "bob", "--json"], "handover"),
     (&["cancel", "bd-e.2", "--reason", "dropped", "--json"], "cancel"),
 ];

@@ -183,7 +183,7 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         let sockets = std::fs::read_dir(self.runtime_dir()).into_iter().flatten().flatten();
         for socket in sockets.map(|entry| entry.path()) {
-            if let Some(pid) = crate::socket::Client::connect(&socket).and_then(|mut client| client.stop()) {
+            if let Some(pid) = crate::socket::Client::connect(&socket).and_then(crate::socket::Client::stop) {
                 end(pid);
             }
         }

@@ -62,10 +62,12 @@ impl Catalog {
         Ok(counts.into_iter().map(|(group, count)| Group { group, count }).collect())
     }
 
+    /// Counts work; memories are none.
     pub fn summary(&self, now_ms: u64) -> Result<Summary> {
-        let mut summary = Summary { total_issues: self.live_count(), ..Summary::default() };
+        let mut summary = Summary::default();
         let mut lead_ms = 0;
-        for (lineage, bead) in self.live() {
+        for (lineage, bead) in self.work() {
+            summary.total_issues += 1;
             match bead.status() {
                 Status::Open => summary.open_issues += 1,
                 Status::InProgress => summary.in_progress_issues += 1,
@@ -82,7 +84,7 @@ impl Catalog {
         }
         summary.blocked_issues = self.blocked(&Filter::default())?.len();
         summary.ready_issues = self.ready(&Default::default(), now_ms)?.len();
-        summary.deleted_issues = self.deleted().count();
+        summary.deleted_issues = self.deleted().filter(|(_, bead)| !bead.is_memory()).count();
         summary.tombstone_issues = summary.deleted_issues;
         summary.epics_eligible_for_closure =
             self.epics().iter().filter(|epic| epic.eligible_for_close).count();

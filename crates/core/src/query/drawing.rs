@@ -7,7 +7,7 @@ use crate::{Catalog, EdgeKind, Lineage, Result, Status};
 /// What `graph` is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DrawingOf {
-    /// This bead with everything below it, everything they wait for, and everything that waits for them; else all.
+    /// This bead with everything below it, everything they wait for, and everything that waits for them; else all work.
     pub around: Option<String>,
     /// Closed beads too.
     pub closed: bool,
@@ -28,7 +28,7 @@ impl Catalog {
     pub fn drawing(&self, asked: &DrawingOf, default_minutes: u64, now_ms: u64) -> Result<Drawing> {
         let chosen: BTreeSet<&Lineage> = match &asked.around {
             Some(name) => self.around(self.resolve(name)?),
-            None => self.live().map(|(lineage, _)| lineage).collect(),
+            None => self.work().map(|(lineage, _)| lineage).collect(),
         };
         let is_shown = |lineage: &Lineage| {
             let status = self.live_bead(lineage).map(|bead| bead.status());

@@ -38,9 +38,9 @@ impl Catalog {
             .collect()
     }
 
-    /// Live beads that are not closed.
+    /// Work that is not closed.
     pub(crate) fn unfinished(&self) -> BTreeSet<&Lineage> {
-        let open = self.live().filter(|(_, bead)| bead.status.value.status != crate::Status::Closed);
+        let open = self.work().filter(|(_, bead)| bead.status.value.status != crate::Status::Closed);
         open.map(|(lineage, _)| lineage).collect()
     }
 }

@@ -16,7 +16,7 @@ impl Catalog {
     /// Every label in use, in byte order.
     pub fn labels(&self) -> Vec<LabelCount> {
         let mut counts: BTreeMap<&Label, usize> = BTreeMap::new();
-        for (_, bead) in self.live() {
+        for (_, bead) in self.work() {
             for label in &bead.labels.value {
                 *counts.entry(label).or_default() += 1;
             }

@@ -75,7 +75,8 @@ impl Catalog {
             .filter(move |(_, _, lineage)| below.as_ref().is_none_or(|below| below.contains(lineage)))
             .filter(move |(_, _, lineage)| {
                 self.bead(lineage).is_some_and(|bead| {
-                    bead.defer_until.value.is_none_or(|until| until.ms() <= now_ms)
+                    !bead.is_memory()
+                        && bead.defer_until.value.is_none_or(|until| until.ms() <= now_ms)
                         && prepared.matches(self, lineage, bead)
                 })
             })

@@ -5,13 +5,15 @@ use crate::{Catalog, Lineage, Status, Title};
 const MAX_SIMILAR: usize = 3;
 
 impl Catalog {
-    /// Live beads with nearly this title, a few at most: unfinished ones first, then the oldest.
+    /// Work with nearly this title, a few at most: unfinished ones first, then the oldest.
     pub fn similar(&self, title: &Title, except: Option<&Lineage>) -> Vec<Lineage> {
         let found = match self.titles() {
             Some(index) => index.similar(title),
             None => look_through(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value))),
         };
-        let mut found: Vec<_> = found.into_iter().filter(|lineage| Some(*lineage) != except).collect();
+        let is_work = |lineage: &Lineage| self.bead(lineage).is_some_and(|bead| !bead.is_memory());
+        let others = found.into_iter().filter(|lineage| Some(*lineage) != except && is_work(lineage));
+        let mut found: Vec<_> = others.collect();
         let closed = |lineage: &Lineage| {
             self.bead(lineage).is_some_and(|bead| bead.status.value.status == Status::Closed)
         };

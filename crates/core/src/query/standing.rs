@@ -46,7 +46,7 @@ impl Catalog {
 
     /// Beads in progress without a claim, by priority, then oldest first.
     pub fn stuck(&self) -> impl Iterator<Item = (&Lineage, &Bead)> {
-        let live = self.live().map(|(lineage, bead)| (lineage, bead.as_ref()));
+        let live = self.work().map(|(lineage, bead)| (lineage, bead.as_ref()));
         live.filter(|(_, bead)| bead.status() == Status::InProgress && is_stuck(bead))
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::engine::{Engine, Owed, Stopped};
 use super::waiters::Waiting;
 use crate::failure::{Code, Failure};
-use crate::render::{self, SyncAnswer};
+use crate::render;
 use crate::request::{Reply, Request};
 use crate::service::{ClaimJob, Picked, RoundResult, Settled};
 
@@ -27,27 +27,27 @@ pub struct Claimer {
     running: bool,
     queue: Vec<Claiming>,
     in_flight: Vec<Claiming>,
-    /// Claims that wait for an exchange of the store: the next one, and the one under way. Those that won their refs are made
-    /// after it, and those that were behind choose again.
-    next: Vec<(Claiming, bool)>,
-    exchanging: Vec<(Claiming, bool)>,
+    /// Claims that choose again once the remote's store was fetched: by the next sync, and by the one under way.
+    next: Vec<Claiming>,
+    fetching: Vec<Claiming>,
 }
 
 impl Default for Claimer {
     fn default() -> Self {
         let (send, results) = mpsc::unbounded_channel();
-        let (queue, in_flight, next, exchanging) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { results, send, running: false, queue, in_flight, next, exchanging }
+        let (queue, in_flight, next, fetching) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { results, send, running: false, queue, in_flight, next, fetching }
     }
 }
 
 impl Claimer {
-    pub fn wants_exchange(&self) -> bool {
+    /// Whether a claim waits for the remote's store.
+    pub fn wants_fetch(&self) -> bool {
         !self.next.is_empty()
     }
 
-    pub fn exchange_begins(&mut self) {
-        self.exchanging.append(&mut self.next);
+    pub fn fetch_begins(&mut self) {
+        self.fetching.append(&mut self.next);
     }
 }
 
@@ -102,7 +102,7 @@ impl Engine {
                 Ok(Picked::Later) => self.claimer.queue.push(claiming),
                 // Others may have made or given back something since the last exchange.
                 Err(failure) if failure.code == Code::NothingReady && claiming.job.looks_again() => {
-                    self.claimer.next.push((claiming, false));
+                    self.claimer.next.push(claiming);
                 }
                 Err(failure)
                     if failure.code == Code::NothingReady
@@ -122,8 +122,8 @@ impl Engine {
         }
         // What was closed before nothing was found has to be durable, too; a failure shows with the next batch.
         let _ = self.deliver(replies, before);
-        if self.claimer.wants_exchange() && !self.saver.running {
-            self.start_sync();
+        if self.claimer.wants_fetch() && !self.saver.running {
+            self.start_fetch();
         }
         // Giving back a claim whose client left may have started the round already.
         if self.claimer.in_flight.is_empty() || self.claimer.running {
@@ -151,8 +151,8 @@ impl Engine {
             self.settled(settled, (reply, until, format), &mut replies);
         }
         let stopped = self.deliver(replies, before);
-        if self.claimer.wants_exchange() && !self.saver.running {
-            self.start_sync();
+        if self.claimer.wants_fetch() && !self.saver.running {
+            self.start_fetch();
         }
         self.start_round();
         stopped
@@ -166,27 +166,15 @@ impl Engine {
     ) {
         match settled {
             Settled::Again(job) => self.claimer.queue.push(Claiming { job, reply, until }),
-            Settled::Behind(job) => self.claimer.next.push((Claiming { job, reply, until }, false)),
-            Settled::Won(job) => self.claimer.next.push((Claiming { job, reply, until }, true)),
+            Settled::Behind(job) => self.claimer.next.push(Claiming { job, reply, until }),
             Settled::Answered(answer) => replies.push((reply, format, *answer)),
         }
     }
 
-    /// The store was exchanged, or could not be: claims that waited for it are made or choose again. `before` is where the
-    /// journal stood before what the exchange brought was taken in.
-    pub(super) fn claims_exchanged(
-        &mut self,
-        finished: &Result<SyncAnswer, Failure>,
-        before: u64,
-    ) -> Option<Stopped> {
-        let mut replies = Vec::new();
-        for (Claiming { job, reply, until }, won) in std::mem::take(&mut self.claimer.exchanging) {
-            let format = job.request.output.format;
-            let settled = if won { self.service.won(job, finished) } else { Settled::Again(job) };
-            self.settled(settled, (reply, until, format), &mut replies);
-        }
-        let stopped = self.deliver(replies, before);
+    /// The remote's store was fetched, or could not be: claims that waited for it choose again.
+    pub(super) fn claims_fetched(&mut self) {
+        let mut fetched = std::mem::take(&mut self.claimer.fetching);
+        self.claimer.queue.append(&mut fetched);
         self.start_round();
-        stopped
     }
 }

@@ -9,6 +9,7 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
+use super::room::{self, Spare};
 use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_UNREAD_BYTES, ReadCommand, SEND_TIMEOUT};
 use crate::failure::{Code, Failure};
 use crate::render;
@@ -54,6 +55,12 @@ pub type Connections = Arc<Traffic>;
 /// How long a daemon that leaves waits for clients to take their last replies.
 const PARTING: Duration = Duration::from_secs(1);
 
+/// The pause after a failed accept.
+const RETRY: Duration = Duration::from_millis(10);
+
+/// How long a client that is refused for want of descriptors may take to send its request. Others wait behind it.
+const REFUSAL: Duration = Duration::from_millis(50);
+
 /// So much is written before it is looked whether the reader took it.
 const SEND_BYTES: usize = 64 * 1024;
 
@@ -91,20 +98,35 @@ pub async fn accept(
     connections: Connections,
     read_command: ReadCommand,
 ) {
+    let mut spare = Spare::keep();
     loop {
-        match listener.accept().await {
+        let accepted = listener.accept().await;
+        let is_exhausted = accepted.as_ref().is_err_and(room::is_exhausted);
+        let (accepted, refused) = if is_exhausted && spare.release() {
+            let accepted = tokio::time::timeout(RETRY, listener.accept()).await;
+            (accepted.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())), true)
+        } else {
+            (accepted, false)
+        };
+        match accepted {
             Ok((stream, _)) => {
                 let (jobs, connections) = (jobs.clone(), connections.clone());
                 tokio::spawn(async move {
                     let open = connections.open.fetch_add(1, Ordering::Relaxed);
                     // The client sees the end of the stream; there is nobody to report to.
-                    let _ = converse(stream, jobs, open, &connections, read_command).await;
+                    if refused {
+                        let answer = converse(stream, jobs, MAX_CONNECTIONS, &connections, read_command);
+                        let _ = tokio::time::timeout(REFUSAL, answer).await;
+                    } else {
+                        let _ = converse(stream, jobs, open, &connections, read_command).await;
+                    }
                     connections.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            // Out of file descriptors, perhaps: the clients that are connected will free some.
-            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            // Clients that are connected will free descriptors.
+            Err(_) => tokio::time::sleep(RETRY).await,
         }
+        spare.refill();
     }
 }
 

@@ -24,7 +24,7 @@ use crate::failure::{Code, Failure};
 use crate::log;
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Output, Reply, Request, Unconfirmed};
-use crate::service::{Service, SyncResult, claims};
+use crate::service::{Reach, Service, SyncResult, claims};
 
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 
@@ -412,9 +412,21 @@ impl Engine {
     /// Sets a snapshot aside and saves and exchanges it in a thread of its own, so that nobody waits for git. While the
     /// remote is failing, only somebody who asks for a sync makes it be tried before its time.
     pub(super) fn start_sync(&mut self) {
-        let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_exchange();
+        let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_fetch();
         self.saver.waiting.append(&mut self.saver.next_waiting);
-        self.claimer.exchange_begins();
+        let now = Instant::now();
+        let local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
+        self.exchange(if local_only { Reach::Local } else { Reach::Remote }, asked);
+    }
+
+    /// The same for claims that only need to see what others did. What is to be pushed stays due.
+    pub(super) fn start_fetch(&mut self) {
+        self.saver.begun_fetch();
+        self.exchange(Reach::Fetch, true);
+    }
+
+    fn exchange(&mut self, reach: Reach, asked: bool) {
+        self.claimer.fetch_begins();
         self.saver.running = true;
         let begun =
             self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
@@ -427,11 +439,12 @@ impl Engine {
         };
         self.saver.position = self.service.replica().position();
         let mut plan = self.service.sync_plan();
-        let now = Instant::now();
-        plan.local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
-        if !plan.local_only {
-            plan.upkeep = self.service.upkeep().map(Arc::new);
-        }
+        plan.reach = reach;
+        plan.upkeep = match reach {
+            Reach::Local => None,
+            Reach::Fetch => Some(Arc::new(self.service.look())),
+            Reach::Remote => self.service.upkeep().map(Arc::new),
+        };
         let send = self.saver.send.clone();
         std::thread::spawn(move || {
             if !asked && cfg!(target_os = "linux") {
@@ -448,7 +461,6 @@ impl Engine {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
         let saved = result.is_ok();
-        let before = self.service.replica().position();
         self.saver.raced(result.as_ref().ok());
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
@@ -468,9 +480,6 @@ impl Engine {
         if let Some(stopped) = self.give_back(lost) {
             return Some(stopped);
         }
-        if let Some(stopped) = self.claims_exchanged(&finished, before) {
-            return Some(stopped);
-        }
         match finished {
             Ok(_) if exchanged => self.saver.exchanged(),
             Ok(_) => self.saver.saved(),
@@ -485,7 +494,8 @@ impl Engine {
                 self.changed();
             }
         }
-        if !self.saver.next_waiting.is_empty() || self.claimer.wants_exchange() {
+        self.claims_fetched();
+        if !self.saver.next_waiting.is_empty() && !self.saver.running {
             self.start_sync();
         }
         self.start_export();

@@ -6,6 +6,7 @@ mod engine;
 mod long_answers;
 #[cfg(feature = "planted")]
 mod planted;
+mod room;
 mod run;
 mod saver;
 mod socket;

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, OPENING, READY};
-use super::{MAX_QUEUE, ReadCommand, SocketPath, VERSION, connection};
+use super::{MAX_QUEUE, ReadCommand, SocketPath, VERSION, connection, room};
 use crate::failure::{Code, Failure};
 use crate::log;
 use crate::place::Place;
@@ -114,6 +114,7 @@ fn open(options: &RunOptions) -> Result<Option<Opened>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot serve: {error}")))?;
+    room::require()?;
     Ok(Some(Opened { service, listener, socket, runtime }))
 }
 

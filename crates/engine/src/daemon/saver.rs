@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::config::Config;
 use crate::failure::{Code, Failure};
 use crate::request::{Reply, Request};
-use crate::service::SyncResult;
+use crate::service::{Reach, SyncResult};
 
 /// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -145,10 +145,16 @@ impl Saver {
         local_only
     }
 
+    /// A fetch begins, which pushes nothing: whatever is due stays due.
+    pub fn begun_fetch(&mut self) {
+        self.asked = true;
+    }
+
     /// Takes note of how many races an exchange took.
     pub fn raced(&mut self, result: Option<&SyncResult>) {
-        let rounds =
-            result.filter(|result| result.remote.is_some()).and_then(|result| match &result.exchange {
+        let rounds = result
+            .filter(|result| result.remote.is_some() && result.reach == Reach::Remote)
+            .and_then(|result| match &result.exchange {
                 Ok(exchange) => Some(exchange.rounds),
                 Err(failure) => is_contention(failure).then_some(MAX_ROUNDS),
             });

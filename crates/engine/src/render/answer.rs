@@ -15,6 +15,7 @@ use super::DaemonStatus;
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::events::EventsAnswer;
 use super::graph_answer::GraphAnswer;
+use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{OrphansAnswer, StoreSchema};
@@ -42,6 +43,7 @@ pub enum Answer {
     Beads(Vec<BeadView>),
     Linked(Vec<LinkedBead>),
     Notes(Vec<NoteAnswer>),
+    Memories(Vec<MemoryAnswer>),
     Labels(Vec<LabelCount>),
     LabelsOf(Labels),
     Tree(Vec<TreeNode>),
@@ -322,6 +324,8 @@ pub struct StatusAnswer {
     /// Journal records that were passed over, because garbage collection had dropped their beads everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_records: Vec<String>,
+    /// Keys under which something is remembered. Memories count nowhere else.
+    pub memories: usize,
     /// Beads in progress without a claim: neither ready nor reclaimed. `bd update ID --status open` frees one.
     pub stuck: Vec<BeadId>,
     pub sync: SyncStatus,

@@ -14,6 +14,7 @@ mod graph_answer;
 mod import;
 pub mod links;
 pub mod markdown;
+mod memory;
 pub mod mermaid;
 mod past;
 mod planning;
@@ -41,6 +42,7 @@ pub use done::{
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use import::summary as import_summary;
+pub use memory::{MemoryAnswer, beginning};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,

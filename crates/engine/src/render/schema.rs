@@ -20,6 +20,7 @@ use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
 use super::events::EventAnswer;
 use super::graph_answer::GraphAnswer;
 use super::links::remove_links;
+use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
@@ -157,6 +158,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
+    ("forget", BEADS),
     ("graph", one::<GraphAnswer>("graph")),
     ("handover", BEADS),
     ("import", one::<Summary>("import")),
@@ -179,7 +181,9 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("quickstart", TEXT),
     ("ready", BEADS),
     ("ready --explain", EXPLAINED),
+    ("recall", one::<Vec<MemoryAnswer>>("memories")),
     ("reclaim", BEADS),
+    ("remember", CREATED),
     ("renew", RENEWED),
     ("reopen", CHANGED),
     ("repair", one::<RepairAnswer>("repair")),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use beads_core::EdgeKind;
 use beads_core::query::{Finding, Severity};
+use beads_core::{BeadView, EdgeKind, MEMORY};
 
 use super::answer::{
     Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
@@ -11,7 +11,7 @@ use super::answer::{
 };
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::style::Style;
-use super::{detail, graph_answer, import, past, planning, rows, upkeep};
+use super::{detail, graph_answer, import, memory, past, planning, rows, upkeep};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -79,6 +79,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Beads(views) => rows::beads(&mut out, views, style),
         Answer::Linked(linked) => rows::linked(&mut out, linked, style),
         Answer::Notes(notes) => detail::notes(&mut out, notes, style),
+        Answer::Memories(memories) => memory::render(&mut out, memories, style),
         Answer::Labels(labels) => {
             for label in labels {
                 let _ = writeln!(out, "{:>6}  {}", label.count, escape(label.label.as_str()));
@@ -196,6 +197,9 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
     let would = if one.dry_run { "would have " } else { "" };
     if let Some(edge) = &one.edge {
         edge_line(out, would, edge);
+    } else if let Some(bead) = one.bead.as_ref().filter(|bead| one.verb == "created" && is_memory(bead)) {
+        let (key, id) = (escape(bead.title.as_str()), style.id(bead.id.as_str()));
+        let _ = writeln!(out, "{would}remembered {key} as {id}");
     } else if let Some(bead) = &one.bead {
         let verb = if one.renewed { "renewed" } else { one.verb };
         let title = style.fit(&escape(bead.title.as_str()), bead.id.as_str().len() + verb.len() + 4);
@@ -217,6 +221,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             brief.text(out, style);
         }
     }
+}
+
+fn is_memory(bead: &BeadView) -> bool {
+    bead.type_word.as_ref().is_some_and(|word| word.as_str() == MEMORY)
 }
 
 /// Writes which way each dependency of a new bead runs. The answer to a whole graph lists its edges anyway.
@@ -251,6 +259,9 @@ fn status(out: &mut String, status: &StatusAnswer) {
     ];
     for (name, count) in rows {
         let _ = writeln!(out, "{name:<12} {count:>6}");
+    }
+    if status.memories > 0 {
+        let _ = writeln!(out, "{:<12} {:>6}", "memories", status.memories);
     }
     let _ = writeln!(out, "{:<12} {:>6}", "unsaved", status.unsaved);
     if let Some(age) = status.oldest_unsaved_ms {

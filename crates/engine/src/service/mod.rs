@@ -10,6 +10,7 @@ mod export;
 mod first_look;
 mod import;
 mod leases;
+mod memories;
 mod migrate;
 mod mutate;
 mod note;
@@ -34,7 +35,7 @@ pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
-pub use sync::{SyncPlan, SyncResult, SyncState};
+pub use sync::{Reach, SyncPlan, SyncResult, SyncState};
 pub use validate::findings_of;
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 use beads_core::op::{ClaimNext, Close};
-use beads_core::{Applied, BeadView, Evidence, Op};
+use beads_core::{Applied, BeadView, Evidence, MEMORY, Op};
 use serde_json::json;
 
 use super::Service;
@@ -148,7 +148,9 @@ pub(super) fn done(
         Some(Unblocked { id: row.id, title: row.title, priority: row.priority })
     });
     let similar = match op {
-        Op::Create(create) => catalog.similar(&create.title, applied.bead.as_ref()),
+        Op::Create(create) if create.kind.as_str() != MEMORY => {
+            catalog.similar(&create.title, applied.bead.as_ref())
+        }
         _ => Vec::new(),
     };
     let similar = similar.iter().filter_map(|lineage| {

@@ -81,6 +81,7 @@ impl Reader<'_> {
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
+            Query::Memories { asked, brief } => Ok(Answer::Memories(self.memories(asked.as_deref(), *brief))),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
             Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.facts.labels)),
             Query::DepList { id, direction, kind } => self.dep_list(id, *direction, *kind),

@@ -22,6 +22,7 @@ impl Service {
             git_dir: self.place.git_dir.clone(),
             clock_skew: self.replica.catalog().clock_skew(now_ms),
             skipped_records: self.replica.skipped().to_vec(),
+            memories: self.replica.catalog().memories(None).len(),
             stuck: self.stuck(),
             sync: self.sync_status(now_ms),
         })))

@@ -40,8 +40,18 @@ pub struct SyncPlan {
     pub(super) deadline: Duration,
     /// What is done with claim refs once the exchange went through.
     pub upkeep: Option<Arc<Upkeep>>,
-    /// Save only; the remote has its turn later.
-    pub local_only: bool,
+    pub reach: Reach,
+}
+
+/// How far a plan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Saves here; the remote has its turn later.
+    Local,
+    /// Takes in what the remote has and pushes nothing.
+    Fetch,
+    /// Exchanges everything.
+    Remote,
 }
 
 /// A checkpoint that was saved, and how the exchange went, if there was one.
@@ -50,8 +60,7 @@ pub struct SyncResult {
     pub saved: Saved,
     pub remote: Option<String>,
     pub exchange: Result<Exchange, Failure>,
-    /// Nobody looked for a remote.
-    pub local_only: bool,
+    pub reach: Reach,
     /// When the last commit of others that came here was made.
     pub foreign_ms: Option<u64>,
     /// Whether the remote is reached over a network.
@@ -69,7 +78,7 @@ impl SyncPlan {
             transport: config.transport(),
             deadline: config.duration("sync.deadline"),
             upkeep: None,
-            local_only: false,
+            reach: Reach::Remote,
         }
     }
 
@@ -97,12 +106,15 @@ impl SyncPlan {
         repository: &Guarded<GitRepository>,
         checkpoint: Checkpoint,
     ) -> Result<SyncResult, Failure> {
-        let name = if self.local_only { Ok(None) } else { self.remote_name() };
+        let name = if self.reach == Reach::Local { Ok(None) } else { self.remote_name() };
         let exchange = match name {
             Ok(Some(name)) => {
                 let remote =
                     self.guarded(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline));
-                let (saved, exchange) = checkpoint.sync(repository, &remote, pause)?;
+                let (saved, exchange) = match self.reach {
+                    Reach::Fetch => checkpoint.fetch(repository, &remote)?,
+                    _ => checkpoint.sync(repository, &remote, pause)?,
+                };
                 let theirs = exchange.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
                 let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
                 // Never before the store: a claim that is over on its ref must be over there, too.
@@ -112,7 +124,7 @@ impl SyncPlan {
                     saved,
                     remote: Some(name),
                     exchange: exchange.map_err(Failure::from),
-                    local_only: false,
+                    reach: self.reach,
                     foreign_ms,
                     over_network: is_over_network(&self.git_dir, remote.inner().name()),
                     upkeep,
@@ -126,7 +138,7 @@ impl SyncPlan {
             saved,
             remote: None,
             exchange,
-            local_only: self.local_only,
+            reach: self.reach,
             foreign_ms: None,
             over_network: false,
             upkeep: None,
@@ -168,6 +180,9 @@ fn pause(round: u32) {
 pub struct SyncState {
     pub remote: Option<String>,
     pub last_success_ms: Option<u64>,
+    /// When the remote's store was last fetched without a push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched_ms: Option<u64>,
     /// All mutations up to here are on the remote.
     pub pushed_position: u64,
     pub first_unpushed_ms: Option<u64>,
@@ -240,9 +255,18 @@ impl Service {
     }
 
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
+        let upkeep = self.upkeep().map(Arc::new);
+        self.exchange_now(SyncPlan { upkeep, ..self.sync_plan() })
+    }
+
+    /// Takes in what the remote has, in this thread.
+    pub(super) fn fetch_now(&mut self) -> Result<SyncAnswer, Failure> {
+        let upkeep = Some(Arc::new(self.look()));
+        self.exchange_now(SyncPlan { reach: Reach::Fetch, upkeep, ..self.sync_plan() })
+    }
+
+    fn exchange_now(&mut self, plan: SyncPlan) -> Result<SyncAnswer, Failure> {
         self.collect_garbage()?;
-        let mut plan = self.sync_plan();
-        plan.upkeep = self.upkeep().map(Arc::new);
         let position = self.replica.position();
         let checkpoint = self.replica.begin_checkpoint()?;
         match plan.run(checkpoint) {
@@ -273,7 +297,7 @@ impl Service {
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
-        let SyncResult { saved, remote, exchange, local_only, foreign_ms, over_network, upkeep } = result;
+        let SyncResult { saved, remote, exchange, reach, foreign_ms, over_network, upkeep } = result;
         let now_ms = self.replica.now_ms();
         self.note_unsynced();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
@@ -303,10 +327,11 @@ impl Service {
             self.note_push();
         }
         let state = &mut self.sync_state;
-        if !local_only {
+        if reach != Reach::Local {
             state.remote.clone_from(&remote);
         }
         match &exchange {
+            Ok(_) if remote.is_some() && reach == Reach::Fetch => state.fetched_ms = Some(now_ms),
             Ok(_) if remote.is_some() => {
                 state.last_success_ms = Some(now_ms);
                 state.pushed_position = position;

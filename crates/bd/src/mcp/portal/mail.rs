@@ -5,11 +5,9 @@ use serde_json::json;
 
 use super::{Caller, Open};
 use crate::agent::agent_id::AgentId;
-use crate::agent::clock::Clock;
 use crate::agent::error::Code;
-use crate::agent::root::Root;
 use crate::agent::store::Store;
-use crate::agent::{ack, inbox, register, send};
+use crate::agent::{ack, inbox, mailbox, register, send};
 use crate::mcp::lines::{Lines, command};
 
 /// Messages listed at once; the rest waits its turn.
@@ -35,8 +33,8 @@ pub struct Mail {
 
 impl Open for Mail {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
-        let store = store(caller)?;
-        let agent = address(caller)?;
+        let store = mailbox::store(caller.session.directory())?;
+        let agent = mailbox::address(caller.actor)?;
         sign_in(&store, &agent)?;
         match (&self.to, &self.ack) {
             (Some(_), Some(_)) => Err(Failure::usage("to sends and ack acknowledges; give one of them")),
@@ -92,35 +90,7 @@ fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure>
 
 /// How much is waiting; none for somebody who never used mail.
 pub fn unread(caller: Caller<'_>) -> usize {
-    let count = || -> Option<usize> {
-        // Asking how things stand leaves no trace.
-        Some(inbox::unread(&store(caller).ok()?.preview(), &address(caller).ok()?).ok()?.len())
-    };
-    count().unwrap_or_default()
-}
-
-fn store(caller: Caller<'_>) -> Result<Store, Failure> {
-    let directory = caller.session.directory();
-    let chosen = std::env::var_os("BB_AGENT_ROOT").filter(|value| !value.is_empty());
-    let root =
-        Root::find(directory, chosen.as_deref().map(std::path::Path::new), std::env::home_dir().as_deref());
-    Ok(Store::new(root?, Clock::from_env()?))
-}
-
-/// `BB_AGENT`, else the actor's name in the letters that addresses have.
-fn address(caller: Caller<'_>) -> Result<AgentId, Failure> {
-    if let Some(name) = std::env::var("BB_AGENT").ok().filter(|name| !name.is_empty()) {
-        return Ok(AgentId::parse(&name)?);
-    }
-    Ok(AgentId::parse(&slug(caller.actor.as_str()))?)
-}
-
-fn slug(actor: &str) -> String {
-    let letters: String =
-        actor.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
-    let slug: String = letters.split_whitespace().collect::<Vec<_>>().join("-").chars().take(48).collect();
-    let slug = slug.trim_end_matches('-').to_owned();
-    if slug.len() < 3 { format!("agent-{slug}").trim_end_matches('-').to_owned() } else { slug }
+    mailbox::unread(caller.session.directory(), caller.actor)
 }
 
 /// Mail needs an address; the first call makes one.
@@ -130,24 +100,5 @@ fn sign_in(store: &Store, agent: &AgentId) -> Result<(), Failure> {
     match register::register(store, &asked) {
         Err(error) if error.code == Code::DuplicateAgentId => Ok(()),
         registered => Ok(registered.map(drop)?),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_actor_has_an_address() {
-        for (actor, address) in [
-            ("ann@here", "ann-here"),
-            ("Claude Code@box.local", "claude-code-box-local"),
-            ("é", "agent"),
-            ("x", "agent-x"),
-        ] {
-            assert_eq!(slug(actor), address);
-            assert!(AgentId::parse(&slug(actor)).is_ok());
-        }
-        assert!(AgentId::parse(&slug(&"a-".repeat(60))).is_ok());
     }
 }

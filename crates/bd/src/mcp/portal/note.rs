@@ -1,21 +1,23 @@
-use beads_core::Op;
 use beads_core::op::{Fence, Guard, NoteAdd};
+use beads_core::{MemoryKey, Op};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::artifact::Artifact;
 use super::{Caller, Expected, Open, finish, meant, text};
-use crate::mcp::lines::Lines;
+use crate::mcp::lines::{Lines, command};
 
-/// Append to the log of your bead, or of the named one, for others to read.
+/// Append to the log of your bead, or of the named one, for others to read; with remember, keep it for later sessions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     text: String,
     id: Option<String>,
+    /// Key of the memory; status recalls it
+    remember: Option<String>,
     #[schemars(with = "Option<String>")]
     fence: Option<Fence>,
     /// Evidence: kind cmd_output (command, stdout, stderr, exit_code), diff (diff) or url (url)
@@ -28,6 +30,9 @@ pub struct Note {
 
 impl Open for Note {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        if let Some(key) = &self.remember {
+            return self.keep(key, caller);
+        }
         let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
         let id = meant(caller, self.id.as_deref(), &expected)?;
         let content = match self.artifact {
@@ -45,5 +50,21 @@ impl Open for Note {
             Some(_) => "status".to_owned(),
         };
         Ok(Lines::state(format!("noted on {}", text(&noted, "issue_id"))).then(next).with_data(noted))
+    }
+}
+
+impl Note {
+    /// Remembers the text for every later session, instead of noting it on a bead.
+    fn keep(&self, key: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
+        if self.id.is_some() || self.fence.is_some() || self.artifact.is_some() {
+            let message =
+                "a memory belongs to no bead: leave out id, fence and artifact, or leave out remember";
+            return Err(Failure::usage(message));
+        }
+        let key: MemoryKey = key.parse()?;
+        let kept = caller.mutate(Call::one(key.remember(self.text.parse()?)?))?;
+        Ok(Lines::state(format!("remembered {key}"))
+            .then(command("status", &json!({"recall": key.as_str()})))
+            .with_data(kept))
     }
 }

@@ -17,10 +17,15 @@ pub struct Status {
     ready: Option<usize>,
     /// Skip so many of them
     offset: Option<usize>,
+    /// Read memories: a key, words, or * for all keys
+    recall: Option<String>,
 }
 
 impl Open for Status {
     fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+        if let Some(asked) = &self.recall {
+            return recall(asked, caller);
+        }
         let Caller { session, actor, .. } = caller;
         let mine = session.mine(actor)?;
         let status = session.query(actor, Query::Status)?;
@@ -35,6 +40,10 @@ impl Open for Status {
         };
         state +=
             &format!("ready {ready}, blocked {}, open {}", count("blocked_issues"), count("open_issues"));
+        match status["memories"].as_u64().unwrap_or_default() {
+            0 => {}
+            memories => state += &format!(", memories {memories}"),
+        }
         match mail::unread(caller) {
             0 => {}
             unread => state += &format!(", mail {unread}"),
@@ -92,4 +101,22 @@ fn warn(lines: &mut Lines, sync: &Value, toolset: Toolset) {
     if let Some(message) = sync["last_error"]["message"].as_str() {
         lines.warn("NOT_SYNCED", message, fix("beads_sync", "tell the user to run bd sync"));
     }
+}
+
+/// What is remembered: texts, or for `*` every key with the beginning of its text.
+fn recall(asked: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
+    let asked = Some(asked.trim().to_owned()).filter(|asked| !asked.is_empty() && asked != "*");
+    let query = Query::Memories { brief: asked.is_none(), asked: asked.clone() };
+    let memories = caller.session.query(caller.actor, query)?;
+    let found = memories.as_array().map_or(&[][..], Vec::as_slice);
+    let about = asked.as_ref().map(|asked| format!(" for {asked:?}")).unwrap_or_default();
+    let next =
+        if found.is_empty() { command("status", &json!({"recall": "*"})) } else { "status".to_owned() };
+    let mut lines = Lines::state(format!("memories {}{about}", found.len())).then(next);
+    for memory in found {
+        let (day, _) = text(memory, "at").split_at_checked(10).unwrap_or_default();
+        let head = format!("{} by {} on {day}", text(memory, "key"), text(memory, "author"));
+        lines.read(&head, text(memory, "text"));
+    }
+    Ok(lines.with_data(json!({"memories": memories})))
 }

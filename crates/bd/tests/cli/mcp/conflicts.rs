@@ -4,7 +4,7 @@ use super::client::Client;
 use crate::sandbox::{Mode, Sandbox};
 
 /// A replica on which somebody's title lost against a later one.
-fn loser() -> (Sandbox, tempfile::TempDir, String) {
+pub fn loser() -> (Sandbox, tempfile::TempDir, String) {
     let remote = tempfile::tempdir().unwrap();
     git2::Repository::init_bare(remote.path()).unwrap();
     let replica = || {

@@ -3,7 +3,7 @@
 mod budgets;
 pub mod client;
 mod codes;
-mod conflicts;
+pub mod conflicts;
 mod evidence;
 mod full;
 mod messages;

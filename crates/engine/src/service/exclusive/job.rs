@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use beads_core::op::ClaimBead;
-use beads_core::{ClaimRecord, ClaimState, Lineage, Op};
+use beads_core::{ClaimRecord, ClaimState, Lineage, Op, Stamp, Status};
+use beads_store::GitRepository;
 
 use super::own::Own;
 use super::scope::Needs;
@@ -47,6 +48,8 @@ pub struct Attempt {
     pub(super) record: ClaimRecord,
     /// The claim is in the store already and only wants to be confirmed.
     pub(super) existing: bool,
+    /// When the bead's status was last written here.
+    pub(super) status_at: Option<Stamp>,
 }
 
 /// What became of choosing a bead.
@@ -265,12 +268,23 @@ impl Service {
         self.claim_refs.in_flight.insert(record.claim.clone());
         self.claim_refs.own.insert(record.claim.clone(), Own::tried(&record, now_ms));
         self.claim_refs.save();
-        job.attempt = Some(Attempt { record, existing: existing.is_some() });
+        let bead = self.replica.catalog().bead(&record.lineage);
+        let status_at = bead.map(|bead| bead.status.mark.at());
+        job.attempt = Some(Attempt { record, existing: existing.is_some(), status_at });
         Ok(Picked::Chosen)
     }
 }
 
 impl Attempt {
+    /// Whether the bead is deleted in a commit of the remote's store, or closed there later than its status was written here.
+    pub(super) fn is_over_in(&self, repository: &GitRepository, commit: &str) -> Result<bool, Failure> {
+        let bead = repository.bead_of(commit, &self.record.lineage)?;
+        Ok(bead.is_some_and(|bead| {
+            let closed = bead.status.value.status == Status::Closed;
+            bead.deletion.is_some() || closed && Some(bead.status.mark.at()) > self.status_at
+        }))
+    }
+
     /// The operation that puts the claim into the store, under the fence that the ref names.
     pub(super) fn op(&self, job: &ClaimJob, id: String) -> Op {
         let at = (!self.existing).then_some(self.record.fence);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use beads_core::{ClaimRecord, Stamp};
 use beads_store::{
-    ClaimRemote, ClaimValue, ClaimsSeen, CommitId, GitRepository, RefChange, Repository, Swapped,
+    ClaimRemote, ClaimValue, ClaimsSeen, CommitId, GitRepository, RefChange, Remote, Repository, Swapped,
 };
 
 use super::job::{Attempt, ClaimJob};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::service::{Service, SyncPlan};
 use crate::uptime::Uptime;
 
-/// An exchange so shortly ago needs no other before candidates are chosen.
+/// A fetch so recent needs no other before candidates are chosen.
 const FRESH_MS: u64 = 2_000;
 
 /// Everything that a thread needs to try claims.
@@ -24,8 +24,10 @@ pub struct ClaimRound {
     attempts: Vec<Attempt>,
     own: BTreeSet<String>,
     watch: Watch,
-    /// The commit that candidates were chosen from, when they should not be chosen from an older one than the remote's.
-    chosen_from: Option<Option<CommitId>>,
+    /// The commit that the store here was last saved as or merged with.
+    base: Option<CommitId>,
+    /// Candidates must not be chosen from an older store than the remote's.
+    careful: bool,
 }
 
 /// What came of a round.
@@ -47,6 +49,10 @@ impl RoundResult {
 pub enum Outcome {
     /// The ref is ours; its lease began at this moment at the earliest.
     Won(CommitId, Uptime),
+    /// The ref is ours, and the bead was closed or deleted on the remote before.
+    WonTooLate,
+    /// The ref is ours, and the remote's store could not be looked at since.
+    WonUnseen(CommitId, Uptime, Failure),
     /// Another claim holds it.
     Held(Option<ClaimRecord>),
     /// The fence must be higher than this one.
@@ -59,6 +65,13 @@ pub enum Outcome {
     Gone,
 }
 
+impl Outcome {
+    /// Whether the ref was moved.
+    pub fn is_won(&self) -> bool {
+        matches!(self, Self::Won(..) | Self::WonTooLate | Self::WonUnseen(..))
+    }
+}
+
 impl Service {
     /// The round in which these jobs try what they have picked.
     pub fn claim_round(&self, jobs: &[&ClaimJob]) -> ClaimRound {
@@ -66,8 +79,8 @@ impl Service {
         plan.deadline = self.config().duration("claim.timeout");
         let attempts = jobs.iter().filter_map(|job| job.attempt.clone()).collect();
         let now_ms = self.replica.now_ms();
-        let exchanged = self.sync_state.last_success_ms;
-        let fresh = exchanged.is_some_and(|ms| ms.saturating_add(FRESH_MS) > now_ms);
+        let fetched = self.sync_state.fetched_ms.max(self.sync_state.last_success_ms);
+        let fresh = fetched.is_some_and(|ms| ms.saturating_add(FRESH_MS) > now_ms);
         let careful = !fresh && jobs.iter().any(|job| job.is_next() && !job.exchanged);
         let base = self.replica.base().map(str::to_owned);
         ClaimRound {
@@ -76,7 +89,8 @@ impl Service {
             attempts,
             own: self.claim_refs.own.keys().cloned().collect(),
             watch: self.claim_refs.watch.clone(),
-            chosen_from: careful.then_some(base),
+            base,
+            careful,
         }
     }
 }
@@ -121,16 +135,50 @@ impl ClaimRound {
         for ((index, change), swapped) in at.into_iter().zip(&changes).zip(swapped) {
             outcomes[index] = Some(outcome(change, swapped, &began, &seen));
         }
-        let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Gone)).collect();
+        let mut outcomes: Vec<Outcome> =
+            outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Gone)).collect();
+        self.look_again(&repository, &remote, &mut outcomes);
         Ok(RoundResult { seen: Some(seen), outcomes })
     }
 
     fn is_behind(&self, repository: &GitRepository, seen: &ClaimsSeen) -> Result<bool, Failure> {
-        let (Some(chosen_from), Some(tip)) = (&self.chosen_from, &seen.tip) else { return Ok(false) };
-        Ok(match chosen_from {
-            Some(base) => !repository.is_ancestor(tip, base)?,
-            None => true,
-        })
+        match &seen.tip {
+            Some(tip) if self.careful => self.lacks(repository, tip),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a commit of the remote's store holds something that the store here may not.
+    fn lacks(&self, repository: &GitRepository, tip: &str) -> Result<bool, Failure> {
+        match &self.base {
+            Some(base) => Ok(!repository.is_ancestor(tip, base)?),
+            None => Ok(true),
+        }
+    }
+
+    /// Looks at the remote's store after refs were won: a bead that was over there before is not to be worked on. A claim
+    /// ends in the store first and on its ref afterwards, so whoever won the ref sees the end.
+    fn look_again(&self, repository: &GitRepository, remote: &impl Remote, outcomes: &mut [Outcome]) {
+        if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Won(..))) {
+            return;
+        }
+        let fetched = remote.fetch().map_err(Failure::from);
+        let newer = fetched.and_then(|tip| match tip {
+            Some(tip) if self.lacks(repository, &tip)? => Ok(Some(tip)),
+            _ => Ok(None),
+        });
+        for (attempt, outcome) in self.attempts.iter().zip(outcomes) {
+            let Outcome::Won(commit, began) = outcome else { continue };
+            let over = newer.clone().and_then(|tip| match tip {
+                Some(tip) => attempt.is_over_in(repository, &tip),
+                None => Ok(false),
+            });
+            match over {
+                Ok(false) => {}
+                Ok(true) => *outcome = Outcome::WonTooLate,
+                Err(failure) => *outcome = Outcome::WonUnseen(commit.clone(), began.clone(), failure),
+            }
+        }
     }
 }
 

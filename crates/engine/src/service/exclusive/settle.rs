@@ -1,6 +1,7 @@
-//! What follows from a round: another try, an exchange of the store, or an answer.
+//! What follows from a round: another try, a fetch of the remote's store, or an answer.
 
 use beads_core::{ClaimRecord, Op};
+use beads_store::CommitId;
 use serde_json::{Value, json};
 
 use super::job::{Attempt, ClaimJob, Picked};
@@ -8,20 +9,19 @@ use super::own::RefusedRefs;
 use super::round::{Outcome, RoundResult};
 use super::scope::Needs;
 use crate::failure::{Code, Failure};
-use crate::render::{Answer, ClosedAndClaimed, ConfirmedAnswer, Done, SyncAnswer, shown};
+use crate::render::{Answer, ClosedAndClaimed, ConfirmedAnswer, Done, shown};
 use crate::request::{Reply, Request};
 use crate::service::Service;
 use crate::service::mutate::done;
+use crate::uptime::Uptime;
 
 /// What follows for one job.
 #[derive(Debug)]
 pub enum Settled {
     /// It tries again, perhaps another bead.
     Again(Box<ClaimJob>),
-    /// The store is exchanged first, then it tries.
+    /// The remote's store is fetched first, then it tries.
     Behind(Box<ClaimJob>),
-    /// Its ref is won; once the store was exchanged, the claim is made.
-    Won(Box<ClaimJob>),
     /// It is answered. The answer must not leave before it is durable.
     Answered(Box<Reply>),
 }
@@ -39,7 +39,7 @@ impl Service {
                 if let Some(seen) = seen {
                     self.claim_refs.saw(seen);
                 }
-                if outcomes.iter().any(|one| matches!(one, Outcome::Won(..))) {
+                if outcomes.iter().any(Outcome::is_won) {
                     self.note_push();
                 }
                 outcomes.into_iter().map(Ok).collect()
@@ -51,17 +51,21 @@ impl Service {
     pub fn settle_claim(&mut self, mut job: Box<ClaimJob>, outcome: Result<Outcome, Failure>) -> Settled {
         let Some(attempt) = job.attempt.clone() else { return Settled::Again(job) };
         let claim = &attempt.record.claim;
-        if !matches!(outcome, Ok(Outcome::Won(..))) {
-            self.claim_refs.in_flight.remove(claim);
-        }
+        self.claim_refs.in_flight.remove(claim);
         match outcome {
             Ok(Outcome::Won(commit, began)) => {
-                if let Some(own) = self.claim_refs.own.get_mut(claim) {
-                    own.pushed = Some((commit, began));
-                }
-                self.claim_refs.refused = None;
-                self.claim_refs.save();
-                Settled::Won(job)
+                self.won(claim, commit, began);
+                self.make(job, &attempt)
+            }
+            Ok(Outcome::WonUnseen(commit, began, failure)) => {
+                self.won(claim, commit, began);
+                self.won_unseen(job, &attempt, failure)
+            }
+            // The ref is given back after the next exchange: the store has no such claim.
+            Ok(Outcome::WonTooLate) => {
+                job.tried.insert(attempt.record.lineage.clone());
+                job.exchanged = true;
+                Settled::Behind(job)
             }
             Ok(Outcome::Held(holder)) => {
                 self.claim_refs.own.remove(claim);
@@ -127,19 +131,23 @@ impl Service {
         self.make(job, attempt)
     }
 
-    /// The store was exchanged after the ref was won.
-    pub fn won(&mut self, job: Box<ClaimJob>, synced: &Result<SyncAnswer, Failure>) -> Settled {
-        let Some(attempt) = job.attempt.clone() else { return Settled::Again(job) };
-        self.claim_refs.in_flight.remove(&attempt.record.claim);
-        match synced {
-            // The bead may be over there, and nobody knows. The ref is given back by the next exchange.
-            Err(failure) if job.needs == Needs::Must => {
-                let failure = unreachable(failure.clone());
-                let message = format!("{}; nothing was claimed", failure.message);
-                self.answered(job, Err(Failure { message, ..failure }))
-            }
-            _ => self.make(job, &attempt),
+    fn won(&mut self, claim: &str, commit: CommitId, began: Uptime) {
+        if let Some(own) = self.claim_refs.own.get_mut(claim) {
+            own.pushed = Some((commit, began));
         }
+        self.claim_refs.refused = None;
+        self.claim_refs.save();
+    }
+
+    /// The ref was won and the remote left before its store was seen: the bead may be over there. The ref of a claim that is not
+    /// made is given back after the next exchange.
+    fn won_unseen(&mut self, job: Box<ClaimJob>, attempt: &Attempt, failure: Failure) -> Settled {
+        if job.needs != Needs::Must {
+            return self.make(job, attempt);
+        }
+        let failure = unreachable(failure);
+        let message = format!("{}; nothing was claimed", failure.message);
+        self.answered(job, Err(Failure { message, ..failure }))
     }
 
     /// Makes the claim in the store, under the fence that the ref names.
@@ -215,7 +223,7 @@ impl Service {
             match self.pick(&mut job) {
                 Ok(Picked::Chosen | Picked::Later) => {}
                 Err(failure) if failure.code == Code::NothingReady && job.looks_again() => {
-                    let _ = self.sync_now();
+                    let _ = self.fetch_now();
                     continue;
                 }
                 Err(failure) if failure.code == Code::NothingReady && job.waits() => return None,
@@ -226,15 +234,10 @@ impl Service {
             }
             let result = self.claim_round(&[job.as_ref()]).run();
             let outcome = self.round_done(result, 1).pop().unwrap_or(Ok(Outcome::Gone));
-            let mut settled = self.settle_claim(job, outcome);
-            if let Settled::Won(won) = settled {
-                let synced = self.sync_now();
-                settled = self.won(won, &synced);
-            }
-            job = match settled {
-                Settled::Again(job) | Settled::Won(job) => job,
+            job = match self.settle_claim(job, outcome) {
+                Settled::Again(job) => job,
                 Settled::Behind(job) => {
-                    let _ = self.sync_now();
+                    let _ = self.fetch_now();
                     job
                 }
                 Settled::Answered(reply) => return Some(*reply),

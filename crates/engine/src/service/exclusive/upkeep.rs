@@ -45,6 +45,8 @@ pub struct Upkeep {
     moves: Vec<Move>,
     own: BTreeSet<String>,
     watch: Watch,
+    /// Whether refs that are long over are deleted.
+    tidies: bool,
 }
 
 /// What came of it.
@@ -96,7 +98,8 @@ impl Upkeep {
             let over = value.record.as_ref().is_some_and(|record| !record.is_live());
             over && !busy.contains(*name) && self.watch.has_expired(name, value)
         });
-        pushes.extend(old.take(MAX_DELETIONS).map(|(name, value)| RefChange {
+        let most = if self.tidies { MAX_DELETIONS } else { 0 };
+        pushes.extend(old.take(most).map(|(name, value)| RefChange {
             name: name.clone(),
             expected: Some(value.commit.clone()),
             new: None,
@@ -158,7 +161,19 @@ impl Service {
             moves: moves.into_values().take(MAX_MOVES).collect(),
             own: self.claim_refs.own.keys().cloned().collect(),
             watch: self.claim_refs.watch.clone(),
+            tidies: true,
         })
+    }
+
+    /// A look at the claim refs that moves none.
+    pub fn look(&self) -> Upkeep {
+        Upkeep {
+            prefix: self.ref_prefix(),
+            moves: Vec::new(),
+            own: BTreeSet::new(),
+            watch: self.claim_refs.watch.clone(),
+            tidies: false,
+        }
     }
 
     /// Claims made here without the remote get refs like the others.

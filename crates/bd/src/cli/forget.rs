@@ -1,0 +1,42 @@
+use beads_core::Op;
+use beads_core::op::Delete;
+use beads_engine::failure::{Code, Failure};
+use beads_engine::request::{Call, Query, Reply};
+use serde::Deserialize;
+
+use super::ask_at;
+use super::globals::Globals;
+
+/// Delete what was remembered under a key
+///
+/// Deletes every memory with the key. They stay in the store, and `bd restore` brings them back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  bd forget release")]
+pub struct Args {
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Remembered {
+    key: String,
+    id: String,
+    #[serde(default)]
+    earlier: Vec<String>,
+}
+
+impl Args {
+    pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let place = globals.place()?;
+        let asked = Query::Memories { asked: Some(self.key.clone()), brief: true };
+        let found: Vec<Remembered> = globals.value(&place, Call::query(asked))?;
+        // Without a memory of this key, the answer holds those that mention it.
+        let Some(found) = found.into_iter().find(|memory| memory.key == self.key) else {
+            let message = format!("nothing is remembered under {:?}; bd recall lists the keys", self.key);
+            return Err(Failure::new(Code::NotFound, message));
+        };
+        let ids = [vec![found.id], found.earlier].concat();
+        let call = Call::each(ids, |id| Op::Delete(Delete { id, ..Delete::default() }));
+        ask_at(&place, globals, call, |_| ())
+    }
+}

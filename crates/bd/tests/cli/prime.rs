@@ -1,0 +1,71 @@
+//! What an agent reads when its session starts.
+
+use serde_json::{Value, json};
+use tiktoken_rs::o200k_base_singleton;
+
+use crate::mcp::client::Client;
+use crate::mcp::conflicts::loser;
+use crate::memory::remember;
+use crate::sandbox::{Mode, Sandbox, both};
+
+fn tokens(text: &str) -> usize {
+    o200k_base_singleton().encode_ordinary(text).len()
+}
+
+#[test]
+fn prime_tells_who_you_are_and_where_you_stand() {
+    both(|bd| {
+        let held = bd.create(&["Fix the parser"]);
+        bd.create(&["Another"]);
+        let idle = bd.text(&["prime"]);
+        assert!(idle.contains("You are ann@here. You hold nothing. 2 ready.\n"), "{idle}");
+        assert!(
+            !idle.contains("Memories") && !idle.contains("mail") && !idle.contains("overwritten"),
+            "{idle}"
+        );
+        let until = bd.json(&["claim", &held])["assignee_expires"].as_str().unwrap().to_owned();
+        remember(bd, &["-k", "port", "The port is 9090"]);
+        remember(bd, &["-k", "release", "Tag first"]);
+        let busy = bd.text(&["prime"]);
+        let until = format!("{} {}Z", &until[..10], &until[11..16]);
+        assert!(
+            busy.contains(&format!("You hold {held} Fix the parser (until {until}). 1 ready.")),
+            "{busy}"
+        );
+        assert!(busy.contains("\nMemories (`bd recall KEY`): release, port.\n"), "{busy}");
+        assert!(!busy.contains("9090"), "bodies are fetched on demand: {busy}");
+        let hook: Value = serde_json::from_str(&bd.text(&["prime", "--hook"])).unwrap();
+        assert_eq!(hook["hookSpecificOutput"]["additionalContext"], busy);
+        // Another agent holds nothing.
+        assert!(bd.text(&["--actor", "bob", "prime"]).contains("You are bob. You hold nothing. 1 ready."));
+    });
+}
+
+#[test]
+fn prime_stays_within_its_tokens_whatever_is_in_the_store() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let odd = "漢字の長い題名でも収まる 🦀🦀🦀 qzxv7k-9fj2w_w8d0c 漢字の長い題名でも収まる qzxv7k9fj2";
+    for number in 0..12 {
+        let id = bd.create(&[&format!("{number} {odd}"), "--id", &format!("bd-q{number}zx9k")]);
+        bd.text(&["--actor", odd, "claim", &id]);
+        remember(&bd, &["-k", &format!("k9x{number}-漢字qzxv7k9fj2w"), odd]);
+        remember(&bd, &["-k", &format!("deploy-key-{number}"), odd]);
+    }
+    let prime = bd.text(&["--actor", odd, "prime"]);
+    assert!(prime.contains("You hold") && prime.contains("more") && prime.contains("Memories"), "{prime}");
+    assert!(tokens(&prime) <= 400, "{} tokens: {prime}", tokens(&prime));
+}
+
+#[test]
+fn prime_counts_mail_and_overwritten_values() {
+    let (bd, _remote, id) = loser();
+    let prime = bd.text(&["prime"]);
+    assert!(prime.contains(" Your overwritten values: 1 (`bd conflicts list`).\n"), "{prime}");
+    assert!(!bd.text(&["--actor", "cy", "prime"]).contains("overwritten"), "they are those of others");
+    let mut ann = Client::start(&bd);
+    ann.call("mail", json!({}));
+    let letter = json!({"to": "ann-here", "subject": "Ping", "bead": id, "agent": "sub"});
+    ann.call("mail", letter);
+    let prime = bd.text(&["prime"]);
+    assert!(prime.contains(" Unread mail: 1 (`bb agent inbox`)."), "{prime}");
+}

@@ -1,0 +1,59 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::{Bead, Catalog, Lineage, MemoryKey, Stamp};
+
+/// What is remembered under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    pub key: String,
+    /// The newest of those with the key.
+    pub lineage: Lineage,
+    /// The others, newest first. They are kept, and not shown.
+    pub earlier: Vec<Lineage>,
+}
+
+impl Catalog {
+    /// Returns memories, the newest first, one for each key: all, the one whose key is `asked`, or else those that mention every
+    /// word of it.
+    pub fn memories(&self, asked: Option<&str>) -> Vec<Memory> {
+        let mut keys: BTreeMap<&str, Vec<(Stamp, &Lineage)>> = BTreeMap::new();
+        for (lineage, bead) in self.live() {
+            if let Some(key) = MemoryKey::of_bead(bead, self.id_of(lineage).as_str()) {
+                keys.entry(key).or_default().push((written(bead), lineage));
+            }
+        }
+        if let Some(asked) = asked {
+            if keys.contains_key(asked) {
+                keys.retain(|key, _| *key == asked);
+            } else {
+                let words: Vec<String> = asked.split_whitespace().map(str::to_lowercase).collect();
+                keys.values_mut().for_each(|all| all.sort_unstable());
+                keys.retain(|key, all| all.last().is_some_and(|(_, last)| self.mentions(key, last, &words)));
+            }
+        }
+        let mut found: Vec<(Stamp, Memory)> =
+            keys.into_iter().filter_map(|(key, all)| newest(key, all)).collect();
+        found.sort_by(|a, b| (Reverse(a.0), &a.1.key).cmp(&(Reverse(b.0), &b.1.key)));
+        found.into_iter().map(|(_, memory)| memory).collect()
+    }
+
+    fn mentions(&self, key: &str, lineage: &Lineage, words: &[String]) -> bool {
+        let Some(bead) = self.bead(lineage) else { return false };
+        let text = format!("{key}\n{}\n{}", bead.title.value.as_str(), bead.description.value.as_str());
+        let text = text.to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    }
+}
+
+/// When the text was written last.
+fn written(bead: &Bead) -> Stamp {
+    bead.description.mark.at()
+}
+
+fn newest(key: &str, mut all: Vec<(Stamp, &Lineage)>) -> Option<(Stamp, Memory)> {
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    let ((at, lineage), earlier) = all.split_first()?;
+    let earlier = earlier.iter().map(|(_, lineage)| (*lineage).clone()).collect();
+    Some((*at, Memory { key: key.to_owned(), lineage: (*lineage).clone(), earlier }))
+}
