@@ -51,6 +51,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{Config, PREFIX_KEY, REPLICATED, is_replicated};
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
+use crate::journal_end;
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
@@ -114,6 +115,7 @@ impl Service {
             Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
+        journal_end::look(place, replica.journal_end().into(), replica.now_ms());
         let config = Config::load(&place.store_dir())?;
         if config.tombstone_ttl()?.is_some() {
             replica.keep_tags();
