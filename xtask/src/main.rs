@@ -10,6 +10,7 @@ mod fleet;
 mod generate;
 mod growth;
 mod judge;
+mod night;
 mod planted;
 mod schema;
 mod sim;
@@ -51,6 +52,11 @@ const CHORES: &[Chore] = &[
         growth::run,
     ),
     ("judge", "say which inputs of JSON tools are valid: lines of {tool, input} on stdin", judge::run),
+    (
+        "night",
+        "run agents on several machines through a night in minutes and report work done twice: [--seconds 300] [--machines 3] [--agents 6] [--scopes local,auto,remote] [--seed 1] [--bd target/release/bd]",
+        night::run,
+    ),
     ("planted", "plant bugs and see that the suite catches them: [--release false]", planted::run),
     ("schema", "write the JSON Schemas of all outputs: [--dir docs/schema]", schema::run),
     (

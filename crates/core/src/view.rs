@@ -61,6 +61,10 @@ pub struct BeadFacts {
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[schemars(with = "Option<Rfc3339>")]
     pub assignee_expires: Option<Timestamp>,
+    /// Since when the session behind the claim was not heard from, if it is silent. Local knowledge.
+    #[serde(serialize_with = "rfc3339_option::serialize", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Rfc3339>")]
+    pub silent_since: Option<Timestamp>,
     #[serde(serialize_with = "rfc3339::serialize")]
     #[schemars(with = "Rfc3339")]
     pub created_at: Timestamp,
@@ -219,6 +223,7 @@ impl Catalog {
             assignee: bead.claim.assignee.clone(),
             assignee_at: bead.claim.fence(),
             assignee_expires: bead.claim.expires,
+            silent_since: None,
             created_at: lineage.at().into(),
             created_by: lineage.by().clone(),
             created_on_branch: Nullable(bead.created_on_branch.clone()),

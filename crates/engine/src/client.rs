@@ -182,6 +182,26 @@ fn ask_running_until(
 
 /// Asks at the socket that belongs to the store's path, or else at the one that the lock file names.
 fn ask_holder(place: &Place, request: &Request, patience: Duration, hangup: Option<&Hangup>) -> Exchange {
+    match ask_holder_once(place, request, patience, hangup) {
+        // A daemon of an earlier version knows no sessions. Without one it answers, or makes way.
+        Exchange::Reply(reply) if request.session.is_some() && is_not_understood(&reply) => {
+            let request = Request { session: None, ..request.clone() };
+            ask_holder_once(place, &request, patience, hangup)
+        }
+        other => other,
+    }
+}
+
+fn is_not_understood(reply: &Reply) -> bool {
+    reply.error.as_ref().is_some_and(|failure| failure.code == Code::InvalidRequest)
+}
+
+fn ask_holder_once(
+    place: &Place,
+    request: &Request,
+    patience: Duration,
+    hangup: Option<&Hangup>,
+) -> Exchange {
     match exchange_until(place, &SocketPath::of(place), request, patience, hangup) {
         Exchange::Nobody => match other_socket(place) {
             Some(socket) => exchange_until(place, &socket, request, patience, hangup),
@@ -344,6 +364,7 @@ fn in_process(
         pause = (pause * 2).min(Duration::from_millis(5));
     };
     let mut service = Service::open(place, lock)?;
+    service.saw(request);
     let reply = if last { Some(service.answer(request)) } else { service.attempt(request) };
     let committed = service.commit();
     service.check_identity()?;

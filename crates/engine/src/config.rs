@@ -89,6 +89,13 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub const KEYS: &[Key] = &[
     Key {
+        name: "actor",
+        default: "",
+        about: "who acts, unless --actor or $BD_ACTOR says so; user@host, and the worktree's name in a linked one, when empty",
+        check: is_actor,
+        bounds: None,
+    },
+    Key {
         name: "claim.lease",
         default: "2h",
         about: "how long a claim lasts",
@@ -191,6 +198,13 @@ pub const KEYS: &[Key] = &[
 
 fn is_duration(value: &str) -> Result<(), Failure> {
     parse_duration(value).map(|_| ())
+}
+
+fn is_actor(value: &str) -> Result<(), Failure> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    Ok(value.parse::<beads_core::Actor>().map(|_| ())?)
 }
 
 fn is_scope(value: &str) -> Result<(), Failure> {

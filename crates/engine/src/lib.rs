@@ -24,6 +24,8 @@ pub mod rest;
 mod runtime_directory;
 pub mod scope;
 pub mod service;
+pub mod session_id;
+pub mod session_lock;
 mod state_directory;
 pub mod uptime;
 pub mod wire;

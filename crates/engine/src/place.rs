@@ -22,6 +22,8 @@ pub struct Place {
     pub branch: String,
     /// The git work tree that a private store lies in, if it lies in one.
     pub inside: Option<PathBuf>,
+    /// The name of the linked worktree, or of the further jj workspace, in which the caller stands.
+    pub worktree: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +84,13 @@ impl Place {
         let start = absolute(start)?;
         Ok(find_git(&start).map(|git| {
             let branch = branch_of(&git.git_dir);
-            Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None }
+            Self {
+                git_dir: git.common_dir,
+                kind: Kind::Repository,
+                branch,
+                inside: None,
+                worktree: git.worktree,
+            }
         }))
     }
 
@@ -93,6 +101,12 @@ impl Place {
     }
 
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
+        let place = Self::find_store(wanted)?;
+        let worktree = find_git(&absolute(&wanted.start)?).and_then(|git| git.worktree);
+        Ok(Self { worktree, ..place })
+    }
+
+    fn find_store(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);
         let branch = repository.as_ref().map(|git| branch_of(&git.git_dir)).unwrap_or_default();
@@ -114,7 +128,9 @@ impl Place {
             }
         }
         Ok(match repository {
-            Some(git) => Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None },
+            Some(git) => {
+                Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None, worktree: None }
+            }
             None => Self::private(&start.join(".beads"), branch),
         })
     }
@@ -131,9 +147,13 @@ impl Place {
             return place;
         }
         match find_git(&directory).filter(|git| git.work_tree.is_some()) {
-            Some(git) => {
-                Self { git_dir: git.common_dir, kind: Kind::Repository, branch: place.branch, inside: None }
-            }
+            Some(git) => Self {
+                git_dir: git.common_dir,
+                kind: Kind::Repository,
+                branch: place.branch,
+                inside: None,
+                worktree: None,
+            },
             None => place,
         }
     }
@@ -141,7 +161,8 @@ impl Place {
     fn private(directory: &Path, branch: String) -> Self {
         let directory = resolved(directory);
         let inside = find_git(&directory).and_then(|git| git.work_tree);
-        Self { git_dir: directory.join(PRIVATE_REPOSITORY), kind: Kind::Private, branch, inside }
+        let git_dir = directory.join(PRIVATE_REPOSITORY);
+        Self { git_dir, kind: Kind::Private, branch, inside, worktree: None }
     }
 
     /// The directory of everything local: journal, lock, settings, log.
@@ -216,6 +237,7 @@ struct Git {
     git_dir: PathBuf,
     common_dir: PathBuf,
     work_tree: Option<PathBuf>,
+    worktree: Option<String>,
 }
 
 /// The repository around a directory: a `.git` directory, a `.git` file that points elsewhere, the one behind a jj workspace,
@@ -238,6 +260,7 @@ fn find_git(start: &Path) -> Option<Git> {
                 .and_then(|path| path.canonicalize().ok())
                 .unwrap_or_else(|| git_dir.clone());
             return Some(Git {
+                worktree: worktree_name(&git_dir, directory),
                 common_dir: common_dir.canonicalize().unwrap_or(common_dir),
                 git_dir,
                 work_tree,
@@ -245,6 +268,16 @@ fn find_git(start: &Path) -> Option<Git> {
         }
     }
     None
+}
+
+/// The name of a linked worktree, which is unique in its repository, or of a jj workspace beside the main one.
+fn worktree_name(git_dir: &Path, directory: &Path) -> Option<String> {
+    let is_linked = git_dir.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees")
+        && git_dir.join("commondir").exists();
+    let named = if is_linked { git_dir } else { directory };
+    let is_workspace = directory.join(".jj/repo").is_file();
+    let name = named.file_name().filter(|_| is_linked || is_workspace)?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 /// The repository behind a jj workspace. All workspaces of a jj repository share it: `.jj/repo` is the directory that

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::rest::Rest;
+use crate::session_id::SessionId;
 
 /// Nobody waits longer than a day; also keeps clocks from overflowing.
 const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
@@ -30,6 +31,9 @@ pub struct Request {
     pub actor: Actor,
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub branch: Line,
+    /// The run of the agent that asks, as far as it is known. Never synchronised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// Makes a mutation safe to repeat. The tools call it `idempotency_key`, and so may whoever speaks the protocol.
     #[serde(default, alias = "idempotency_key", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -74,6 +78,23 @@ pub enum Call {
     RenewHeld {
         lease_ms: Option<u64>,
     },
+    /// Claim again everything that the caller holds and no other session of the same actor does.
+    ClaimMine {
+        lease_ms: Option<u64>,
+    },
+    /// A sign of life of the caller's session. Renews what it holds.
+    Heartbeat,
+    /// The caller's session ended: give back what it holds.
+    EndSession {
+        /// Leave the claims to the next session of the same actor.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keep: bool,
+        /// Only claims with these fences; the session itself goes on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fences: Vec<Fence>,
+    },
+    /// The sessions that hold something.
+    Sessions,
     /// Give back everything whose lease ran out.
     ReclaimExpired {
         dry_run: bool,

@@ -17,14 +17,23 @@ use super::guard::GuardArgs;
 /// `bd ready`: priority, oldest, hybrid or impact.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm"
+    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm\n  bd claim bd-a1 --take-over\n  bd claim --mine"
 )]
 pub struct Args {
-    #[arg(value_name = "ID", required_unless_present = "next", conflicts_with = "next")]
+    #[arg(value_name = "ID", required_unless_present_any = ["next", "mine"], conflicts_with_all = ["next", "mine"])]
     id: Option<String>,
     /// The first of `bd ready` that is in nobody's hands; the filters say which will do
     #[arg(long)]
     next: bool,
+    /// After a restart: everything you hold already and no other session of yours does
+    #[arg(long, conflicts_with = "next")]
+    mine: bool,
+    /// With an ID: also from a session that is gone, or was silent for a minute
+    #[arg(long, requires = "id")]
+    take_over: bool,
+    /// With --next: when nothing is ready, a bead whose session was silent for so long, at least a minute
+    #[arg(long, value_name = "TIME", value_parser = super::globals::duration, requires = "next")]
+    steal_silent: Option<Duration>,
     #[command(flatten)]
     lease: LeaseArgs,
     /// With --next: wait so long for something to become ready
@@ -77,11 +86,17 @@ pub(super) fn lease(text: &str) -> Result<u64, String> {
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
         let (filter, guard, lease_ms) = (self.filter.filter(), self.guard.guard(), self.lease.ms());
+        if self.mine {
+            if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() || self.confirm {
+                return Err(Failure::usage("--mine takes all that you hold; it goes with --lease alone"));
+            }
+            return Ok(Call::ClaimMine { lease_ms });
+        }
         if let Some(id) = self.id {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
                 return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));
             }
-            let claim = ClaimBead { id, guard, lease_ms, ..ClaimBead::default() };
+            let claim = ClaimBead { id, guard, lease_ms, take_over: self.take_over, ..ClaimBead::default() };
             return Ok(confirmed(Call::one(Op::Claim(claim)), self.confirm));
         }
         if guard != Default::default() {
@@ -89,12 +104,14 @@ impl Args {
                 "--if-hash and --fence are about a bead you know; they go with an ID",
             ));
         }
-        let next = next(filter, self.parent, lease_ms)?;
+        let mut next = next(filter, self.parent, lease_ms)?;
+        next.steal_silent_ms =
+            self.steal_silent.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         Ok(confirmed(Call::one(Op::ClaimNext(Box::new(next))), self.confirm).waiting(self.wait))
     }
 }
 
-fn confirmed(call: Call, confirm: bool) -> Call {
+pub(super) fn confirmed(call: Call, confirm: bool) -> Call {
     if confirm { Call::Confirm { call: Box::new(call) } } else { call }
 }
 

@@ -27,6 +27,9 @@ pub struct Args {
     /// Take the next bead that is ready
     #[arg(long)]
     claim_next: bool,
+    /// Take only what the remote confirms; without its answer nothing is closed or claimed
+    #[arg(long, requires = "claim_next")]
+    confirm: bool,
     #[command(flatten)]
     lease: LeaseArgs,
     /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT; repeatable
@@ -54,10 +57,9 @@ impl Args {
         }
         if self.claim_next {
             let next = claim::next(Default::default(), None, lease_ms)?;
-            return Ok(Call::CloseAndClaim {
-                close: self.ids.into_iter().map(close).collect(),
-                next: Box::new(next),
-            });
+            let close = self.ids.into_iter().map(close).collect();
+            let call = Call::CloseAndClaim { close, next: Box::new(next) };
+            return Ok(claim::confirmed(call, self.confirm));
         }
         Ok(Call::each(self.ids, |id| Op::Close(close(id))))
     }

@@ -87,7 +87,9 @@ impl Args {
             Verb::Run { detach, store, private, patience } => {
                 let kind = if private { Kind::Private } else { Kind::Repository };
                 let place = match store {
-                    Some(git_dir) => Place { git_dir, kind, branch: String::new(), inside: None },
+                    Some(git_dir) => {
+                        Place { git_dir, kind, branch: String::new(), inside: None, worktree: None }
+                    }
                     None => globals.place()?,
                 };
                 let patience = patience.map(Duration::from_millis);

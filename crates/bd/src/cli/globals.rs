@@ -7,18 +7,24 @@ use std::time::Duration;
 
 use beads_core::{Actor, Line};
 use beads_engine::client::{self, Access};
-use beads_engine::config::parse_duration;
+use beads_engine::config::{Config, parse_duration};
 use beads_engine::daemon::VERSION;
 use beads_engine::dialect::Dialect;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, Answer};
 use beads_engine::request::{Call, Format, Output, Reply, Request};
+use beads_engine::session_id::SessionId;
 use clap::Args;
 
 use super::json_flag::JsonFlag;
 use crate::mcp;
 use crate::tool::Context;
+
+/// Where the id of a session is looked for: what was set on purpose, then what harnesses set for the commands they run
+/// (docs/AGENTS.md has the sources).
+const SESSION_VARIABLES: [&str; 4] =
+    ["BD_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
@@ -29,9 +35,12 @@ pub struct Globals {
     /// A private store, named by the path of a database file in its directory
     #[arg(long, value_name = "PATH", global = true)]
     db: Option<PathBuf>,
-    /// Who is acting [default: $BD_ACTOR, else user@host]
+    /// Who is acting [default: $BD_ACTOR, else the setting actor, else user@host, and /NAME in a linked worktree]
     #[arg(long, value_name = "NAME", global = true)]
     actor: Option<Actor>,
+    /// Which run of the agent is acting [default: $BD_SESSION, else what the harness provides; see bd session --help]
+    #[arg(long, value_name = "ID", global = true)]
+    session: Option<SessionId>,
     /// Answer in JSON: as the specification has it (spec), or as programs written for the Go bd read it (compat)
     ///
     /// Without a value: $BD_JSON, else the setting json.dialect, else compat for callers that pass --db,
@@ -77,7 +86,10 @@ pub struct Globals {
 impl Globals {
     /// Whether the next word belongs to this option.
     pub fn takes_value(option: &str) -> bool {
-        matches!(option, "--repo" | "-C" | "--db" | "--actor" | "--lock-timeout" | "--request-id")
+        matches!(
+            option,
+            "--repo" | "-C" | "--db" | "--actor" | "--session" | "--lock-timeout" | "--request-id"
+        )
     }
 }
 
@@ -203,7 +215,8 @@ impl Globals {
         Ok(Context {
             directory: self.directory()?,
             db: self.db.clone(),
-            actor: self.actor()?,
+            actor: self.actor(&self.place()?)?,
+            session: self.session()?,
             access: self.access(),
             no_export: self.no_export(),
             offline: self.sandbox,
@@ -216,15 +229,17 @@ impl Globals {
 
     /// Returns where and for whom `bd mcp` works.
     pub fn mcp_context(&self) -> Result<mcp::Context, Failure> {
+        let place = self.place()?;
         Ok(mcp::Context {
-            place: self.place()?,
+            session: self.session()?,
+            chosen_actor: self.chosen_actor(&place),
+            default_actor: self.actor(&place),
+            place,
             directory: self.directory()?,
             db: self.db.clone(),
             access: self.access(),
             no_export: self.no_export(),
             offline: self.sandbox,
-            chosen_actor: self.chosen_actor(),
-            default_actor: self.actor(),
         })
     }
 
@@ -262,6 +277,9 @@ impl Globals {
         if let Some(actor) = &self.actor {
             request.actor = actor.clone();
         }
+        if self.session.is_some() {
+            request.session.clone_from(&self.session);
+        }
         if self.request_id.is_some() {
             request.request_id.clone_from(&self.request_id);
         }
@@ -270,7 +288,8 @@ impl Globals {
     pub fn request(&self, place: &Place, call: Call) -> Result<Request, Failure> {
         Ok(Request {
             client: VERSION.to_owned(),
-            actor: self.actor()?,
+            actor: self.actor(place)?,
+            session: self.session()?,
             // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
@@ -313,18 +332,24 @@ impl Globals {
         Ok(render::reply(Ok(answer), &self.output()?, 0))
     }
 
-    /// Who acts, if the command line or the environment say.
-    pub fn chosen_actor(&self) -> Result<Option<Actor>, Failure> {
+    /// Who acts, if the command line, the environment or the settings say.
+    pub fn chosen_actor(&self, place: &Place) -> Result<Option<Actor>, Failure> {
         if let Some(actor) = &self.actor {
             return Ok(Some(actor.clone()));
         }
-        let Some(actor) = variable("BD_ACTOR") else { return Ok(None) };
+        let Some(actor) = variable("BD_ACTOR") else {
+            // Settings that cannot be read are reported by whatever needs them.
+            let config = Config::load(&place.store_dir()).unwrap_or_default();
+            let actor = config.get("actor").ok().filter(|actor| !actor.is_empty());
+            return Ok(actor.map(str::parse).transpose()?);
+        };
         let actor = actor.into_string().map_err(|_| Failure::invalid("BD_ACTOR is not valid UTF-8"))?;
         Ok(Some(actor.parse()?))
     }
 
-    pub fn actor(&self) -> Result<Actor, Failure> {
-        if let Some(actor) = self.chosen_actor()? {
+    /// Who acts. Without a choice, agents in different worktrees are different actors.
+    pub fn actor(&self, place: &Place) -> Result<Actor, Failure> {
+        if let Some(actor) = self.chosen_actor(place)? {
             return Ok(actor);
         }
         let user = ["USER", "LOGNAME"]
@@ -333,6 +358,29 @@ impl Globals {
         let user = user.unwrap_or_else(|| format!("uid{}", rustix::process::getuid().as_raw()));
         let uname = rustix::system::uname();
         let host = uname.nodename().to_string_lossy();
-        Ok(format!("{user}@{host}").parse::<Actor>()?)
+        let worktree = place.worktree.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        Ok(format!("{user}@{host}{worktree}").parse::<Actor>()?)
+    }
+
+    /// The same for another actor.
+    pub fn with_actor(&self, actor: Actor) -> Self {
+        Self { actor: Some(actor), ..self.clone() }
+    }
+
+    /// The same for the session that a hook belongs to, if its payload says so.
+    pub fn with_session(&self, session: Option<SessionId>) -> Self {
+        Self { session: session.or_else(|| self.session.clone()), ..self.clone() }
+    }
+
+    /// Which run of the agent acts, if that is known.
+    pub fn session(&self) -> Result<Option<SessionId>, Failure> {
+        if self.session.is_some() {
+            return Ok(self.session.clone());
+        }
+        let Some((name, id)) = SESSION_VARIABLES.iter().find_map(|name| Some((name, variable(name)?))) else {
+            return Ok(None);
+        };
+        let parsed = id.to_str().map(str::parse).transpose().ok().flatten();
+        parsed.map(Some).ok_or_else(|| Failure::invalid(format!("{name} is {id:?}, which is no session id")))
     }
 }

@@ -3,6 +3,7 @@ use beads_core::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTO
 use beads_core::{BeadType, EdgeKind, Field, Status};
 use beads_engine::client;
 use beads_engine::daemon::{SocketPath, VERSION};
+use beads_engine::escape::escape;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::render::{self, InfoAnswer, StoreSchema};
@@ -40,6 +41,9 @@ impl Args {
             socket_path: SocketPath::of(&place).path().to_owned(),
             version: VERSION,
             issue_count: count["count"].as_u64().unwrap_or_default(),
+            actor: globals.actor(&place)?,
+            person: beads_store::person(&place.git_dir),
+            session: globals.session()?,
             config: serde_json::from_value(config).unwrap_or_default(),
             schema,
         };
@@ -81,13 +85,21 @@ fn ask(globals: &Globals, place: &Place, call: Call) -> Result<Value, Failure> {
 
 fn text(info: &InfoAnswer) -> String {
     format!(
-        "store    {}\nbeads    {}\nmode     {}\nsocket   {}\nversion  {}\n",
+        "actor    {}\nstore    {}\nbeads    {}\nmode     {}\nsocket   {}\nversion  {}\n",
+        who(info),
         info.database_path.display(),
         info.issue_count,
         info.mode,
         info.socket_path.display(),
         info.version,
     ) + &info.schema.as_ref().map(schema_text).unwrap_or_default()
+}
+
+/// The actor, the person behind it and the session, as far as they are known.
+fn who(info: &InfoAnswer) -> String {
+    let person = info.person.as_ref().map(|person| format!(" ({})", escape(person))).unwrap_or_default();
+    let session = info.session.as_ref().map(|session| format!(", session {}", escape(session.as_str())));
+    format!("{}{person}{}", escape(info.actor.as_str()), session.unwrap_or_default())
 }
 
 fn schema_text(schema: &StoreSchema) -> String {

@@ -7,8 +7,8 @@ use crate::mcp::{Server, Session, Toolset};
 
 /// Serve this store to a coding agent, as an MCP server on standard input and output
 ///
-/// The agent's program starts it; see `bd setup`. Who acts is --actor or $BD_ACTOR, else the client by the name it gives. While a
-/// client is connected, the claims of its agent are renewed. Ends when its input does.
+/// The agent's program starts it; see `bd setup`. Who acts is --actor, $BD_ACTOR or the setting actor, else the client by the name
+/// it gives. Each call renews the claims of its agent. Ends when its input does, and gives back what was claimed here.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd mcp\n  bd mcp --toolset full --actor reviewer")]
 pub struct Args {

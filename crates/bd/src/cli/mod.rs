@@ -30,6 +30,9 @@ mod go_directory;
 mod graph;
 mod guard;
 mod handover;
+mod heartbeat;
+mod hook;
+mod hook_payload;
 mod import;
 mod info;
 mod init;
@@ -63,6 +66,7 @@ mod repair_deps;
 mod restore;
 mod revision;
 mod search;
+mod session;
 mod setup;
 mod show;
 mod situation;
@@ -135,6 +139,8 @@ enum Verb {
     Renew(renew::Args),
     Unclaim(unclaim::Args),
     Reclaim(reclaim::Args),
+    Heartbeat(heartbeat::Args),
+    Session(session::Args),
     Close(close::Args),
     Cancel(cancel::Args),
     Handover(handover::Args),
@@ -180,6 +186,7 @@ enum Verb {
     Mcp(mcp::Args),
     Setup(setup::Args),
     Prime(prime::Args),
+    Hook(hook::Args),
     Quickstart(quickstart::Args),
     Onboard(onboard::Args),
     Batch(batch::Args),
@@ -219,6 +226,8 @@ impl Verb {
             Self::Renew(args) => args.call()?,
             Self::Unclaim(args) => args.call(input)?,
             Self::Reclaim(args) => args.call(),
+            Self::Heartbeat(args) => args.call(),
+            Self::Session(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Close(args) => args.call(input)?,
             Self::Cancel(args) => args.call(input)?,
             Self::Handover(args) => args.call(input)?,
@@ -259,6 +268,7 @@ impl Verb {
             Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Info(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Prime(args) => return Ok(Action::own(|globals| args.run(globals))),
+            Self::Hook(args) => return Ok(Action::own(move |globals| Ok(args.run(globals)))),
             Self::Quickstart(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Onboard(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
             Self::Setup(args) => return Ok(Action::own(|globals| args.run(globals))),

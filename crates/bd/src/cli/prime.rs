@@ -1,11 +1,11 @@
 use beads_engine::failure::Failure;
 use beads_engine::place::Place;
 use beads_engine::request::Reply;
-use serde_json::json;
 
 use super::globals::Globals;
 use super::situation::Situation;
 use super::{answered, text_reply};
+use crate::hook::{HookClient, Payload};
 
 /// With the situation at most 400 tokens: this is read into the context of every session.
 const TITLE: &str = "# Work is tracked with bd\n\n";
@@ -29,15 +29,18 @@ questions. Long text: `-d -` or `-d @/absolute/file`.
 /// Says who you are, what you hold and until when, how much is ready, and what is remembered. Says nothing, successfully, where
 /// there is no store: it can stand in the start hook of any session.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bd prime\n  bd prime --hook")]
+#[command(after_help = "Examples:\n  bd prime\n  bd prime --hook\n  bd prime --hook=cursor")]
 pub struct Args {
-    /// In the JSON that session hooks of Claude Code, Gemini CLI and Codex give to their model
-    #[arg(long)]
-    hook: bool,
+    /// Read the payload of a start hook from standard input, and answer in the JSON that its program gives to the model: that of
+    /// Claude Code, Codex and Gemini CLI unless another is named
+    #[arg(long, value_name = "PROGRAM", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "claude")]
+    hook: Option<HookClient>,
 }
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
+        let session = self.hook.and_then(|_| Payload::read().session());
+        let globals = &globals.with_session(session);
         let Some(place) = globals.place().ok().filter(Place::exists) else {
             return Ok(text_reply("", globals));
         };
@@ -47,11 +50,10 @@ impl Args {
             true => format!("{TITLE}{TEXT}"),
             false => format!("{TITLE}{situation}\n{TEXT}"),
         };
-        if self.hook {
-            // Gemini CLI shows plain text to the user alone.
-            let told = json!({"hookEventName": "SessionStart", "additionalContext": text});
-            return Ok(answered(format!("{}\n", json!({"hookSpecificOutput": told}))));
-        }
-        Ok(text_reply(&text, globals))
+        // Gemini CLI shows plain text to the user alone.
+        Ok(match self.hook {
+            Some(client) => answered(format!("{}\n", client.context("SessionStart", &text))),
+            None => text_reply(&text, globals),
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! What an agent should know at the beginning of a session, in a few lines.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use beads_core::Actor;
 use beads_core::query::{Filter, StatusFilter};
@@ -39,10 +39,13 @@ pub struct Situation {
 impl Situation {
     /// Asks the store.
     pub fn of(globals: &Globals, place: &Place) -> Result<Self, Failure> {
-        let access = globals.access();
-        let access = Access { lock_timeout: access.lock_timeout.min(PATIENCE), ..access };
-        let ask = |call| globals.value_through::<Value>(place, call, &access);
-        let actor = globals.actor()?;
+        let (access, give_up) = (globals.access(), Instant::now() + PATIENCE);
+        let ask = |call| {
+            let left = give_up.saturating_duration_since(Instant::now());
+            let access = Access { lock_timeout: access.lock_timeout.min(left), ..access.clone() };
+            globals.value_through::<Value>(place, call, &access)
+        };
+        let actor = globals.actor(place)?;
         let status = ask(Call::query(Query::Status))?;
         let held = Filter {
             assignee: Some(actor.clone()),

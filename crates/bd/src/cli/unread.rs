@@ -21,11 +21,42 @@ use super::{Action, Cli};
 use crate::moment;
 
 /// Verbs that ask nothing of the process that they were typed into, but with some of their options.
-const VERBS: [&str; 34] = [
-    "create", "new", "update", "show", "list", "search", "ready", "blocked", "claim", "renew", "unclaim",
-    "reclaim", "close", "cancel", "handover", "reopen", "delete", "restore", "deleted", "note", "comment",
-    "comments", "remember", "recall", "label", "dep", "log", "blame", "children", "epic", "count", "stale",
-    "status", "stats",
+const VERBS: [&str; 35] = [
+    "create",
+    "new",
+    "update",
+    "show",
+    "list",
+    "search",
+    "ready",
+    "blocked",
+    "claim",
+    "renew",
+    "unclaim",
+    "reclaim",
+    "close",
+    "cancel",
+    "handover",
+    "reopen",
+    "delete",
+    "restore",
+    "deleted",
+    "note",
+    "comment",
+    "comments",
+    "remember",
+    "recall",
+    "label",
+    "dep",
+    "log",
+    "blame",
+    "children",
+    "epic",
+    "count",
+    "stale",
+    "status",
+    "stats",
+    "heartbeat",
 ];
 
 /// A daemon that did not take the words.

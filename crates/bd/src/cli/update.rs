@@ -5,6 +5,7 @@ use beads_core::{Actor, Label, Line, Op, Priority, StatusName, Title, TypeName};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
+use super::claim;
 use super::guard::GuardArgs;
 use super::input;
 use super::input::Input;
@@ -49,6 +50,9 @@ pub struct Args {
     /// Take it: assignee, lease and status in one step
     #[arg(long, conflicts_with_all = ["assignee", "status"])]
     claim: bool,
+    /// Claim only what the remote confirms; for --claim without other changes
+    #[arg(long, requires = "claim")]
+    confirm: bool,
     /// Labels to add, separated by commas
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     add_label: Vec<Label>,
@@ -153,7 +157,7 @@ impl Args {
             return Err(Failure::usage("--reason is for a change of the status or the assignee"));
         }
         let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));
-        Ok(Call::each(self.ids, op))
+        Ok(claim::confirmed(Call::each(self.ids, op), self.confirm))
     }
 
     fn assignee(&self) -> Result<Option<Change<Actor>>, Failure> {

@@ -8,6 +8,7 @@ use beads_engine::daemon::VERSION;
 use beads_engine::failure::Failure;
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Output, Request};
+use beads_engine::session_id::SessionId;
 
 use crate::tool;
 
@@ -15,6 +16,8 @@ use crate::tool;
 #[derive(Debug)]
 pub struct Context {
     pub place: Place,
+    /// The run of the agent, if the command line, the environment or the harness say; else it is this process.
+    pub session: Option<SessionId>,
     /// The directory that relative paths of a call start from.
     pub directory: PathBuf,
     /// A private store, as `--db` names it.
@@ -33,10 +36,11 @@ pub struct Context {
 
 impl Context {
     /// Returns a request for the store in which the caller only has to choose the call.
-    pub fn request(&self, actor: &Actor, call: Call) -> Request {
+    pub fn request(&self, actor: &Actor, session: &SessionId, call: Call) -> Request {
         Request {
             client: VERSION.to_owned(),
             actor: actor.clone(),
+            session: Some(session.clone()),
             branch: self.place.branch.parse::<Line>().unwrap_or_default(),
             request_id: None,
             no_export: self.no_export,
@@ -47,11 +51,17 @@ impl Context {
     }
 
     /// Returns the context in which a JSON tool runs for `actor`.
-    pub fn for_tool<'a>(&self, actor: &Actor, progress: &'a dyn Fn(u8)) -> tool::Context<'a> {
+    pub fn for_tool<'a>(
+        &self,
+        actor: &Actor,
+        session: &SessionId,
+        progress: &'a dyn Fn(u8),
+    ) -> tool::Context<'a> {
         tool::Context {
             directory: self.directory.clone(),
             db: self.db.clone(),
             actor: actor.clone(),
+            session: Some(session.clone()),
             access: self.access.clone(),
             no_export: self.no_export,
             offline: self.offline,

@@ -1,65 +1,40 @@
-//! While a client is connected, what its agents hold stays theirs.
+//! Signs of life. Calls and progress notifications renew what the client's agents hold. An open connection proves nothing:
+//! a hung agent keeps its connection open.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
-use beads_core::op::{ClaimBead, Guard};
-use beads_core::{Actor, Op};
-use beads_engine::config::parse_duration;
+use beads_core::Actor;
 use beads_engine::request::Call;
-use serde_json::Value;
 
 use super::session::Session;
 
 /// A lease shorter than this is not meant to be kept by anybody.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// When the store cannot be asked how long a lease is.
-const UNKNOWN_LEASE: Duration = Duration::from_secs(60 * 60);
+/// A session that calls is never shown as silent.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// Renews at once and then three times in each lease, until the sender of `wake` is gone.
-pub fn keep(session: &Session, wake: &Receiver<()>) {
-    loop {
-        let mut lease = UNKNOWN_LEASE;
-        for actor in session.actors() {
-            lease = lease_of(session, &actor).unwrap_or(UNKNOWN_LEASE);
-            renew(session, &actor);
-        }
-        match wake.recv_timeout(pause(lease)) {
-            // Somebody new acts here, or it is time again.
-            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+/// Sends a heartbeat for each actor that was heard from, a few times in each lease at most, until the sender is gone.
+pub fn keep(session: &Session, heard: &Receiver<Actor>) {
+    let mut last: BTreeMap<Actor, (Instant, Duration)> = BTreeMap::new();
+    for actor in heard {
+        if last.get(&actor).is_none_or(|(at, pause)| at.elapsed() >= *pause) {
+            let lease = heartbeat(session, &actor);
+            last.insert(actor, (Instant::now(), pause(lease)));
         }
     }
 }
 
-fn pause(lease: Duration) -> Duration {
-    (lease / 3).max(SHORTEST_PAUSE)
+fn pause(lease: Option<Duration>) -> Duration {
+    lease.map_or(LONGEST_PAUSE, |lease| (lease / 3).clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
 }
 
-fn lease_of(session: &Session, actor: &Actor) -> Option<Duration> {
-    let setting = session.ask(actor, Call::ConfigGet { key: "claim.lease".into() }).ok()?;
-    parse_duration(setting["value"].as_str()?).ok()
-}
-
-/// Only leases that still run: what has run out is anybody's.
-fn renew(session: &Session, actor: &Actor) {
-    let now = jiff::Timestamp::now().to_string();
-    for bead in session.mine(actor).unwrap_or_default() {
-        let runs = bead["assignee_expires"].as_str().is_some_and(|expires| expires > now.as_str());
-        // An offer that is not taken up runs out.
-        let runs = runs && bead["offered"] != true;
-        let stamp = &bead["assignee_at"];
-        let fence = format!("{}.{}", stamp[0], stamp[1]).parse().ok();
-        if let (true, Some(_), Value::String(id)) = (runs, fence, &bead["id"]) {
-            let guard = Guard { fence, ..Guard::default() };
-            // Somebody may just have given it back, taken or closed it; then there is nothing to renew.
-            let _ = session.ask(
-                actor,
-                Call::one(Op::Claim(ClaimBead { id: id.clone(), guard, ..ClaimBead::default() })),
-            );
-        }
-    }
+/// Returns how long a lease is, when the store could be asked.
+fn heartbeat(session: &Session, actor: &Actor) -> Option<Duration> {
+    let answer = session.ask(actor, Call::Heartbeat).ok()?;
+    answer["lease_ms"].as_u64().map(Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -67,8 +42,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_times_in_each_lease() {
-        assert_eq!(pause(Duration::from_secs(90)), Duration::from_secs(30));
-        assert_eq!(pause(Duration::from_millis(3)), SHORTEST_PAUSE);
+    fn a_few_times_in_each_lease() {
+        assert_eq!(pause(Some(Duration::from_secs(30))), Duration::from_secs(10));
+        assert_eq!(pause(Some(Duration::from_millis(3))), SHORTEST_PAUSE);
+        assert_eq!(pause(None), LONGEST_PAUSE);
     }
 }

@@ -90,13 +90,16 @@ impl<W: Write + Send> Server<W> {
             scope.spawn(move || renew::keep(&self.session, &woken));
             let (queue, calls) = channel();
             let worker = scope.spawn(move || self.work(&calls, scope));
-            self.read_all(input, scope, &queue);
+            let is_orderly = self.read_all(input, scope, &queue);
             self.close();
             self.claim_ends.close();
             drop(queue);
             // It does not panic: a call that does is answered.
             let _ = worker.join();
             self.session.set_renewer(None);
+            if is_orderly {
+                self.session.end();
+            }
         });
         for id in std::mem::take(&mut self.waiting().listening) {
             let result = json!({"_meta": {protocol::SUBSCRIPTION_KEY: id}});
@@ -110,23 +113,27 @@ impl<W: Write + Send> Server<W> {
         waiting.calls.values().for_each(|call| call.hang_up());
     }
 
+    /// Reads until the input ends. Returns whether the client closed it, as one does that leaves.
     fn read_all<'scope>(
         &'scope self,
         input: impl Read,
         scope: &'scope Scope<'scope, '_>,
         queue: &Sender<ToolCall>,
-    ) {
+    ) -> bool {
         let mut input = BufReader::new(input);
         loop {
             let mut line = Vec::new();
             let read = (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-            if read.map_or(true, |bytes| bytes == 0) || self.unwritten.get().is_some() {
-                return;
+            match read {
+                _ if self.unwritten.get().is_some() => return false,
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(_) => return false,
             }
             if !line.ends_with(b"\n") && line.len() as u64 >= MAX_LINE_BYTES {
                 let error = RpcError::new(RpcError::INVALID_REQUEST, "a message has at most 16 MiB");
                 self.send(&rpc::answer(&Value::Null, Err(error)));
-                return;
+                return false;
             }
             if line.trim_ascii().is_empty() {
                 continue;
@@ -143,6 +150,9 @@ impl<W: Write + Send> Server<W> {
     }
 
     fn heed(&self, method: &str, params: &Map<String, Value>) {
+        if method == "notifications/progress" {
+            self.session.is_at_work();
+        }
         if let ("notifications/cancelled", Some(id)) = (method, params.get("requestId")) {
             let mut waiting = self.waiting();
             waiting.listening.retain(|open| open != id);
@@ -196,8 +206,6 @@ impl<W: Write + Send> Server<W> {
             "initialize" if !era.stateless => {
                 let result = protocol::initialize(params)?;
                 self.session.greet(params.get("clientInfo").and_then(protocol::name));
-                // Whoever it is, what they hold is renewed from now on; an actor that cannot be is told at the first call.
-                let _ = self.session.actor(None);
                 Ok(result)
             }
             "server/discover" => Ok(protocol::discover()),
@@ -265,6 +273,7 @@ impl<W: Write + Send> Server<W> {
         };
         for (actor, id, fence) in claims.take() {
             if delivered {
+                self.session.note_claim(&fence);
                 self.watch_claim(actor, fence, call.era.stateless, scope);
             } else if !call.may_be_retried() {
                 self.session.give_back(&actor, &id, &fence);

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use beads_core::op::{Guard, Unclaim};
+use beads_core::op::{Fence, Guard, Unclaim};
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, Op};
 use beads_engine::client::{self, Access};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::hangup::Hangup;
 use beads_engine::request::{Call, ClaimOver, Query, Request};
+use beads_engine::session_id::SessionId;
+use beads_engine::session_lock::SessionLock;
 use serde_json::Value;
 
 use super::context::Context;
@@ -25,6 +27,10 @@ const MAX_REMEMBERED: usize = 10_000;
 pub struct Session {
     context: Context,
     pub workspace: Workspace,
+    /// The run of the agent: as its harness names it, or this process.
+    id: SessionId,
+    /// Held while this process is the session, so that others know when it is gone.
+    lock: OnceLock<SessionLock>,
     state: Mutex<State>,
 }
 
@@ -32,7 +38,7 @@ pub struct Session {
 struct State {
     /// The name the client gave in its handshake.
     client: Option<String>,
-    /// Everybody this connection has acted for: their leases are renewed while it lasts.
+    /// Everybody this connection has acted for.
     actors: BTreeSet<Actor>,
     /// The bead that each of them claimed last through this connection.
     focus: BTreeMap<Actor, String>,
@@ -40,14 +46,17 @@ struct State {
     over: Vec<(Actor, ClaimOver)>,
     /// The content that was shown of a bead under a revision.
     shown: BTreeMap<(String, u64), String>,
-    /// Told when somebody new acts here.
-    renewer: Option<Sender<()>>,
+    /// Claims that were handed out here.
+    claimed: Vec<Fence>,
+    /// Where heartbeats are sent from.
+    renewer: Option<Sender<Actor>>,
 }
 
 impl Session {
     pub fn new(context: Context, workspace: Option<&str>) -> Result<Self, Failure> {
         let workspace = Workspace::new(workspace, &context.place)?;
-        Ok(Self { context, workspace, state: Mutex::default() })
+        let id = context.session.clone().unwrap_or_else(SessionId::of_this_process);
+        Ok(Self { context, workspace, id, lock: OnceLock::new(), state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -74,7 +83,7 @@ impl Session {
         let client: Option<String> = client.map(str::to_owned).or_else(|| self.state().client.clone());
         let actor = match (self.context.chosen_actor.clone()?, client) {
             (Some(actor), _) => actor,
-            (None, Some(client)) => at_this_host(&client)?,
+            (None, Some(client)) => at_this_host(&client, self.context.place.worktree.as_deref())?,
             (None, None) => self.context.default_actor.clone()?,
         };
         self.acts(&actor);
@@ -90,19 +99,50 @@ impl Session {
 
     fn acts(&self, actor: &Actor) {
         let mut state = self.state();
-        if state.actors.insert(actor.clone()) {
-            // Without a renewer there is nobody to tell.
-            let _ = state.renewer.as_ref().map(|renewer| renewer.send(()));
+        state.actors.insert(actor.clone());
+        // Without a renewer nothing is served any more.
+        let _ = state.renewer.as_ref().map(|renewer| renewer.send(actor.clone()));
+    }
+
+    /// Everybody who acted here is at work: the client said so without a call.
+    pub fn is_at_work(&self) {
+        let state = self.state();
+        for (actor, renewer) in state.actors.iter().zip(std::iter::repeat(&state.renewer)) {
+            let _ = renewer.as_ref().map(|renewer| renewer.send(actor.clone()));
         }
     }
 
-    /// Whoever waits at the other end is told of everybody new; `None` lets it go.
-    pub fn set_renewer(&self, renewer: Option<Sender<()>>) {
+    /// Sets where heartbeats are sent from; `None` lets it go.
+    pub fn set_renewer(&self, renewer: Option<Sender<Actor>>) {
         self.state().renewer = renewer;
     }
 
-    pub fn actors(&self) -> Vec<Actor> {
-        self.state().actors.iter().cloned().collect()
+    /// A claim was handed out here.
+    pub fn note_claim(&self, fence: &str) {
+        if let Ok(fence) = fence.parse() {
+            self.state().claimed.push(fence);
+        }
+    }
+
+    /// The client closed its input: gives back what was claimed here. Where the harness names the session, that may go on
+    /// without this process.
+    pub fn end(&self) {
+        let (actor, claimed) = {
+            let state = self.state();
+            (state.actors.first().cloned(), state.claimed.clone())
+        };
+        let Some(actor) = actor.filter(|_| !claimed.is_empty()) else { return };
+        let fences = if self.context.session.is_some() { claimed } else { Vec::new() };
+        // What cannot be given back is silent from now on, and others may take it over.
+        let _ = self.ask(&actor, Call::EndSession { keep: false, fences });
+    }
+
+    /// Lets others know when this process is gone, from the first time on that it may hold something.
+    fn hold_lock(&self) {
+        if self.context.session.is_none() && self.lock.get().is_none() {
+            let lock = SessionLock::hold(&self.context.place.store_dir(), &self.id);
+            let _ = lock.map(|lock| self.lock.set(lock));
+        }
     }
 
     pub fn directory(&self) -> &std::path::Path {
@@ -122,7 +162,12 @@ impl Session {
         request_id: Option<String>,
         hangup: Option<Arc<Hangup>>,
     ) -> Result<Value, Failure> {
-        let request = Request { request_id, ..self.context.request(actor, call) };
+        if call.mutates() {
+            self.hold_lock();
+        }
+        let mut request = Request { request_id, ..self.context.request(actor, &self.id, call) };
+        // Waiting for the end of a claim is nobody's sign of life.
+        request.session = request.session.filter(|_| !is_watch(&request.call));
         let access = Access { hangup, ..self.context.access.clone() };
         let reply = client::ask(&self.context.place, request, &access);
         let over = reply.claim_over.into_iter().map(|over| (actor.clone(), over));
@@ -153,6 +198,17 @@ impl Session {
         Ok(beads)
     }
 
+    /// The beads that this session holds, the one claimed last first.
+    pub fn held(&self, actor: &Actor) -> Result<Vec<Value>, Failure> {
+        let held = self.ask(actor, Call::Heartbeat)?;
+        let is_held = |bead: &Value| {
+            held["held"].as_array().into_iter().flatten().any(|claim| claim["id"] == bead["id"])
+        };
+        let mut mine = self.mine(actor)?;
+        mine.retain(is_held);
+        Ok(mine)
+    }
+
     /// Which content a client has seen under a revision.
     pub fn remember(&self, id: &str, revision: u64, hash: &str) {
         let mut state = self.state();
@@ -174,7 +230,8 @@ impl Session {
         progress: &'a dyn Fn(u8),
         hangup: Option<Arc<Hangup>>,
     ) -> tool::Context<'a> {
-        let context = self.context.for_tool(actor, progress);
+        self.hold_lock();
+        let context = self.context.for_tool(actor, &self.id, progress);
         tool::Context { access: Access { hangup, ..context.access.clone() }, ..context }
     }
 
@@ -221,7 +278,7 @@ impl Session {
         if let Some(id) = named {
             return super::target::id(self, actor, id);
         }
-        let mine = self.mine(actor)?;
+        let mine = self.held(actor)?;
         let focus = self.focus_among(actor, &mine).and_then(|bead| bead["id"].as_str());
         focus
             .map(str::to_owned)
@@ -229,9 +286,18 @@ impl Session {
     }
 }
 
-/// Clients of one name on two machines are two agents.
-fn at_this_host(client: &str) -> Result<Actor, Failure> {
+/// Clients of one name on two machines, or in two worktrees, are two agents.
+fn at_this_host(client: &str, worktree: Option<&str>) -> Result<Actor, Failure> {
     let name: String = client.trim().chars().filter(|c| !c.is_control()).take(64).collect();
     let uname = rustix::system::uname();
-    Ok(format!("{name}@{}", uname.nodename().to_string_lossy()).parse()?)
+    let worktree = worktree.map(|name| format!("/{name}")).unwrap_or_default();
+    Ok(format!("{name}@{}{worktree}", uname.nodename().to_string_lossy()).parse()?)
+}
+
+fn is_watch(call: &Call) -> bool {
+    match call {
+        Call::Wait { call, .. } => is_watch(call),
+        Call::Query(query) => matches!(**query, Query::ClaimOver { .. }),
+        _ => false,
+    }
 }

@@ -120,27 +120,55 @@ fn listed(items: &[&str]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-pub fn with_element(text: &str, path: &[&str], value: &Value) -> Answer {
+/// Sets a key unless the file has it, whatever its value.
+pub fn with_default(text: &str, path: &[&str], value: &Value) -> Answer {
+    whole(text, path, &|there| Ok(Some(if there.is_empty() { value.to_string() } else { there.to_owned() })))
+}
+
+/// Takes a key out when it is all that is left of the file.
+pub fn without_lone_entry(text: &str, path: &[&str], value: &Value) -> Answer {
+    let mut alone = value.clone();
+    for key in path.iter().rev() {
+        alone = Value::Object([((*key).to_owned(), alone)].into_iter().collect());
+    }
+    if same(text, &alone) { without_entry(text, path) } else { Ok(text.to_owned()) }
+}
+
+/// Puts our element at the end of a list, in place of others that `is_ours` recognises.
+pub fn with_element(text: &str, path: &[&str], value: &Value, is_ours: fn(&Value) -> bool) -> Answer {
     whole(text, path, &|there| {
         let items = list(there)?;
-        if items.iter().any(|item| same(item.get(), value)) {
+        let ours: Vec<&RawValue> = recognised(&items, is_ours);
+        if let [only] = ours.as_slice()
+            && same(only.get(), value)
+        {
             return Ok(Some(there.to_owned()));
         }
-        let ours = value.to_string();
-        let all: Vec<&str> = items.iter().map(|item| item.get()).chain([ours.as_str()]).collect();
-        Ok(Some(listed(&all)))
+        let added = value.to_string();
+        let others = items.iter().filter(|item| !recognises(item, is_ours)).map(|item| item.get());
+        Ok(Some(listed(&others.chain([added.as_str()]).collect::<Vec<_>>())))
     })
 }
 
-pub fn without_element(text: &str, path: &[&str], value: &Value) -> Answer {
+/// Takes the elements out of a list that `is_ours` recognises.
+pub fn without_elements(text: &str, path: &[&str], is_ours: fn(&Value) -> bool) -> Answer {
     whole(text, path, &|there| {
         let items = list(there)?;
-        let left: Vec<&str> = items.iter().map(|item| item.get()).filter(|item| !same(item, value)).collect();
+        let left: Vec<&str> =
+            items.iter().filter(|item| !recognises(item, is_ours)).map(|item| item.get()).collect();
         if left.len() == items.len() {
             return Ok((!there.is_empty()).then(|| there.to_owned()));
         }
         Ok((!left.is_empty()).then(|| listed(&left)))
     })
+}
+
+fn recognises(item: &RawValue, is_ours: fn(&Value) -> bool) -> bool {
+    serde_json::from_str(item.get()).is_ok_and(|value| is_ours(&value))
+}
+
+fn recognised(items: &[Box<RawValue>], is_ours: fn(&Value) -> bool) -> Vec<&RawValue> {
+    items.iter().map(AsRef::as_ref).filter(|item| recognises(item, is_ours)).collect()
 }
 
 #[cfg(test)]
@@ -167,27 +195,40 @@ mod tests {
         );
     }
 
+    fn is_ours(value: &Value) -> bool {
+        value["x"].is_number()
+    }
+
     #[test]
     fn elements_come_and_go_and_nothing_empty_is_left() {
         let (path, ours): (&[&str], _) = (&["hooks", "SessionStart"], json!({"x": 1}));
-        let with = with_element("", path, &ours).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(&with).unwrap(),
-            json!({"hooks": {"SessionStart": [{"x": 1}]}})
-        );
-        assert_eq!(with_element(&with, path, &ours).unwrap(), with);
-        assert_eq!(without_element(&with, path, &ours).unwrap().trim(), "{}");
-        let both = with_element("{\"hooks\":{\"SessionStart\":[{\"y\":2}]}}", path, &ours).unwrap();
-        let left = without_element(&both, path, &ours).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(&left).unwrap(),
-            json!({"hooks": {"SessionStart": [{"y": 2}]}})
-        );
+        let with = |text: &str| with_element(text, path, &ours, is_ours).unwrap();
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let fresh = with("");
+        assert_eq!(read(&fresh), json!({"hooks": {"SessionStart": [{"x": 1}]}}));
+        assert_eq!(with(&fresh), fresh);
+        assert_eq!(without_elements(&fresh, path, is_ours).unwrap().trim(), "{}");
+        // An element of an earlier version gives way; what is not ours stays.
+        let both = with("{\"hooks\":{\"SessionStart\":[{\"x\":7},{\"y\":2}]}}");
+        assert_eq!(read(&both), json!({"hooks": {"SessionStart": [{"y": 2}, {"x": 1}]}}));
+        let left = without_elements(&both, path, is_ours).unwrap();
+        assert_eq!(read(&left), json!({"hooks": {"SessionStart": [{"y": 2}]}}));
+    }
+
+    #[test]
+    fn a_default_goes_when_nothing_else_is_left() {
+        let path: &[&str] = &["version"];
+        let with = with_default("", path, &json!(1)).unwrap();
+        assert_eq!(without_lone_entry(&with, path, &json!(1)).unwrap().trim(), "{}");
+        for text in ["{\"version\": 2}", "{\"version\": 1, \"a\": 3}"] {
+            assert_eq!(with_default(text, path, &json!(1)).unwrap(), text);
+            assert_eq!(without_lone_entry(text, path, &json!(1)).unwrap(), text);
+        }
     }
 
     #[test]
     fn what_is_not_plain_json_is_left_alone() {
         assert!(with_entry("{ // comment\n}", &["a"], &json!(1)).is_err());
-        assert!(with_element("{\"a\": 3}", &["a"], &json!(1)).is_err());
+        assert!(with_element("{\"a\": 3}", &["a"], &json!(1), is_ours).is_err());
     }
 }

@@ -1,174 +1,178 @@
-//! `bd setup`: what a coding agent's program has to be told to find the beads, in the files of a project. Everything written can be recognised
-//! and taken out again; the rest of a file stays as it is, byte for byte.
+//! `bd setup`: tells the programs of coding agents where the beads are, in files of the project. Everything written can be
+//! recognised and taken out again; the rest of a file stays as it is, byte for byte.
 
+mod client;
+mod edit;
+mod hooks;
 mod json_file;
 mod section;
+mod target;
 
-use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use beads_engine::confined::confined;
-use beads_engine::failure::{Code, Failure};
-use beads_engine::replace_file::replace_file;
-use beads_store::open_regular;
-use serde_json::{Value, json};
+use beads_engine::failure::Failure;
+use serde_json::json;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Client {
-    Claude,
-    Codex,
-    Gemini,
-    Cursor,
-    /// Whatever reads AGENTS.md
-    Generic,
-    /// Programs written for the Go bd, as bd init --compat sets this clone up for them
-    Clients,
-}
+pub use client::Client;
+use edit::{Edit, HASH, MARKDOWN};
+pub use target::{Target, Written};
 
-/// Under this heading everybody explains themselves to agents.
-const SECTION: &str = "\
+/// What agents read about beads in AGENTS.md.
+const GUIDE: &str = "\
 ## Tasks
 
 Work in this repository is tracked as beads, shared by all agents. Run `bd prime` for the commands, or use the `beads` MCP
 server: `next` claims a task and gives its brief, `note` records findings, `done` closes it. Claim before you start; beads save and
-sync themselves.
+sync themselves. Subagents pass a name of their own as `agent`.
 ";
 
-const CODEX: &str = "\
+/// The work loop, for programs that load skills.
+const SKILL: &str = include_str!("SKILL.md");
+
+const CODEX_SERVER: &str = "\
 [mcp_servers.beads]
 command = \"bd\"
 args = [\"mcp\"]
 ";
 
-/// One file, as it should be.
-#[derive(Debug)]
-pub struct Target {
-    pub path: PathBuf,
-    root: PathBuf,
-    /// The program's own directory in the project, if the file is in one.
-    directory: Option<PathBuf>,
-    edit: Edit,
-}
+const AGENTS_SKILL: &str = ".agents/skills/beads/SKILL.md";
 
-#[derive(Debug)]
-enum Edit {
-    /// A key that is ours, in an object of a JSON file.
-    Entry { path: &'static [&'static str], value: Value },
-    /// An element that is ours, in a list of a JSON file.
-    Element { path: &'static [&'static str], value: Value },
-    /// Lines between two marks.
-    Section { marks: (&'static str, &'static str), text: &'static str },
-}
-
-const MARKDOWN: (&str, &str) = ("<!-- BEGIN BEADS -->", "<!-- END BEADS -->");
-const TOML: (&str, &str) = ("# BEGIN BEADS", "# END BEADS");
-
-/// The files of a project that matter to a client.
+/// The files of a project that matter to a client. The last one is AGENTS.md, which names every client that is set up.
 pub fn targets(client: Client, root: &Path) -> Vec<Target> {
-    let target = |path: &str, edit| Target {
-        path: root.join(path),
-        root: root.to_owned(),
-        directory: path.split_once('/').map(|(directory, _)| root.join(directory)),
-        edit,
-    };
-    let server =
-        || Edit::Entry { path: &["mcpServers", "beads"], value: json!({"command": "bd", "args": ["mcp"]}) };
-    let hook = |command: &str| Edit::Element {
-        path: &["hooks", "SessionStart"],
-        value: json!({"hooks": [{"type": "command", "command": command}]}),
-    };
-    // What Claude Code's hooks print is read by its model; the others want it wrapped.
-    let (plain, wrapped) = ("bd prime", "bd prime --hook");
-    let mut targets = match client {
-        Client::Claude => vec![target(".mcp.json", server()), target(".claude/settings.json", hook(plain))],
-        Client::Gemini => {
-            vec![target(".gemini/settings.json", server()), target(".gemini/settings.json", hook(wrapped))]
-        }
-        Client::Cursor => vec![target(".cursor/mcp.json", server())],
-        Client::Codex => vec![
-            target(".codex/config.toml", Edit::Section { marks: TOML, text: CODEX }),
-            target(".codex/hooks.json", hook(wrapped)),
-        ],
-        Client::Generic => Vec::new(),
+    if client == Client::Clients {
         // Settings of the store, not files of the project.
-        Client::Clients => return Vec::new(),
+        return Vec::new();
+    }
+    let target = |path: &str, edits: Vec<Edit>| Target::new(root, path, edits);
+    let server = |key: &'static str| Edit::Entry {
+        path: vec![key, "beads"],
+        value: json!({"command": "bd", "args": ["mcp"]}),
     };
-    targets.push(target("AGENTS.md", Edit::Section { marks: MARKDOWN, text: SECTION }));
+    let skill =
+        |path: &str| target(path, vec![Edit::Whole { text: SKILL.to_owned(), ours_if: "\nname: beads\n" }]);
+    let with_hooks = |mut edits: Vec<Edit>| {
+        edits.extend(hooks::entries(client));
+        edits
+    };
+    let mut targets = match client {
+        Client::Claude => vec![
+            target(".mcp.json", vec![server("mcpServers")]),
+            target(".claude/settings.json", with_hooks(Vec::new())),
+            skill(".claude/skills/beads/SKILL.md"),
+        ],
+        Client::Codex => vec![
+            target(".codex/config.toml", vec![Edit::Section { marks: HASH, text: CODEX_SERVER }]),
+            target(".codex/hooks.json", with_hooks(Vec::new())),
+            skill(AGENTS_SKILL),
+        ],
+        Client::Cursor => vec![
+            target(".cursor/mcp.json", vec![server("mcpServers")]),
+            target(".cursor/hooks.json", with_hooks(Vec::new())),
+            skill(AGENTS_SKILL),
+        ],
+        Client::Gemini => {
+            vec![target(".gemini/settings.json", with_hooks(vec![server("mcpServers")])), skill(AGENTS_SKILL)]
+        }
+        Client::Antigravity => {
+            vec![target(".agents/mcp_config.json", vec![server("mcpServers")]), skill(AGENTS_SKILL)]
+        }
+        Client::Copilot => vec![
+            target(".mcp.json", vec![server("mcpServers")]),
+            target(
+                ".github/hooks/beads.json",
+                vec![Edit::Whole { text: hooks::copilot(), ours_if: "\"bd prime --hook" }],
+            ),
+            skill(AGENTS_SKILL),
+        ],
+        Client::Opencode => {
+            let value = json!({"type": "local", "command": ["bd", "mcp"], "enabled": true});
+            let server = Edit::Entry { path: vec!["mcp", "beads"], value };
+            vec![target("opencode.json", vec![server]), skill(AGENTS_SKILL)]
+        }
+        Client::Zed => {
+            vec![target(".zed/settings.json", vec![server("context_servers")]), skill(AGENTS_SKILL)]
+        }
+        Client::Aider => vec![target(".aider.conf.yml", vec![Edit::AiderRead])],
+        Client::Windsurf => vec![skill(".windsurf/skills/beads/SKILL.md")],
+        Client::Generic | Client::Clients => Vec::new(),
+    };
+    targets.push(target("AGENTS.md", vec![Edit::Guide { text: GUIDE }]));
     targets
 }
 
-impl Target {
-    /// The file with our part in it, or without it. `None` for a file that need not be.
-    fn edited(&self, before: Option<&str>, remove: bool) -> Result<Option<String>, Failure> {
-        let text = before.unwrap_or_default();
-        let edited = match &self.edit {
-            Edit::Section { marks, .. } if remove => section::without(text, *marks),
-            Edit::Section { marks, text: ours } => Ok(section::with(text, *marks, ours)),
-            Edit::Entry { path, .. } if remove => json_file::without_entry(text, path),
-            Edit::Entry { path, value } => json_file::with_entry(text, path, value),
-            Edit::Element { path, value } if remove => json_file::without_element(text, path, value),
-            Edit::Element { path, value } => json_file::with_element(text, path, value),
+/// What a person must do by hand, because it belongs into files of the user.
+pub fn by_hand(client: Client) -> Option<&'static str> {
+    match client {
+        Client::Windsurf => Some(
+            "# by hand: ~/.codeium/windsurf/mcp_config.json\n{\n  \"mcpServers\": {\n    \"beads\": {\"command\":\"bd\",\"args\":[\"mcp\"]}\n  }\n}\n",
+        ),
+        _ => None,
+    }
+}
+
+/// The clients that are set up in a project, as AGENTS.md names them. A section of an earlier version names none: then those
+/// count that have all of a file that no other client has.
+pub fn set_up(root: &Path) -> Result<Vec<Client>, Failure> {
+    let guide = Target::new(root, "AGENTS.md", Vec::new()).read()?.unwrap_or_default();
+    let Some(remark) = MARKDOWN.remark(&guide) else { return Ok(Vec::new()) };
+    let named: Vec<&str> = remark.split_whitespace().collect();
+    let mut found = Vec::new();
+    for client in Client::ALL {
+        let is_there = match named.as_slice() {
+            [] => has_own_file(client, root)?,
+            named => named.contains(&client.name()),
         };
-        let name = self.path.display();
-        let text = edited.map_err(|why| {
-            let message =
-                format!("{name} was left as it is: {why}; bd setup … --print shows what belongs into it");
-            Failure::new(Code::CannotEdit, message)
-        })?;
-        let nothing_left = matches!(text.trim(), "" | "{}");
-        Ok((!(remove && nothing_left)).then_some(text))
+        found.extend(is_there.then_some(client));
     }
+    Ok(found)
+}
 
-    /// Reads the file where the path leads, which must be in the project: a clone may carry links out of it.
-    fn read(&self) -> Result<Option<String>, Failure> {
-        let refused = |error: std::io::Error| {
-            let message = format!("{} was left as it is: {error}", self.path.display());
-            Failure::new(Code::CannotEdit, message)
-        };
-        let path = confined(&self.root, &self.path).map_err(refused)?;
-        let mut text = String::new();
-        match open_regular(&path).and_then(|mut file| file.read_to_string(&mut text)) {
-            Ok(_) => Ok(Some(text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::io("read", &self.path, &error)),
+fn has_own_file(client: Client, root: &Path) -> Result<bool, Failure> {
+    let others = |path: &Path| {
+        let mut others = Client::ALL.into_iter().filter(|other| *other != client);
+        others.any(|other| targets(other, root).iter().any(|target| target.path == path))
+    };
+    for target in targets(client, root) {
+        if !others(&target.path) && target.has_something()? {
+            return Ok(true);
         }
     }
+    Ok(false)
+}
 
-    /// Whether our part is there as it should be.
-    pub fn is_there(&self) -> Result<bool, Failure> {
-        let before = self.read()?;
-        Ok(before.is_some() && self.edited(before.as_deref(), false)? == before)
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::Value;
+    use tiktoken_rs::o200k_base_singleton;
+
+    use super::*;
+
+    /// The plugin of Claude Code is what `bd setup claude` writes, in the places where a plugin has it.
+    #[test]
+    fn the_plugin_is_what_setup_writes() {
+        let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/claude-code");
+        let read = |path: &str| std::fs::read_to_string(plugin.join(path)).unwrap();
+        let json = |path: &str| serde_json::from_str::<Value>(&read(path)).unwrap();
+        assert_eq!(read("skills/beads/SKILL.md"), SKILL);
+        assert_eq!(json("hooks/hooks.json"), hooks::claude_plugin());
+        assert_eq!(json(".mcp.json"), json!({"mcpServers": {"beads": {"command": "bd", "args": ["mcp"]}}}));
+        let manifest = json(".claude-plugin/plugin.json");
+        assert_eq!(
+            (&manifest["name"], &manifest["version"]),
+            (&json!("beads"), &json!(env!("CARGO_PKG_VERSION")))
+        );
+        let market = json("../../.claude-plugin/marketplace.json");
+        assert_eq!(market["plugins"][0]["source"], "./integrations/claude-code");
     }
 
-    /// What belongs into the file.
-    pub fn shown(&self) -> Result<String, Failure> {
-        Ok(self.edited(None, false)?.unwrap_or_default())
-    }
-
-    /// Writes the file, unless it is right already. Says whether it was changed.
-    pub fn write(&self, remove: bool) -> Result<bool, Failure> {
-        let before = self.read()?;
-        if remove && before.is_none() {
-            return Ok(false);
-        }
-        let after = self.edited(before.as_deref(), remove)?;
-        if after == before {
-            return Ok(false);
-        }
-        let failed = |error: std::io::Error| Failure::io("write", &self.path, &error);
-        match after {
-            None => {
-                std::fs::remove_file(&self.path).map_err(failed)?;
-                // A directory of the program goes too when nothing else is in it; if something is, it stays.
-                let _ = self.directory.as_ref().map(std::fs::remove_dir);
-            }
-            Some(text) => {
-                if let Some(parent) = self.path.parent() {
-                    std::fs::create_dir_all(parent).map_err(failed)?;
-                }
-                replace_file(&self.path, text.as_bytes()).map_err(failed)?;
-            }
-        }
-        Ok(true)
+    #[test]
+    fn the_skill_is_short_and_well_formed() {
+        let tokens = o200k_base_singleton().encode_ordinary(SKILL).len();
+        assert!(tokens < 600, "{tokens} tokens");
+        let (head, _) = SKILL.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+        assert!(head.starts_with("name: beads\ndescription: ") && head.lines().count() == 2, "{head}");
+        assert!(head.lines().nth(1).unwrap().len() < 1_024, "the longest description that programs take");
     }
 }

@@ -1,58 +1,82 @@
 //! A part of a text between two marks.
 
-pub type Marks = (&'static str, &'static str);
+/// How our part begins and ends. The line of the first mark may go on with a remark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    pub begin: &'static str,
+    /// What ends the line of the first mark, behind the remark.
+    pub close: &'static str,
+    pub end: &'static str,
+}
 
-/// The text with our part in the place where it was, or at the end.
-pub fn with(text: &str, marks: Marks, ours: &str) -> String {
-    let part = format!("{}\n{ours}{}\n", marks.0, marks.1);
-    match find(text, marks) {
-        Some((start, end)) => format!("{}{part}{}", &text[..start], &text[end..]),
-        None if text.is_empty() => part,
-        None => format!("{}\n\n{part}", text.trim_end_matches('\n')),
+impl Marks {
+    /// Returns the text with our part in the place where it was, or at the end.
+    pub fn with(self, text: &str, remark: &str, ours: &str) -> String {
+        let part = format!("{}{remark}{}\n{ours}{}\n", self.begin, self.close, self.end);
+        match self.find(text) {
+            Some((start, end)) => format!("{}{part}{}", &text[..start], &text[end..]),
+            None if text.is_empty() => part,
+            None => format!("{}\n\n{part}", text.trim_end_matches('\n')),
+        }
     }
-}
 
-/// The text without our part.
-pub fn without(text: &str, marks: Marks) -> Result<String, String> {
-    let Some((start, end)) = find(text, marks) else {
-        return if text.contains(marks.0) {
-            Err(format!("it has {} without {}", marks.0, marks.1))
-        } else {
-            Ok(text.to_owned())
+    /// Returns the text without our part.
+    pub fn without(self, text: &str) -> Result<String, String> {
+        let Some((start, end)) = self.find(text) else {
+            return if text.contains(self.begin) {
+                Err(format!("it has {} without {}", self.begin, self.end))
+            } else {
+                Ok(text.to_owned())
+            };
         };
-    };
-    let (before, after) = (&text[..start], &text[end..]);
-    // The blank line that was put in front of it goes too.
-    let before = if after.is_empty() {
-        before.strip_suffix("\n\n").map_or(before.to_owned(), |left| format!("{left}\n"))
-    } else {
-        before.to_owned()
-    };
-    Ok(format!("{before}{after}"))
-}
+        let (before, after) = (&text[..start], &text[end..]);
+        // The blank line that was put in front of it goes too.
+        let before = if after.is_empty() {
+            before.strip_suffix("\n\n").map_or(before.to_owned(), |left| format!("{left}\n"))
+        } else {
+            before.to_owned()
+        };
+        Ok(format!("{before}{after}"))
+    }
 
-/// From the first byte of the first mark to the end of the line of the second.
-fn find(text: &str, marks: Marks) -> Option<(usize, usize)> {
-    let start = text.find(marks.0)?;
-    let end = start + text[start..].find(marks.1)? + marks.1.len();
-    Some((start, end + usize::from(text[end..].starts_with('\n'))))
+    /// Returns the remark behind the first mark, if our part is there.
+    pub fn remark(self, text: &str) -> Option<&str> {
+        let (start, end) = self.find(text)?;
+        let line = text[start + self.begin.len()..end].lines().next()?;
+        Some(line.strip_suffix(self.close).unwrap_or(line).trim())
+    }
+
+    /// From the first byte of the first mark to the end of the line of the second.
+    fn find(self, text: &str) -> Option<(usize, usize)> {
+        let start = text.find(self.begin)?;
+        let end = start + text[start..].find(self.end)? + self.end.len();
+        Some((start, end + usize::from(text[end..].starts_with('\n'))))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MARKS: Marks = ("<", ">");
+    const MARKS: Marks = Marks { begin: "<", close: "|", end: ">" };
 
     #[test]
     fn put_in_twice_and_taken_out_leaves_what_was_there() {
         for text in ["", "# Rules\n", "# Rules\n\nMore\n"] {
-            let once = with(text, MARKS, "ours\n");
-            assert_eq!(with(&once, MARKS, "ours\n"), once);
-            assert_eq!(with(&with(text, MARKS, "older\n"), MARKS, "ours\n"), once);
-            assert_eq!(without(&once, MARKS).unwrap(), text);
+            let once = MARKS.with(text, "", "ours\n");
+            assert_eq!(MARKS.with(&once, "", "ours\n"), once);
+            assert_eq!(MARKS.with(&MARKS.with(text, " a b", "older\n"), "", "ours\n"), once);
+            assert_eq!(MARKS.without(&once).unwrap(), text);
         }
-        assert_eq!(without("a <\nours\n>\nb\n", MARKS).unwrap(), "a b\n");
-        assert!(without("a <\nhalf", MARKS).is_err());
+        assert_eq!(MARKS.without("a <\nours\n>\nb\n").unwrap(), "a b\n");
+        assert!(MARKS.without("a <\nhalf").is_err());
+    }
+
+    #[test]
+    fn the_remark_is_read_back() {
+        let text = MARKS.with("x\n", " claude codex ", "ours\n");
+        assert_eq!(MARKS.remark(&text), Some("claude codex"));
+        assert_eq!(MARKS.remark("<\nolder\n>\n"), Some(""));
+        assert_eq!(MARKS.remark("nothing"), None);
     }
 }

@@ -7,6 +7,7 @@ use beads_engine::dialect::Dialect;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 use beads_engine::request::{Call, Mutate, Output, Reply, Request};
+use beads_engine::session_id::SessionId;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -25,6 +26,8 @@ pub struct Context<'a> {
     /// A private store, as `--db` names it.
     pub db: Option<PathBuf>,
     pub actor: Actor,
+    /// The run of the agent, as far as it is known.
+    pub session: Option<SessionId>,
     pub access: Access,
     /// Leave alone what is exported by itself.
     pub no_export: bool,
@@ -104,6 +107,7 @@ impl Context<'_> {
         let request = Request {
             client: VERSION.to_owned(),
             actor: self.actor.clone(),
+            session: self.session.clone(),
             // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),

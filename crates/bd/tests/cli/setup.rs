@@ -1,81 +1,203 @@
-use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use crate::sandbox::{Mode, Sandbox};
+
+const CLIENTS: [&str; 11] = [
+    "claude",
+    "codex",
+    "cursor",
+    "gemini",
+    "antigravity",
+    "copilot",
+    "opencode",
+    "aider",
+    "windsurf",
+    "zed",
+    "generic",
+];
+
+/// Every file of the project but those of git.
+fn files(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
+    fn below(directory: &Path, found: &mut BTreeSet<PathBuf>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".git") {
+                continue;
+            }
+            found.insert(path.clone());
+            if path.is_dir() {
+                below(&path, found);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    below(sandbox.dir(), &mut found);
+    found
+}
+
+fn states(answer: &Value) -> Vec<String> {
+    let files = answer["files"].as_array().unwrap().iter();
+    files.map(|file| file["state"].as_str().unwrap().to_owned()).collect()
+}
+
+fn read(sandbox: &Sandbox, file: &str) -> String {
+    std::fs::read_to_string(sandbox.dir().join(file)).unwrap()
+}
+
+fn read_json(sandbox: &Sandbox, file: &str) -> Value {
+    serde_json::from_str(&read(sandbox, file)).unwrap()
+}
 
 #[test]
 fn twice_is_once_and_removed_is_gone() {
     let sandbox = Sandbox::new(Mode::Embedded);
-    let files = || -> Vec<_> {
-        let mut names: Vec<_> =
-            std::fs::read_dir(sandbox.dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
-    let before = files();
-    for client in ["claude", "codex", "gemini", "cursor", "generic"] {
+    let before = files(&sandbox);
+    for client in CLIENTS {
         let error = sandbox.error(&["setup", client, "--check"], "not_set_up");
         assert!(error["details"]["files"].as_array().unwrap().contains(&json!("AGENTS.md")));
         let written = sandbox.json(&["setup", client]);
-        let states = |answer: &serde_json::Value| -> Vec<String> {
-            answer["files"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|file| file["state"].as_str().unwrap().to_owned())
-                .collect()
-        };
         assert!(states(&written).iter().all(|state| state == "written"), "{written}");
         assert!(states(&sandbox.json(&["setup", client])).iter().all(|state| state == "unchanged"));
         sandbox.json(&["setup", client, "--check"]);
-        let agents = std::fs::read_to_string(sandbox.dir().join("AGENTS.md")).unwrap();
+        let agents = read(&sandbox, "AGENTS.md");
         assert!(!agents.contains("commit") && !agents.contains("push"), "{agents}");
         let printed = sandbox.text(&["setup", client, "--print"]);
-        assert!(printed.contains("# AGENTS.md\n<!-- BEGIN BEADS -->"), "{printed}");
+        assert!(printed.contains(&format!("# AGENTS.md\n<!-- BEGIN BEADS for {client} -->")), "{printed}");
         sandbox.json(&["setup", client, "--remove"]);
-        assert!(!sandbox.dir().join("AGENTS.md").exists());
-        assert!(
-            states(&sandbox.json(&["setup", client, "--remove"])).iter().all(|state| state == "unchanged")
-        );
+        assert_eq!(files(&sandbox), before, "nothing of ours is left of {client}");
+        let removed = sandbox.json(&["setup", client, "--remove"]);
+        assert!(states(&removed).iter().all(|state| state == "unchanged"), "{removed}");
     }
-    assert_eq!(files(), before, "nothing of ours is left");
 }
 
 #[test]
-fn every_program_gets_the_hook_that_it_understands() {
+fn all_clients_at_once_and_one_by_one_out_again() {
     let sandbox = Sandbox::new(Mode::Embedded);
-    for (client, file, command) in [
-        ("claude", ".claude/settings.json", "bd prime"),
-        ("gemini", ".gemini/settings.json", "bd prime --hook"),
-        ("codex", ".codex/hooks.json", "bd prime --hook"),
+    let before = files(&sandbox);
+    sandbox.error(&["setup", "--all", "--check"], "not_set_up");
+    sandbox.error(&["setup"], "usage");
+    sandbox.text(&["setup", "--all"]);
+    assert!(states(&sandbox.json(&["setup", "--all"])).iter().all(|state| state == "unchanged"));
+    sandbox.json(&["setup", "--all", "--check"]);
+    let printed = sandbox.text(&["setup", "--all", "--print"]);
+    assert_eq!(printed.matches("# .mcp.json\n").count(), 1, "each file once: {printed}");
+    assert!(printed.contains("~/.codeium/windsurf/mcp_config.json"), "what a person must do by hand");
+    for (index, client) in CLIENTS.iter().enumerate() {
+        let removed = sandbox.json(&["setup", client, "--remove"]);
+        for left in &CLIENTS[index + 1..] {
+            sandbox.json(&["setup", left, "--check"]);
+        }
+        // Copilot starts the server that is in .mcp.json too, and many read the skill.
+        let state = |file: &str| {
+            let mut rows = removed["files"].as_array().unwrap().iter();
+            rows.find(|row| row["file"] == file).map(|row| row["state"].clone())
+        };
+        match *client {
+            "claude" => assert_eq!(state(".mcp.json"), Some(json!("kept"))),
+            "codex" => assert_eq!(state(".agents/skills/beads/SKILL.md"), Some(json!("kept"))),
+            "copilot" => assert_eq!(state(".mcp.json"), Some(json!("removed"))),
+            "zed" => assert_eq!(state(".agents/skills/beads/SKILL.md"), Some(json!("removed"))),
+            _ => {}
+        }
+    }
+    assert_eq!(files(&sandbox), before);
+}
+
+#[test]
+fn every_program_gets_the_hooks_that_it_understands() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let group = |command: &str, timeout: u32| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
+    for (client, file, event, wanted) in [
+        ("claude", ".claude/settings.json", "SessionStart", group("bd prime --hook", 10)),
+        ("claude", ".claude/settings.json", "SessionEnd", group("exec bd hook end", 10)),
+        ("gemini", ".gemini/settings.json", "AfterAgent", group("exec bd hook stop --client gemini", 10_000)),
+        ("codex", ".codex/hooks.json", "SubagentStop", group("bd hook subagent-stop --client codex", 10)),
+        (
+            "cursor",
+            ".cursor/hooks.json",
+            "stop",
+            json!([{"command": "bd hook stop --client cursor", "timeout": 10, "loop_limit": 1}]),
+        ),
+        (
+            "copilot",
+            ".github/hooks/beads.json",
+            "Stop",
+            json!([{"type": "command", "bash": "exec bd hook stop --client copilot", "timeoutSec": 10}]),
+        ),
     ] {
         sandbox.text(&["setup", client]);
-        let text = std::fs::read_to_string(sandbox.dir().join(file)).unwrap();
-        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let wanted = json!([{"hooks": [{"type": "command", "command": command}]}]);
-        assert_eq!(read["hooks"]["SessionStart"], wanted, "{client}");
+        assert_eq!(read_json(&sandbox, file)["hooks"][event], wanted, "{client}");
     }
-    sandbox.create(&["A store"]);
-    let hook: serde_json::Value = serde_json::from_str(&sandbox.text(&["prime", "--hook"])).unwrap();
-    assert_eq!(hook["hookSpecificOutput"]["hookEventName"], "SessionStart");
-    assert_eq!(hook["hookSpecificOutput"]["additionalContext"], sandbox.text(&["prime"]));
-    let outside = Sandbox::without_repository(Mode::Embedded);
-    assert_eq!(outside.text(&["prime", "--hook"]), "");
+    assert_eq!(read_json(&sandbox, ".cursor/hooks.json")["version"], 1);
+}
+
+/// A project that an earlier version set up: its hook, and a section that names no client.
+#[test]
+fn what_an_earlier_version_wrote_is_replaced() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let before = files(&sandbox);
+    std::fs::create_dir(sandbox.dir().join(".claude")).unwrap();
+    let hook = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "bd prime"}]}]}});
+    std::fs::write(sandbox.dir().join(".claude/settings.json"), hook.to_string()).unwrap();
+    std::fs::write(sandbox.dir().join("AGENTS.md"), "<!-- BEGIN BEADS -->\nolder\n<!-- END BEADS -->\n")
+        .unwrap();
+    sandbox.text(&["setup", "cursor"]);
+    assert!(read(&sandbox, "AGENTS.md").starts_with("<!-- BEGIN BEADS for claude cursor -->\n## Tasks"));
+    sandbox.text(&["setup", "claude"]);
+    let starts = read_json(&sandbox, ".claude/settings.json")["hooks"]["SessionStart"].clone();
+    assert_eq!(starts.as_array().unwrap().len(), 1, "{starts}");
+    sandbox.text(&["setup", "cursor", "--remove"]);
+    sandbox.text(&["setup", "claude", "--remove"]);
+    assert_eq!(files(&sandbox), before);
 }
 
 #[test]
 fn what_is_not_ours_stays() {
     let sandbox = Sandbox::new(Mode::Embedded);
-    let theirs = "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"zeta\": 1.50}\n";
-    std::fs::write(sandbox.dir().join(".mcp.json"), theirs).unwrap();
-    std::fs::write(sandbox.dir().join("AGENTS.md"), "# Rules\n").unwrap();
+    let write = |file: &str, text: &str| std::fs::write(sandbox.dir().join(file), text).unwrap();
+    write(".mcp.json", "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"zeta\": 1.50}\n");
+    write("AGENTS.md", "# Rules\n");
     sandbox.text(&["setup", "claude"]);
-    let text = std::fs::read_to_string(sandbox.dir().join(".mcp.json")).unwrap();
+    let text = read(&sandbox, ".mcp.json");
     assert!(text.contains("1.50") && text.contains("{\"command\": \"x\"}"), "{text}");
-    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(read["mcpServers"]["beads"], json!({"command": "bd", "args": ["mcp"]}));
+    assert_eq!(
+        read_json(&sandbox, ".mcp.json")["mcpServers"]["beads"],
+        json!({"command": "bd", "args": ["mcp"]})
+    );
     sandbox.text(&["setup", "claude", "--remove"]);
-    assert_eq!(std::fs::read_to_string(sandbox.dir().join("AGENTS.md")).unwrap(), "# Rules\n");
-    std::fs::write(sandbox.dir().join(".mcp.json"), "{ // a comment\n}").unwrap();
+    assert_eq!(read(&sandbox, "AGENTS.md"), "# Rules\n");
+    write(".mcp.json", "{ // a comment\n}");
     sandbox.error(&["setup", "claude"], "cannot_edit");
-    assert_eq!(std::fs::read_to_string(sandbox.dir().join(".mcp.json")).unwrap(), "{ // a comment\n}");
+    assert_eq!(read(&sandbox, ".mcp.json"), "{ // a comment\n}");
+
+    // A list that aider has already, a skill and a hook file of somebody else.
+    write(".aider.conf.yml", "read: NOTES.md\n");
+    let error = sandbox.error(&["setup", "aider"], "cannot_edit");
+    assert!(error["message"].as_str().unwrap().contains("add AGENTS.md to it"), "{error}");
+    write(".aider.conf.yml", "read: [NOTES.md, AGENTS.md]\n");
+    sandbox.text(&["setup", "aider"]);
+    assert_eq!(read(&sandbox, ".aider.conf.yml"), "read: [NOTES.md, AGENTS.md]\n");
+    std::fs::create_dir_all(sandbox.dir().join(".agents/skills/beads")).unwrap();
+    write(".agents/skills/beads/SKILL.md", "---\nname: necklace\n---\n");
+    sandbox.error(&["setup", "codex"], "cannot_edit");
+    sandbox.text(&["setup", "zed", "--remove"]);
+    assert_eq!(read(&sandbox, ".agents/skills/beads/SKILL.md"), "---\nname: necklace\n---\n");
+}
+
+/// A clone may carry links that lead out of it.
+#[test]
+fn no_link_is_followed_out_of_the_project() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let outside = sandbox.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    for (link, client) in
+        [(".agents", "codex"), (".claude", "claude"), (".github", "copilot"), (".cursor", "cursor")]
+    {
+        std::os::unix::fs::symlink(&outside, sandbox.dir().join(link)).unwrap();
+        sandbox.error(&["setup", client], "cannot_edit");
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{client}");
+    }
 }

@@ -13,6 +13,9 @@ pub struct ClaimBead {
     /// How long the claim lasts; the store's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// End the claim of a session that is silent or gone first. Sessions are local knowledge, so the service decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub take_over: bool,
     /// The stamp that the claim ref names as its fence, minted before; no client can choose it.
     #[serde(skip)]
     pub at: Option<Stamp>,

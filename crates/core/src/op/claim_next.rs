@@ -13,6 +13,10 @@ pub struct ClaimNext {
     /// How long the claim lasts; the store's default when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    /// When nothing is ready, take a bead whose session was silent for so long. Sessions are local knowledge, so the
+    /// service decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_silent_ms: Option<u64>,
     /// The machine by whose preference beads of one priority are tried, while other machines claim from the same store.
     #[serde(skip)]
     pub spread: Option<String>,

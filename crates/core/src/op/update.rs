@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::present;
-use super::claim::{claimed, renewal};
+use super::claim::{ClaimBead, claimed, renewal};
 use super::close_check::CloseCheck;
 use super::lease::check_lease;
 use super::{Applied, Change, Dep, DepRole, Guard, Warning};
@@ -80,6 +80,13 @@ pub struct Update {
 }
 
 impl Update {
+    /// The claim that this update is, when it changes nothing else.
+    pub fn as_claim(&self) -> Option<ClaimBead> {
+        let (id, guard) = (self.id.clone(), self.guard.clone());
+        let alone = Self { id: id.clone(), guard: guard.clone(), claim: true, ..Self::default() };
+        (*self == alone).then(|| ClaimBead { id, guard, ..ClaimBead::default() })
+    }
+
     pub fn of(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
     }

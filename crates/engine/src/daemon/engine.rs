@@ -263,6 +263,7 @@ impl Engine {
             client: VERSION.to_owned(),
             actor: claim.actor.clone(),
             branch: Default::default(),
+            session: None,
             request_id: None,
             no_export: false,
             offline: false,
@@ -293,6 +294,7 @@ impl Engine {
     fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
         let Job { request, reply } = job;
         self.undelivered.retain(|(_, claim)| claim.request_id != request.request_id);
+        self.service.saw(&request);
         if self.service.is_long(&request.call) {
             self.asked_long.push(Job { request, reply });
             return None;
@@ -419,8 +421,12 @@ impl Engine {
         self.exchange(if local_only { Reach::Local } else { Reach::Remote }, asked);
     }
 
-    /// The same for claims that only need to see what others did. What is to be pushed stays due.
+    /// The same for claims that only need to see what others did. What is to be pushed stays due, and goes along when its time
+    /// has come: claims that follow each other closely must not keep it here.
     pub(super) fn start_fetch(&mut self) {
+        if self.save_due().is_some_and(|due| due <= Instant::now()) {
+            return self.start_sync();
+        }
         self.saver.begun_fetch();
         self.exchange(Reach::Fetch, true);
     }
@@ -495,8 +501,12 @@ impl Engine {
             }
         }
         self.claims_fetched();
-        if !self.saver.next_waiting.is_empty() && !self.saver.running {
-            self.start_sync();
+        if !self.saver.running {
+            if !self.saver.next_waiting.is_empty() {
+                self.start_sync();
+            } else if self.claimer.wants_fetch() {
+                self.start_fetch();
+            }
         }
         self.start_export();
         // A merge may have brought what somebody waits for.

@@ -73,6 +73,7 @@ impl Waiters {
             if waiter.reply.is_closed() {
                 continue;
             }
+            service.steal_for(&waiter.request);
             match service.can_try(&waiter.request) {
                 Some(true) => {
                     claims.push(waiter);
@@ -104,6 +105,8 @@ impl Waiters {
     }
 
     fn look_ahead(&mut self, service: &Service) {
-        self.due = if self.waiting.is_empty() { None } else { service.next_ready_by_time() };
+        let ready = if self.waiting.is_empty() { None } else { service.next_ready_by_time() };
+        let steal = self.waiting.iter().filter_map(|waiter| service.next_steal(&waiter.request));
+        self.due = steal.chain(ready).min();
     }
 }

@@ -18,10 +18,12 @@ use super::graph_answer::GraphAnswer;
 use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::sessions::{HeartbeatAnswer, SessionAnswer, SilentClaim};
 use super::upkeep::{OrphansAnswer, StoreSchema};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
+use crate::session_id::SessionId;
 
 /// What a service answers. Serialises to what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -75,6 +77,8 @@ pub enum Answer {
     Conflict(Box<ConflictAnswer>),
     Setting(SettingAnswer),
     Settings(BTreeMap<String, String>),
+    Heartbeat(HeartbeatAnswer),
+    Sessions(Vec<SessionAnswer>),
 }
 
 impl Answer {
@@ -328,6 +332,8 @@ pub struct StatusAnswer {
     pub memories: usize,
     /// Beads in progress without a claim: neither ready nor reclaimed. `bd update ID --status open` frees one.
     pub stuck: Vec<BeadId>,
+    /// Claims whose sessions were not heard from for a minute or more. `bd claim ID --take-over` takes one over.
+    pub silent: Vec<SilentClaim>,
     pub sync: SyncStatus,
 }
 
@@ -533,6 +539,12 @@ pub struct InfoAnswer {
     pub socket_path: PathBuf,
     pub version: &'static str,
     pub issue_count: u64,
+    /// Who acts here.
+    pub actor: Actor,
+    /// `user.name` of git's configuration: the person behind the actor.
+    pub person: Option<String>,
+    /// The run of the agent, if it is known.
+    pub session: Option<SessionId>,
     /// Every setting and its value.
     pub config: BTreeMap<String, String>,
     /// With `--schema`.

@@ -22,6 +22,9 @@ pub fn bead(out: &mut String, view: &BeadView, progress: Option<&Progress>, styl
         if let Some(expires) = view.assignee_expires {
             let _ = write!(out, " until {expires}");
         }
+        if let Some(since) = view.silent_since {
+            let _ = write!(out, ", silent since {since}");
+        }
     }
     for label in &view.labels {
         let _ = write!(out, "  #{}", escape(label.as_str()));

@@ -20,6 +20,7 @@ mod past;
 mod planning;
 mod rows;
 pub mod schema;
+mod sessions;
 mod style;
 mod svg;
 mod text;
@@ -47,6 +48,7 @@ pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead,
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
+pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use style::Style;
 pub use upkeep::{
     CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,

@@ -47,6 +47,7 @@ fn extras(out: &mut String, view: &BeadView, style: Style) {
     if let Some(assignee) = &view.assignee {
         extras.push(format!("@{}", escape(assignee.as_str())));
     }
+    extras.extend(view.silent_since.map(|since| format!("silent since {since}")));
     extras.extend(view.labels.iter().map(|label| format!("#{}", escape(label.as_str()))));
     if let Some(by) = &view.blocked_by {
         let ids: Vec<_> = by.iter().map(beads_core::BeadId::as_str).collect();

@@ -23,6 +23,7 @@ use super::links::remove_links;
 use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::sessions::{HeartbeatAnswer, SessionAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
@@ -128,6 +129,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("children --detailed", DETAILS),
     ("claim", CLAIMED),
     ("claim --confirm", CONFIRMED),
+    ("claim --mine", RENEWED),
     ("close", CLOSED),
     ("close --claim-next", CLOSED_AND_CLAIMED),
     ("comment add", NOTE),
@@ -161,6 +163,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("forget", BEADS),
     ("graph", one::<GraphAnswer>("graph")),
     ("handover", BEADS),
+    ("heartbeat", one::<HeartbeatAnswer>("heartbeat")),
     ("import", one::<Summary>("import")),
     ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),
@@ -190,6 +193,8 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("repair-deps", one::<OrphansAnswer>("repair-deps")),
     ("restore", BEADS),
     ("search", BEADS),
+    ("session end", CHANGED),
+    ("session list", one::<Vec<SessionAnswer>>("sessions")),
     ("show", DETAILS),
     ("stale", BEADS),
     ("status", one::<StatusAnswer>("status")),

@@ -11,7 +11,7 @@ use super::answer::{
 };
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
 use super::style::Style;
-use super::{detail, graph_answer, import, memory, past, planning, rows, upkeep};
+use super::{detail, graph_answer, import, memory, past, planning, rows, sessions, upkeep};
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -152,6 +152,8 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
         Answer::Conflicts(conflicts) => conflicts.iter().for_each(|one| conflict(&mut out, one, style)),
         Answer::Conflict(one) => conflict(&mut out, one, style),
+        Answer::Heartbeat(answer) => sessions::heartbeat(&mut out, answer),
+        Answer::Sessions(answers) => sessions::list(&mut out, answers, style),
         Answer::Setting(SettingAnswer { key, value }) => {
             let _ = if output.verbose { writeln!(out, "{key} = {value}") } else { writeln!(out, "{value}") };
         }
@@ -282,6 +284,7 @@ fn status(out: &mut String, status: &StatusAnswer) {
             "in progress without a claim: bd update ID --status open frees one, bd doctor lists them\n",
         );
     }
+    sessions::silent(out, &status.silent);
     let sync = &status.sync;
     if let Some(remote) = &sync.remote {
         let last = sync.last_success.as_deref().unwrap_or("never");

@@ -21,7 +21,15 @@ impl Service {
         let answer = if atomic.dry_run {
             self.replica.rehearse_all(batch, &caller, |catalog, applied| show(catalog, atomic, applied))
         } else {
+            if !self.replica.has_receipt(&caller)? {
+                atomic.ops.iter().try_for_each(|op| self.admit(request, op))?;
+            }
             let applied = self.replica.apply_all(batch, &caller);
+            for (op, applied) in atomic.ops.iter().zip(applied.iter().flatten()) {
+                if let Some(lineage) = &applied.bead {
+                    self.note_claim(request, op, lineage, applied.fence);
+                }
+            }
             applied.map(|applied| show(self.replica.catalog(), atomic, &applied))
         };
         answer.map_err(|error| which(atomic, error))?.map(Answer::Batch)

@@ -7,6 +7,7 @@ use beads_store::Cursor;
 use serde_json::{Value, json};
 
 use super::Service;
+use super::exclusive::is_claim;
 use crate::failure::{Code, Failure};
 use crate::render::{Answer, ClaimOverAnswer, ConfirmedAnswer, Done, EachAnswer, SyncAnswer, shown};
 use crate::request::{Call, ClaimOver, Format, HandedOut, Output, OverReason, Reply, Request};
@@ -152,10 +153,10 @@ impl Service {
         call: &Call,
         output: &Output,
     ) -> Result<Answer, Failure> {
-        let answer = self.call(request, call, output)?;
-        if claims(&answer, request).is_empty() {
-            return Err(Failure::usage("only a claim can be confirmed"));
+        if !is_claim(call) {
+            return Err(Failure::usage("only a claim on its own can be confirmed; nothing was changed"));
         }
+        let answer = self.call(request, call, output)?;
         let claimed = serde_json::to_value(shown(&answer, output.dialect)).map_err(Failure::internal)?;
         if self.confirms_later {
             return Ok(Answer::Unconfirmed(claimed));

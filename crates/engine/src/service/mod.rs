@@ -23,6 +23,7 @@ mod reader;
 mod repair;
 mod repair_deps;
 mod replaced;
+mod sessions;
 mod status;
 mod sync;
 mod undo;
@@ -86,6 +87,7 @@ pub struct Service {
     digest: String,
     watched: claims::Watched,
     claim_refs: exclusive::ClaimRefs,
+    sessions: Arc<sessions::Sessions>,
     push_budget: push_budget::PushBudget,
     /// Claims are confirmed by a sync in another thread, not while a request is answered.
     pub confirms_later: bool,
@@ -135,6 +137,7 @@ impl Service {
             digest: String::new(),
             watched: claims::Watched::default(),
             claim_refs: exclusive::ClaimRefs::load(&place.store_dir()),
+            sessions: Arc::new(sessions::Sessions::load(&place.store_dir(), true)),
             push_budget: push_budget::PushBudget::default(),
             confirms_later: false,
             remarks: Vec::new(),
@@ -271,6 +274,8 @@ impl Service {
 
     /// Makes everything answered so far durable.
     pub fn commit(&mut self) -> Result<(), Failure> {
+        // First the session of a claim, then the claim: a session without its claim means nothing.
+        self.save_sessions();
         Ok(self.replica.commit()?)
     }
 
@@ -290,21 +295,25 @@ impl Service {
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => {
-                self.check_claims_of(request, &mutate.ops)?;
+                self.check_claims_of(request, call)?;
                 self.mutate(request, mutate, output.dialect)
             }
             Call::Atomic(atomic) => {
-                self.check_claims_of(request, &atomic.ops)?;
+                self.check_claims_of(request, call)?;
                 self.atomic(request, atomic)
             }
             Call::Each(each) => {
-                self.check_claims_of(request, &each.ops)?;
+                self.check_claims_of(request, call)?;
                 Ok(self.each(request, each))
             }
             Call::Query(query) => self.query(query, output),
             Call::Note(note) => self.note(request, note, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
+            Call::ClaimMine { lease_ms } => self.claim_mine(request, *lease_ms, output.dialect),
+            Call::Heartbeat => self.heartbeat(request),
+            Call::EndSession { keep, fences } => self.end_session(request, *keep, fences, output.dialect),
+            Call::Sessions => Ok(self.list_sessions()),
             Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
             Call::Init { prefix, compat, private } => {
                 self.init(request, prefix.as_deref(), *compat, *private)

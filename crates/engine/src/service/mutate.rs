@@ -55,7 +55,13 @@ impl Service {
             return done(&catalog, op, &applied, true);
         }
         let op = &self.with_current_fence(op);
+        if !self.replica.has_receipt(&caller)? {
+            self.admit(request, op)?;
+        }
         let applied = self.replica.apply(&self.spread(op), &caller)?;
+        if let Some(lineage) = &applied.bead {
+            self.note_claim(request, op, lineage, applied.fence);
+        }
         let mut done = done(self.replica.catalog(), op, &applied, false)?;
         if let Some(lineage) = applied.bead.as_ref().filter(|_| done.fence.is_some()) {
             done.confirm(self.is_confirmed(lineage));

@@ -235,7 +235,9 @@ impl Reader<'_> {
             return self.view(lineage);
         }
         let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        self.catalog.row(lineage).ok_or_else(gone)
+        let mut row = self.catalog.row(lineage).ok_or_else(gone)?;
+        self.note_silence(lineage, &mut row);
+        Ok(row)
     }
 
     /// Direct neighbours as full beads. The parent is a dependency only when it is asked for by its kind.

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_core::{BeadView, Catalog, Lineage, State};
+use beads_core::{BeadView, Catalog, Lineage, State, Status, Timestamp};
 
 use super::Service;
+use super::sessions::Sessions;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Output, Query, Reply, Request};
@@ -20,12 +21,24 @@ const SHORT_LIST: usize = 200;
 pub(super) struct Reader<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) now_ms: u64,
+    /// For beads whose holders are silent.
+    pub(super) sessions: &'a Sessions,
 }
 
 impl Reader<'_> {
+    /// Notes since when the session behind a claim is silent.
+    pub(super) fn note_silence(&self, lineage: &Lineage, view: &mut BeadView) {
+        let held = view.facts.status == Status::InProgress;
+        let fence = view.facts.assignee_at.filter(|_| held);
+        let since = fence.and_then(|_| self.sessions.silent_since(lineage, fence, self.now_ms));
+        view.facts.silent_since = since.and_then(|ms| Timestamp::from_ms(ms).ok());
+    }
+
     pub(super) fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
         let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        self.catalog.view(lineage).ok_or_else(gone)
+        let mut view = self.catalog.view(lineage).ok_or_else(gone)?;
+        self.note_silence(lineage, &mut view);
+        Ok(view)
     }
 }
 
@@ -39,6 +52,7 @@ pub struct LongQuestion {
     output: Output,
     stderr: String,
     indexes: Arc<Indexes>,
+    sessions: Arc<Sessions>,
 }
 
 /// The catalog that the last question needed, for the next one about the same state.
@@ -70,7 +84,7 @@ impl LongQuestion {
     /// Answers from the snapshot.
     pub fn answer(self) -> Reply {
         let catalog = self.indexes.of(self.state);
-        let reader = Reader { catalog: &catalog, now_ms: self.now_ms };
+        let reader = Reader { catalog: &catalog, now_ms: self.now_ms, sessions: &self.sessions };
         let result = match &self.call {
             Call::Query(query) => reader.query(query, &self.output),
             Call::Export { format, .. } => Ok(reader.export(*format)),
@@ -84,7 +98,8 @@ impl LongQuestion {
 
 impl Service {
     pub(super) fn reader(&self) -> Reader<'_> {
-        Reader { catalog: self.replica.catalog(), now_ms: self.replica.now_ms() }
+        let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
+        Reader { catalog, now_ms, sessions: &self.sessions }
     }
 
     /// Whether answering takes time in proportion to the store, and the store is large.
@@ -133,6 +148,7 @@ impl Service {
             output,
             stderr,
             indexes: self.indexes.clone(),
+            sessions: self.sessions.clone(),
         }
     }
 }

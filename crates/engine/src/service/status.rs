@@ -24,6 +24,7 @@ impl Service {
             skipped_records: self.replica.skipped().to_vec(),
             memories: self.replica.catalog().memories(None).len(),
             stuck: self.stuck(),
+            silent: self.silent_claims(),
             sync: self.sync_status(now_ms),
         })))
     }

@@ -357,6 +357,7 @@ impl Service {
                     self.note_push();
                 }
                 self.upkept(upkeep);
+                self.follow_fences();
             }
             Some(Err(failure)) => log::note(&format!("claim refs: {}: {}", failure.code, failure.message)),
             None => {}

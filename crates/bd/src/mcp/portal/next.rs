@@ -34,6 +34,9 @@ pub struct Next {
     /// Ask the remote first
     #[serde(default)]
     confirm: bool,
+    /// From a silent session
+    #[serde(default)]
+    take_over: bool,
     expected_target_id: Option<String>,
     #[serde(default)]
     strict_targeting: bool,
@@ -91,7 +94,7 @@ impl Next {
     }
 
     fn claim(&self, caller: Caller<'_>, id: String) -> Result<Value, Failure> {
-        let claim = ClaimBead { id, ..ClaimBead::default() };
+        let claim = ClaimBead { id, take_over: self.take_over, ..ClaimBead::default() };
         caller.mutate(self.confirmed(Call::one(Op::Claim(claim))))
     }
 
@@ -134,7 +137,7 @@ impl Next {
 /// What the caller holds under a lease that still runs.
 pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
     let now = jiff::Timestamp::now().to_string();
-    let mut held = caller.session.mine(caller.actor)?;
+    let mut held = caller.session.held(caller.actor)?;
     held.retain(|bead| text(bead, "assignee_expires") > now.as_str() && bead["offered"] != true);
     Ok(held)
 }

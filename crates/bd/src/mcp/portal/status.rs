@@ -9,6 +9,9 @@ use super::{Caller, Open, mail, row, text, title};
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::toolset::Toolset;
 
+/// So many silent beads are named; the rest is in the data.
+const NAMED_SILENT: usize = 3;
+
 /// Where you are: what you hold, what is ready, what to do next.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,9 +66,10 @@ impl Open for Status {
             })
             .collect();
         let data = json!({"focus": focus.map(|bead| &bead["id"]), "held": held, "summary": status["summary"],
-                          "stuck": status["stuck"], "sync": status["sync"]});
+                          "stuck": status["stuck"], "silent": status["silent"], "sync": status["sync"]});
         let mut lines = Lines::state(state).then(next).with_data(data);
         warn(&mut lines, &status["sync"], caller.toolset);
+        silent(&mut lines, &status["silent"]);
         self.list(&mut lines, caller, ready)?;
         Ok(lines)
     }
@@ -85,6 +89,15 @@ impl Status {
             lines.row(&row(bead), more.then(|| ("status", json!({"ready": wanted, "offset": end}))));
         }
         Ok(())
+    }
+}
+
+/// Beads whose holders were not heard from, a few at most.
+fn silent(lines: &mut Lines, silent: &Value) {
+    for claim in silent.as_array().into_iter().flatten().take(NAMED_SILENT) {
+        let (id, holder, since) = (text(claim, "id"), text(claim, "holder"), text(claim, "since"));
+        let fix = command("next", &json!({"id": id, "take_over": true}));
+        lines.warn("SILENT", &format!("{id} held by {holder}, silent since {since}"), &fix);
     }
 }
 

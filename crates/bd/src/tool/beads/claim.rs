@@ -36,6 +36,13 @@ pub struct Claim {
     /// Push the claim, and refuse it if an agent on another machine was faster
     #[serde(default)]
     confirm: bool,
+    /// With an id: end the claim of a session that is gone or was silent for a minute
+    #[serde(default)]
+    take_over: bool,
+    /// Without an id: when nothing is ready, take a bead whose session was silent so long, in milliseconds
+    #[serde(default)]
+    #[schemars(with = "field::LeaseMs")]
+    steal_silent_ms: Option<u64>,
     #[serde(flatten)]
     guard: Guard,
 }
@@ -63,20 +70,21 @@ impl Definition for Claim {
 
 impl Mutation for Claim {
     fn op(self) -> Result<Op, Failure> {
-        let Self { id, next, lease_ms, wait_ms, confirm, guard } = self;
+        let Self { id, next, lease_ms, wait_ms, confirm, take_over, steal_silent_ms, guard } = self;
         if wait_ms > 0 || confirm {
             return Err(Failure::usage(
                 "wait_ms and confirm are for a claim on its own, not for one of a batch",
             ));
         }
         if let Some(id) = id {
-            return Ok(Op::Claim(op::ClaimBead { id, guard: guard.into(), lease_ms, ..Default::default() }));
+            let guard = guard.into();
+            return Ok(Op::Claim(op::ClaimBead { id, guard, lease_ms, take_over, ..Default::default() }));
         }
         let next = next.unwrap_or_default();
         let by = next.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let sort = query::Sort { by, reverse: false };
         let filter = query::Filter { sort, ..next.filter.filter(0) };
         let filter = query::ReadyFilter { filter, under: next.parent };
-        Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms, ..Default::default() })))
+        Ok(Op::ClaimNext(Box::new(op::ClaimNext { filter, lease_ms, steal_silent_ms, ..Default::default() })))
     }
 }

@@ -208,3 +208,26 @@ fn closing_and_claiming_the_next_is_decided_on_the_remote_too() {
     let both = ben.json(&["--actor", "ben", "close", "bd-01", "--claim-next"]);
     assert_eq!((&both["claimed"]["id"], &both["claimed"]["confirmed"]), (&"bd-02".into(), &true.into()));
 }
+
+#[test]
+fn every_verb_that_claims_asks_the_remote() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Embedded], 4);
+    let (ann, ben) = (&all[0], &all[1]);
+    ann.json(&["--actor", "ann", "update", "bd-00", "--claim"]);
+    let refused = ben.run(&["--actor", "ben", "update", "bd-00", "--claim", "--json"]);
+    assert_eq!(refused.value()["error"]["code"], "already_claimed", "{refused:?}");
+    let mixed = ben.run(&["--actor", "ben", "update", "bd-01", "--claim", "-p", "0", "--json"]);
+    assert_eq!(mixed.value()["error"]["code"], "invalid_value", "{mixed:?}");
+    assert_eq!(ben.json(&["show", "bd-01"])["assignee"], Value::Null);
+    // Where each machine decides for itself, --confirm asks all the same.
+    for machine in &all {
+        machine.json(&["config", "set", "claim.scope", "local"]);
+    }
+    let claimed = ann.json(&["--actor", "ann", "update", "bd-01", "--claim", "--confirm"]);
+    assert_eq!(claimed[0]["confirmed"], true, "{claimed}");
+    let both = ann.json(&["--actor", "ann", "close", "bd-01", "--claim-next", "--confirm"]);
+    assert_eq!(both["claimed"]["confirmed"], true, "{both}");
+    let two = ann.run(&["--actor", "ann", "update", "bd-02", "bd-03", "--claim", "--confirm", "--json"]);
+    assert_eq!(two.value()["error"]["code"], "usage", "{two:?}");
+}

@@ -86,6 +86,12 @@ impl Client {
         self.call(tool, serde_json::from_str(arguments).unwrap())
     }
 
+    /// `kill -9` of the server.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends the input; the server may still answer.
     pub fn close_input(&mut self) {
         drop(self.input.take());

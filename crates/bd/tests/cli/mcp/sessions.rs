@@ -20,17 +20,40 @@ fn who_acts_is_told_by_flag_environment_or_the_client() {
 }
 
 #[test]
-fn an_open_session_renews_what_its_agent_holds() {
+fn a_call_renews_what_its_agent_holds_and_an_open_connection_does_not() {
     both(|sandbox| {
         let (mine, theirs) = (sandbox.create(&["Mine"]), sandbox.create(&["Theirs"]));
         sandbox.json(&["claim", &mine, "--lease", "5m"]);
         sandbox.json_as("eve", &["claim", &theirs, "--lease", "5m"]);
         let expires = |id: &str| sandbox.show(id)["assignee_expires"].clone();
         let (before, hers) = (expires(&mine), expires(&theirs));
-        let client = Client::start(sandbox);
+        let mut client = Client::start(sandbox);
+        // Everything that is no call: the answers show that it was taken in.
+        client.ask("ping", json!({}));
+        client.ask("tools/list", json!({}));
+        assert_eq!(expires(&mine), before);
+        client.run("status");
         wait_until("the lease is longer", || expires(&mine).as_str() > before.as_str());
         assert_eq!(expires(&theirs), hers);
         assert!(client.finish().is_empty());
+    });
+}
+
+#[test]
+fn a_progress_notification_is_a_sign_of_life() {
+    let sandbox = Sandbox::new(Mode::Daemon);
+    let bead = sandbox.create(&["One"]);
+    // So heartbeats may follow each other after a second.
+    sandbox.json(&["config", "set", "claim.lease", "3s"]);
+    let client = std::cell::RefCell::new(Client::start(&sandbox));
+    client.borrow_mut().run("status");
+    sandbox.json(&["config", "set", "claim.lease", "4h"]);
+    sandbox.json(&["claim", &bead, "--lease", "1h"]);
+    let expires = || sandbox.show(&bead)["assignee_expires"].as_str().unwrap().to_owned();
+    let before = expires();
+    wait_until("the lease is longer", || {
+        client.borrow_mut().notify("notifications/progress", json!({"progressToken": 1, "progress": 1}));
+        expires() > before
     });
 }
 
@@ -53,10 +76,40 @@ fn many_servers_share_one_daemon_and_no_bead_is_handed_out_twice() {
 }
 
 #[test]
-fn a_new_session_finds_what_the_last_one_was_at() {
+fn a_client_that_leaves_gives_back_what_it_claimed() {
+    both(|sandbox| {
+        let (bead, other) = (sandbox.create(&["Unfinished", "-p", "0"]), sandbox.create(&["Other"]));
+        let mut client = Client::start(sandbox);
+        client.run("next");
+        sandbox.json(&["claim", &other]);
+        assert!(client.finish().is_empty());
+        assert_eq!(sandbox.show(&bead)["status"], "open");
+        assert_eq!(sandbox.show(&other)["status"], "in_progress", "claimed elsewhere by the same actor");
+        // Where the harness names the session, what another process claimed in it stays.
+        let in_session = || {
+            let mut command = sandbox.command(&["mcp"]);
+            command.env("CLAUDE_CODE_SESSION_ID", "c-1");
+            Client::start_with(command)
+        };
+        let (mut left, mut stays) = (in_session(), in_session());
+        left.call("next", json!({"id": bead}));
+        let third = sandbox.create(&["Third"]);
+        stays.call("next", json!({"id": third}));
+        assert!(left.finish().is_empty());
+        assert_eq!(sandbox.show(&bead)["status"], "open");
+        assert_eq!(sandbox.show(&third)["status"], "in_progress");
+    });
+}
+
+#[test]
+fn a_new_session_finds_what_a_killed_one_was_at() {
     both(|sandbox| {
         let bead = sandbox.create(&["Unfinished"]);
-        Client::start(sandbox).run("next");
+        let mut killed = Client::start(sandbox);
+        killed.run("next");
+        let mut rival = Client::start(sandbox);
+        assert!(rival.fail("next", json!({"id": bead})).contains("held by"));
+        killed.kill();
         let mut client = Client::start(sandbox);
         let status = client.run("status");
         assert!(status.starts_with(&format!("{bead} ACTIVE Unfinished | mine 1, ")), "{status}");

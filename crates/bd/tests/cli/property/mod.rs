@@ -73,6 +73,7 @@ fn context<'a>(
         directory: bd.dir().to_owned(),
         db: None,
         actor: "ann@here".parse().unwrap(),
+        session: None,
         access: Access { no_daemon: true, ..Access::default() },
         no_export: false,
         offline: false,
@@ -160,6 +161,7 @@ fn no_input_breaks_a_tool() {
 fn answers(bd: &Sandbox, calls: &[(String, Value)]) -> Vec<Value> {
     let context = mcp::Context {
         place: Place::from_env(None, bd.dir()).unwrap(),
+        session: None,
         directory: bd.dir().to_owned(),
         db: None,
         access: Access { no_daemon: true, ..Access::default() },

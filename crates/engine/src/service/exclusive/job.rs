@@ -84,6 +84,11 @@ struct Asked<'a> {
     confirm: bool,
 }
 
+/// Whether a call is a claim on its own, perhaps after a close.
+pub(in crate::service) fn is_claim(call: &Call) -> bool {
+    asked(call).is_some()
+}
+
 fn asked(call: &Call) -> Option<Asked<'_>> {
     match call {
         Call::Wait { call, .. } => asked(call),
@@ -91,6 +96,10 @@ fn asked(call: &Call) -> Option<Asked<'_>> {
         Call::Mutate(Mutate { ops, many, dry_run: false }) => match ops.as_slice() {
             [op @ (Op::Claim(_) | Op::ClaimNext(_))] => {
                 Some(Asked { call, op: op.clone(), index: 0, many: *many, confirm: false })
+            }
+            [Op::Update(update)] => {
+                let op = Op::Claim(update.as_claim()?);
+                Some(Asked { call, op, index: 0, many: *many, confirm: false })
             }
             _ => None,
         },
@@ -117,6 +126,9 @@ impl Service {
             || self.is_renewal(request, &asked.op)
         {
             return None;
+        }
+        if let Err(failure) = self.admit(request, &asked.op) {
+            return Some(Err(failure));
         }
         let output = self.settle(&request.output);
         let format_before = self.format_version();
@@ -159,13 +171,22 @@ impl Service {
         holder == Some(&request.actor) && self.is_confirmed(lineage)
     }
 
-    /// Refuses claims among other operations where every claim needs the remote's word.
-    pub(in crate::service) fn check_claims_of(&self, request: &Request, ops: &[Op]) -> Result<(), Failure> {
-        let claims = |op: &Op| matches!(op, Op::Claim(_) | Op::ClaimNext(_)) && !self.is_renewal(request, op);
-        if ops.len() < 2
-            || !ops.iter().any(claims)
-            || self.claim_needs(false, request.offline)? != Needs::Must
-        {
+    /// Refuses claims among other operations and changes where every claim needs the remote's word.
+    pub(in crate::service) fn check_claims_of(&self, request: &Request, call: &Call) -> Result<(), Failure> {
+        let ops = match call {
+            // One on its own is a job.
+            Call::Mutate(_) if is_claim(call) => return Ok(()),
+            Call::Mutate(Mutate { ops, dry_run: false, .. }) => ops,
+            Call::Atomic(atomic) => &atomic.ops,
+            Call::Each(each) => &each.ops,
+            _ => return Ok(()),
+        };
+        let claims = |op: &Op| match op {
+            Op::Update(update) => update.claim,
+            Op::Claim(_) | Op::ClaimNext(_) => !self.is_renewal(request, op),
+            _ => false,
+        };
+        if !ops.iter().any(claims) || self.claim_needs(false, request.offline)? != Needs::Must {
             return Ok(());
         }
         let message = "with claim.scope remote a claim is a request of its own; nothing was changed";

@@ -10,6 +10,7 @@ mod settle;
 mod upkeep;
 mod watch;
 
+pub(super) use job::is_claim;
 pub use job::{ClaimJob, Picked};
 pub use own::ClaimRefs;
 pub use round::{ClaimRound, RoundResult};

@@ -176,6 +176,7 @@ impl Service {
             own.expires = self.replica.catalog().bead(lineage).and_then(|bead| bead.claim.expires);
         }
         self.claim_refs.save();
+        self.note_claim(&job.request, &job.op, lineage, applied.fence);
         self.note_change(&job.request, before);
         let answer = done(self.replica.catalog(), &job.op, &applied, false).and_then(|mut done| {
             done.confirm(self.is_confirmed(lineage));
@@ -217,7 +218,20 @@ impl Service {
     }
 
     /// The whole way in this thread, for a command without daemon. `None` for a request that waits and found nothing.
+    ///
+    /// No daemon pushes in the background there, so what was done under earlier claims goes to the remote now: else others would
+    /// find those beads unfinished when the leases on their refs are over.
     pub(in crate::service) fn claim_here(&mut self, job: ClaimJob) -> Option<Reply> {
+        let reply = self.try_here(job);
+        if self.replica.position() > self.sync_state.pushed_position
+            && let Err(failure) = self.sync_now()
+        {
+            crate::log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
+        }
+        reply
+    }
+
+    fn try_here(&mut self, job: ClaimJob) -> Option<Reply> {
         let mut job = Box::new(job);
         loop {
             match self.pick(&mut job) {

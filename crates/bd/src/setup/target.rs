@@ -1,0 +1,137 @@
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use beads_engine::confined::confined;
+use beads_engine::failure::{Code, Failure};
+use beads_engine::replace_file::replace_file;
+use beads_store::open_regular;
+
+use super::Client;
+use super::edit::Edit;
+
+/// One file, as it should be.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub path: PathBuf,
+    root: PathBuf,
+    edits: Vec<Edit>,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    Changed,
+    Unchanged,
+    /// Another client still needs what is in it.
+    Kept,
+}
+
+impl Target {
+    pub fn new(root: &Path, path: &str, edits: Vec<Edit>) -> Self {
+        Self { path: root.join(path), root: root.to_owned(), edits }
+    }
+
+    /// The path below the root.
+    pub fn name(&self) -> String {
+        self.path.strip_prefix(&self.root).unwrap_or(&self.path).display().to_string()
+    }
+
+    fn refused(&self, why: &str) -> Failure {
+        let name = self.path.display();
+        let message =
+            format!("{name} was left as it is: {why}; bd setup … --print shows what belongs into it");
+        Failure::new(Code::CannotEdit, message)
+    }
+
+    /// The file with our parts in it.
+    fn with(&self, before: Option<&str>, clients: &[Client]) -> Result<String, Failure> {
+        let mut text = before.unwrap_or_default().to_owned();
+        for edit in &self.edits {
+            text = edit.with(&text, clients).map_err(|why| self.refused(&why))?;
+        }
+        Ok(text)
+    }
+
+    /// Reads the file where the path leads, which must be in the project: a clone may carry links out of it.
+    pub fn read(&self) -> Result<Option<String>, Failure> {
+        let refused = |error: std::io::Error| {
+            let message = format!("{} was left as it is: {error}", self.path.display());
+            Failure::new(Code::CannotEdit, message)
+        };
+        let path = confined(&self.root, &self.path).map_err(refused)?;
+        let mut text = String::new();
+        match open_regular(&path).and_then(|mut file| file.read_to_string(&mut text)) {
+            Ok(_) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::io("read", &self.path, &error)),
+        }
+    }
+
+    /// Whether our parts are there as they should be.
+    pub fn is_there(&self, clients: &[Client]) -> Result<bool, Failure> {
+        let before = self.read()?;
+        Ok(before.is_some() && Some(self.with(before.as_deref(), clients)?) == before)
+    }
+
+    /// Whether anything of ours is there.
+    pub fn has_something(&self) -> Result<bool, Failure> {
+        let Some(before) = self.read()? else { return Ok(false) };
+        let differs = |edit: &Edit| edit.without(&before, &[]).is_ok_and(|without| without != before);
+        Ok(self.edits.iter().any(differs))
+    }
+
+    /// What belongs into the file.
+    pub fn shown(&self, clients: &[Client]) -> Result<String, Failure> {
+        self.with(None, clients)
+    }
+
+    /// Writes our parts into the file, unless they are there.
+    pub fn write(&self, clients: &[Client]) -> Result<Written, Failure> {
+        let before = self.read()?;
+        let after = self.with(before.as_deref(), clients)?;
+        if before.as_ref() == Some(&after) {
+            return Ok(Written::Unchanged);
+        }
+        if let Some(parent) = self.path.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| Failure::io("write", &self.path, &error))?;
+        }
+        replace_file(&self.path, after.as_bytes())
+            .map_err(|error| Failure::io("write", &self.path, &error))?;
+        Ok(Written::Changed)
+    }
+
+    /// Takes our parts out of the file, but those that clients need which stay.
+    pub fn remove(&self, left: &[Client], needed: &[Self]) -> Result<Written, Failure> {
+        let Some(before) = self.read()? else { return Ok(Written::Unchanged) };
+        let is_needed = |edit: &&Edit| {
+            !matches!(edit, Edit::Guide { .. })
+                && needed.iter().any(|other| other.path == self.path && other.edits.contains(edit))
+        };
+        let (kept, gone): (Vec<&Edit>, Vec<&Edit>) = self.edits.iter().partition(is_needed);
+        let mut after = before.clone();
+        for edit in gone.into_iter().rev() {
+            after = edit.without(&after, left).map_err(|why| self.refused(&why))?;
+        }
+        if after == before {
+            return Ok(if kept.is_empty() { Written::Unchanged } else { Written::Kept });
+        }
+        let failed = |error: std::io::Error| Failure::io("write", &self.path, &error);
+        if matches!(after.trim(), "" | "{}") {
+            std::fs::remove_file(&self.path).map_err(failed)?;
+            self.remove_empty_directories();
+        } else {
+            replace_file(&self.path, after.as_bytes()).map_err(failed)?;
+        }
+        Ok(Written::Changed)
+    }
+
+    /// Directories between the file and the root go too when nothing else is in them.
+    fn remove_empty_directories(&self) {
+        let above = self.path.ancestors().skip(1).take_while(|directory| *directory != self.root);
+        for directory in above {
+            if std::fs::remove_dir(directory).is_err() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Which session made a claim, and when each session was last heard from. Kept in `sessions.json` beside the store, so that a
+//! restart of the daemon forgets nothing; never synchronised.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use beads_core::{Lineage, Stamp};
+use serde::{Deserialize, Serialize};
+
+use crate::log;
+use crate::replace_file::replace_file;
+use crate::session_id::SessionId;
+
+/// A session that was not heard from for so long is silent.
+pub const SILENT_MS: u64 = 60_000;
+
+/// How far behind the file may be about when a session was last heard from.
+const SAVE_EVERY_MS: u64 = 15_000;
+
+/// Sessions without claims beyond this many are forgotten, the oldest first.
+const MAX_SESSIONS: usize = 1_000;
+
+/// A claim and its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub fence: Stamp,
+    pub session: SessionId,
+    /// When the fence was last presented, by any session.
+    pub seen_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    at_ms: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
+}
+
+/// What is known about the session behind a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// Heard from a moment ago, at this time.
+    Live(u64),
+    /// Not heard from since.
+    Silent(u64),
+    /// It said that it ended.
+    Ended(u64),
+}
+
+/// The sessions of this clone.
+#[derive(Debug, Clone, Default)]
+pub struct Sessions {
+    claims: BTreeMap<Lineage, Held>,
+    seen: BTreeMap<SessionId, Seen>,
+    /// Absent where the store is only read.
+    path: Option<PathBuf>,
+    /// A claim changed, which must be written before it is answered.
+    unsaved: bool,
+    saved_ms: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    claims: Vec<StoredClaim>,
+    sessions: BTreeMap<SessionId, Seen>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredClaim {
+    lineage: Lineage,
+    fence: Stamp,
+    session: SessionId,
+    seen_ms: u64,
+}
+
+impl Sessions {
+    /// Reads the file. One that cannot be read is one that knows nothing.
+    pub fn load(store_dir: &Path, can_write: bool) -> Self {
+        let path = store_dir.join("sessions.json");
+        let stored: Stored = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
+        let claims = stored.claims.into_iter().map(|StoredClaim { lineage, fence, session, seen_ms }| {
+            (lineage, Held { fence, session, seen_ms })
+        });
+        Self {
+            claims: claims.collect(),
+            seen: stored.sessions,
+            path: can_write.then_some(path),
+            unsaved: false,
+            saved_ms: 0,
+        }
+    }
+
+    /// Returns the session behind the claim with this fence.
+    pub fn held(&self, lineage: &Lineage, fence: Option<Stamp>) -> Option<&Held> {
+        self.claims.get(lineage).filter(|held| Some(held.fence) == fence)
+    }
+
+    pub fn claims(&self) -> impl Iterator<Item = (&Lineage, &Held)> {
+        self.claims.iter()
+    }
+
+    /// What is known about the session behind a claim.
+    pub fn life(&self, held: &Held, now_ms: u64) -> Life {
+        let seen = self.seen.get(&held.session).copied().unwrap_or(Seen { at_ms: 0, ended: false });
+        // A clock that was set back makes nobody silent.
+        let last = seen.at_ms.max(held.seen_ms).min(now_ms);
+        match () {
+            () if seen.ended => Life::Ended(last),
+            () if now_ms - last >= SILENT_MS => Life::Silent(last),
+            () => Life::Live(last),
+        }
+    }
+
+    /// Returns since when the session behind a claim is silent, if it is.
+    pub fn silent_since(&self, lineage: &Lineage, fence: Option<Stamp>, now_ms: u64) -> Option<u64> {
+        match self.life(self.held(lineage, fence)?, now_ms) {
+            Life::Silent(since) | Life::Ended(since) => Some(since),
+            Life::Live(_) => None,
+        }
+    }
+
+    /// Notes that a session was heard from.
+    pub fn saw(&mut self, session: &SessionId, now_ms: u64) {
+        let before = self.seen.insert(session.clone(), Seen { at_ms: now_ms, ended: false });
+        let has_claims = self.claims.values().any(|held| held.session == *session);
+        let is_due = now_ms.saturating_sub(self.saved_ms) >= SAVE_EVERY_MS;
+        if has_claims && (is_due || before.is_some_and(|seen| seen.ended)) {
+            self.unsaved = true;
+        }
+        while self.seen.len() > MAX_SESSIONS {
+            let held: Vec<_> = self.claims.values().map(|held| &held.session).collect();
+            let idle = self.seen.iter().filter(|(id, _)| !held.contains(id));
+            let Some(oldest) = idle.min_by_key(|(_, seen)| seen.at_ms).map(|(id, _)| id.clone()) else {
+                break;
+            };
+            self.seen.remove(&oldest);
+        }
+    }
+
+    /// Notes that a session ended.
+    pub fn end(&mut self, session: &SessionId, now_ms: u64) {
+        let at_ms = self.seen.get(session).map_or(now_ms, |seen| seen.at_ms);
+        self.seen.insert(session.clone(), Seen { at_ms, ended: true });
+        self.unsaved = true;
+    }
+
+    /// Forgets a session that holds nothing any more.
+    pub fn forget(&mut self, session: &SessionId) {
+        self.seen.remove(session);
+    }
+
+    /// Notes which session made or renewed a claim. Without a session, a claim that is known keeps its own.
+    pub fn claimed(&mut self, lineage: &Lineage, fence: Stamp, session: Option<&SessionId>, now_ms: u64) {
+        match (session, self.claims.get_mut(lineage)) {
+            (Some(session), _) => {
+                let held = Held { fence, session: session.clone(), seen_ms: now_ms };
+                self.saw(session, now_ms);
+                self.claims.insert(lineage.clone(), held);
+                self.unsaved = true;
+            }
+            (None, Some(held)) if held.fence == fence => held.seen_ms = now_ms,
+            (None, Some(_)) => {
+                self.claims.remove(lineage);
+                self.unsaved = true;
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Notes that the fence of a claim was presented.
+    pub fn presented(&mut self, lineage: &Lineage, fence: Stamp, now_ms: u64) {
+        if let Some(held) = self.claims.get_mut(lineage).filter(|held| held.fence == fence) {
+            held.seen_ms = now_ms;
+        }
+    }
+
+    /// Forgets claims that are over, and follows those whose fence changed.
+    pub fn keep(&mut self, current: impl Fn(&Lineage, Stamp) -> Option<Stamp>) {
+        self.claims.retain(|lineage, held| match current(lineage, held.fence) {
+            Some(fence) => {
+                held.fence = fence;
+                true
+            }
+            None => false,
+        });
+    }
+
+    pub fn is_unsaved(&self) -> bool {
+        self.unsaved && self.path.is_some()
+    }
+
+    /// Writes the file. What it says is extra knowledge, so a disk that is full stops nothing.
+    pub fn save(&mut self, now_ms: u64) {
+        self.unsaved = false;
+        self.saved_ms = now_ms;
+        let Some(path) = &self.path else { return };
+        let claims = self.claims.iter().map(|(lineage, held)| StoredClaim {
+            lineage: lineage.clone(),
+            fence: held.fence,
+            session: held.session.clone(),
+            seen_ms: held.seen_ms,
+        });
+        let has_claims = |id: &SessionId| self.claims.values().any(|held| held.session == *id);
+        let sessions = self.seen.iter().filter(|(id, seen)| seen.ended || has_claims(id));
+        let stored = Stored {
+            claims: claims.collect(),
+            sessions: sessions.map(|(id, seen)| (id.clone(), *seen)).collect(),
+        };
+        let bytes = serde_json::to_vec(&stored).unwrap_or_default();
+        if let Err(error) = replace_file(path, &bytes) {
+            log::note(&format!("{} was not written: {error}", path.display()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lineage(id: &str) -> Lineage {
+        Lineage::new(id.parse().unwrap(), "1.1".parse().unwrap(), "ann".parse().unwrap())
+    }
+
+    fn id(name: &str) -> SessionId {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn a_session_is_silent_after_a_minute_and_lives_again_when_it_is_heard_from() {
+        let mut sessions = Sessions::default();
+        let (bead, fence) = (lineage("bd-1"), "5.1".parse().unwrap());
+        sessions.claimed(&bead, fence, Some(&id("s")), 1_000);
+        let since = |sessions: &Sessions, now| sessions.silent_since(&bead, Some(fence), now);
+        assert_eq!(since(&sessions, 1_000 + SILENT_MS - 1), None);
+        assert_eq!(since(&sessions, 1_000 + SILENT_MS), Some(1_000));
+        assert_eq!(since(&sessions, 500), None, "a clock that was set back");
+        sessions.saw(&id("s"), 100_000);
+        assert_eq!(since(&sessions, 100_001), None);
+        sessions.end(&id("s"), 100_002);
+        assert_eq!(since(&sessions, 100_003), Some(100_000));
+        let other = Some("6.1".parse().unwrap());
+        assert_eq!(sessions.silent_since(&bead, other, 900_000), None, "another claim");
+    }
+
+    #[test]
+    fn claims_outlive_a_restart_and_sessions_do_not_pile_up() {
+        let store = tempfile::tempdir().unwrap();
+        let mut sessions = Sessions::load(store.path(), true);
+        let (bead, fence) = (lineage("bd-1"), "5.1".parse().unwrap());
+        sessions.claimed(&bead, fence, Some(&id("keeper")), 10);
+        for number in 0..2 * MAX_SESSIONS {
+            sessions.saw(&id(&format!("s{number}")), 100 + number as u64);
+        }
+        assert_eq!(sessions.seen.len(), MAX_SESSIONS);
+        assert!(sessions.is_unsaved());
+        sessions.save(5_000);
+        let again = Sessions::load(store.path(), true);
+        assert_eq!(again.held(&bead, Some(fence)).unwrap().session, id("keeper"));
+        assert_eq!(again.seen.len(), 1, "only sessions with claims are kept");
+        let mut again = again;
+        again.keep(|_, _| None);
+        assert_eq!(again.claims().count(), 0);
+    }
+}
