@@ -52,7 +52,7 @@ pub enum Outcome {
     /// The ref is ours, and the bead was closed or deleted on the remote before.
     WonTooLate,
     /// The ref is ours, and the remote's store could not be looked at since.
-    WonUnseen(CommitId, Uptime, Failure),
+    WonUnseen(CommitId, Uptime, Box<Failure>),
     /// Another claim holds it.
     Held(Option<ClaimRecord>),
     /// The fence must be higher than this one.
@@ -176,7 +176,7 @@ impl ClaimRound {
             match over {
                 Ok(false) => {}
                 Ok(true) => *outcome = Outcome::WonTooLate,
-                Err(failure) => *outcome = Outcome::WonUnseen(commit.clone(), began.clone(), failure),
+                Err(failure) => *outcome = Outcome::WonUnseen(commit.clone(), began.clone(), failure.into()),
             }
         }
     }

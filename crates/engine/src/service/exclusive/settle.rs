@@ -59,7 +59,7 @@ impl Service {
             }
             Ok(Outcome::WonUnseen(commit, began, failure)) => {
                 self.won(claim, commit, began);
-                self.won_unseen(job, &attempt, failure)
+                self.won_unseen(job, &attempt, *failure)
             }
             // The ref is given back after the next exchange: the store has no such claim.
             Ok(Outcome::WonTooLate) => {
