@@ -204,7 +204,12 @@ impl Machine {
         let remote = root.join("../remote.git").canonicalize()?;
         git.remote("origin", &remote.display().to_string())?;
         let machine = Self { bd: bd.to_owned(), root };
-        for (key, value) in [("sync.quiet", "100ms"), ("sync.max_delay", "1s"), ("sync.interval", "3s")] {
+        for (key, value) in [
+            ("sync.auto", "true"),
+            ("sync.quiet", "100ms"),
+            ("sync.max_delay", "1s"),
+            ("sync.interval", "3s"),
+        ] {
             machine.json(&["config", "set", key, value])?;
         }
         Ok(machine)

@@ -14,7 +14,7 @@ use crate::deadline::Deadline;
 use crate::failure::{Code, Failure};
 use crate::hangup::Hangup;
 use crate::place::Place;
-use crate::render;
+use crate::render::{self, UninstallAnswer};
 use crate::request::{Call, Reply, Request};
 use crate::service::Service;
 
@@ -136,6 +136,22 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
         error => error.into(),
     })?;
     Ok(render::reply(crate::service::repair(place, apply), &request.output, 0))
+}
+
+/// Removes a store. A daemon that serves it is stopped first.
+pub fn uninstall(
+    place: &Place,
+    stop: &Request,
+    access: &Access,
+    (remote, dry_run): (bool, bool),
+) -> Result<UninstallAnswer, Failure> {
+    if !place.exists() || !place.store_dir().exists() {
+        let message = format!("there is no store in {}; nothing was changed", place.git_dir.display());
+        return Err(Failure::new(Code::NoStore, message));
+    }
+    ask_running(place, stop, access.lock_timeout)?;
+    let lock = StoreLock::take(&place.lock_path(), access.lock_timeout)?;
+    crate::service::uninstall(place, lock, remote, dry_run)
 }
 
 /// Takes over a store of the earlier implementation, which no daemon can serve. One that serves a store of ours, whose remote

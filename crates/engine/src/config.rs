@@ -139,6 +139,13 @@ pub const KEYS: &[Key] = &[
         bounds: None,
     },
     Key {
+        name: "sync.auto",
+        default: "",
+        about: "true: publish a new store to the remote without being asked; false: no exchange but bd sync; when empty, join a store that the remote has",
+        check: is_switch,
+        bounds: None,
+    },
+    Key {
         name: "sync.deadline",
         default: "60s",
         about: "how long a whole sync may take, from 1s to 1d",
@@ -205,6 +212,13 @@ fn is_actor(value: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Ok(value.parse::<beads_core::Actor>().map(|_| ())?)
+}
+
+fn is_switch(value: &str) -> Result<(), Failure> {
+    match value {
+        "" | "true" | "false" => Ok(()),
+        _ => Err(Failure::invalid("must be true, false or empty")),
+    }
 }
 
 fn is_scope(value: &str) -> Result<(), Failure> {

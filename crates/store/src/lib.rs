@@ -5,7 +5,8 @@
 
 pub mod disk;
 pub mod frame;
-pub mod url;
+pub mod uninstall;
+mod url;
 
 mod absorb;
 mod address;
@@ -26,6 +27,7 @@ mod git_program;
 mod guarded;
 mod history;
 mod identity;
+mod join_only;
 mod journal;
 mod last_operations;
 mod library;
@@ -69,6 +71,7 @@ pub use git_program::GitProgram;
 pub use guarded::Guarded;
 pub use history::Past;
 pub use identity::{Fate, Identity};
+pub use join_only::JoinOnly;
 pub use journal::{Journal, Recovered};
 pub use lock::{Holder, StoreLock};
 pub use native::Native;
@@ -85,4 +88,5 @@ pub use repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
 pub use rescue::{Rescue, RescueHeader, remote_fingerprint};
 pub use sync::{Exchange, MAX_ROUNDS};
 pub use transport::{AnyRemote, Transport, default_remote, is_over_network};
+pub use uninstall::remove_remote_store;
 pub use wall::{RealWorld, World};

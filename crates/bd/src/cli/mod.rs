@@ -76,6 +76,7 @@ mod sync;
 mod tool;
 mod unclaim;
 mod undo;
+mod uninstall;
 mod unread;
 mod update;
 mod validate;
@@ -179,6 +180,7 @@ enum Verb {
     Verify(verify::Args),
     Validate(validate::Args),
     Repair(repair::Args),
+    Uninstall(uninstall::Args),
     RepairDeps(repair_deps::Args),
     Doctor(doctor::Args),
     Migrate(migrate::Args),
@@ -260,6 +262,7 @@ impl Verb {
             Self::Validate(args) => args.call(),
             Self::Repair(args) => args.call(),
             Self::RepairDeps(args) => args.call(),
+            Self::Uninstall(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Doctor(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Migrate(args) => return Ok(Action::own(|globals| args.run(globals))),
             Self::Export(args) => return Ok(Action::own(|globals| args.run(globals))),

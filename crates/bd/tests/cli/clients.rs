@@ -180,6 +180,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["recall", "--json"], "recall"),
     (&["recall", "port", "--json"], "recall"),
     (&["forget", "the-port-is-9090", "--json"], "forget"),
+    (&["uninstall", "--dry-run", "--json"], "uninstall"),
     (&["handover", "bd-e.2", "--to", "bob", "--json"], "handover"),
     (&["cancel", "bd-e.2", "--reason", "dropped", "--json"], "cancel"),
 ];

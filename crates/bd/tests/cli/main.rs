@@ -17,6 +17,7 @@ mod close;
 mod compat;
 mod concurrency;
 mod config;
+mod consent;
 mod count;
 mod crash;
 mod create;

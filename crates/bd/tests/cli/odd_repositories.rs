@@ -63,7 +63,7 @@ fn a_path_that_is_not_text_shows_beads_or_an_error() {
             set_url(at, "add", remote.as_os_str());
             run(at, &["config", "set", "sync.transport", transport]).succeeded("config");
         }
-        run(&one, &["create", "a bead"]).succeeded("create");
+        run(&one, &["create", "a bead", "--quiet"]).succeeded("create");
         let refused = run(&one, &["sync", "--json"]);
         let error = refused.value()["error"].clone();
         assert_eq!(error["code"], "network_error", "{transport}: {refused:?}");

@@ -307,6 +307,7 @@ impl Engine {
                     replies.push((reply, request.output.format, answer));
                     return None;
                 }
+                self.service.consent();
                 self.saver.next_waiting.push(Waiter { reply, request, claimed: None });
                 if !self.saver.running {
                     self.start_sync();
@@ -381,7 +382,10 @@ impl Engine {
     fn exchange_due(&self) -> Option<Instant> {
         let due = self.saver.exchange_due(self.service.config());
         let renewal = self.service.next_renewal().and_then(|renewal| self.saver.sooner(renewal));
-        due.into_iter().chain(renewal).min().filter(|_| self.service.has_remote())
+        due.into_iter()
+            .chain(renewal)
+            .min()
+            .filter(|_| self.service.has_remote() && self.service.syncs_itself())
     }
 
     fn woke(&mut self) -> Option<Stopped> {
@@ -418,6 +422,7 @@ impl Engine {
         self.saver.waiting.append(&mut self.saver.next_waiting);
         let now = Instant::now();
         let local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
+        let local_only = local_only || !asked && !self.service.syncs_itself();
         self.exchange(if local_only { Reach::Local } else { Reach::Remote }, asked);
     }
 
@@ -446,6 +451,7 @@ impl Engine {
         self.saver.position = self.service.replica().position();
         let mut plan = self.service.sync_plan();
         plan.reach = reach;
+        plan.may_publish |= asked;
         plan.upkeep = match reach {
             Reach::Local => None,
             Reach::Fetch => Some(Arc::new(self.service.look())),

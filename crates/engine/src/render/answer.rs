@@ -19,7 +19,7 @@ use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::sessions::{HeartbeatAnswer, SessionAnswer, SilentClaim};
-use super::upkeep::{OrphansAnswer, StoreSchema};
+use super::upkeep::{OrphansAnswer, StoreSchema, UninstallAnswer};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::request::ExportFormat;
@@ -77,6 +77,7 @@ pub enum Answer {
     Conflict(Box<ConflictAnswer>),
     Setting(SettingAnswer),
     Settings(BTreeMap<String, String>),
+    Uninstalled(UninstallAnswer),
     Heartbeat(HeartbeatAnswer),
     Sessions(Vec<SessionAnswer>),
 }
@@ -350,6 +351,9 @@ pub struct ClaimOverAnswer {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SyncStatus {
     pub remote: Option<String>,
+    /// The remote to which `bd sync` would publish the store: it has none, and nobody asked for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_only: Option<String>,
     /// Mutations that the remote does not have yet.
     pub unsynced: u64,
     /// How long the oldest of them has been waiting.

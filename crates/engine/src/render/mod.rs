@@ -52,7 +52,7 @@ pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use style::Style;
 pub use upkeep::{
     CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
-    status_word,
+    UninstallAnswer, status_word,
 };
 
 use beads_core::query::Severity;

@@ -24,7 +24,7 @@ use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
 use super::sessions::{HeartbeatAnswer, SessionAnswer};
-use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer};
+use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer, UninstallAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 
@@ -201,6 +201,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("sync", one::<SyncAnswer>("sync")),
     ("unclaim", CHANGED),
     ("undo", one::<UndoAnswer>("undo")),
+    ("uninstall", one::<UninstallAnswer>("uninstall")),
     ("update", BEADS),
     ("validate", one::<Vec<Finding>>("findings")),
     ("verify", one::<VerifyAnswer>("verify")),

@@ -152,6 +152,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
         Answer::Conflicts(conflicts) => conflicts.iter().for_each(|one| conflict(&mut out, one, style)),
         Answer::Conflict(one) => conflict(&mut out, one, style),
+        Answer::Uninstalled(answer) => upkeep::uninstalled(&mut out, answer),
         Answer::Heartbeat(answer) => sessions::heartbeat(&mut out, answer),
         Answer::Sessions(answers) => sessions::list(&mut out, answers, style),
         Answer::Setting(SettingAnswer { key, value }) => {
@@ -286,7 +287,7 @@ fn status(out: &mut String, status: &StatusAnswer) {
     }
     sessions::silent(out, &status.silent);
     let sync = &status.sync;
-    if let Some(remote) = &sync.remote {
+    if let Some(remote) = sync.remote.as_ref().filter(|_| sync.local_only.is_none()) {
         let last = sync.last_success.as_deref().unwrap_or("never");
         let _ = writeln!(out, "{:<12} {:>6}\nlast synced with {remote}: {last}", "unsynced", sync.unsynced);
         if let Some(age) = sync.oldest_unsynced_ms.filter(|_| sync.unsynced > 0) {

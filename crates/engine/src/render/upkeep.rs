@@ -1,11 +1,14 @@
 //! Answers about the health of a store, in the shapes that programs written for the Go `bd` ask for.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use beads_core::query::{Finding, Severity};
 use beads_core::{BeadId, EdgeKind};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::escape::escape;
 
 /// What `repair-deps` found, and how many of them it removed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -102,4 +105,36 @@ pub fn orphans(out: &mut String, answer: &OrphansAnswer) {
         let _ = writeln!(out, "{issue_id} -> {depends_on_id} ({kind}): {reason}");
     }
     let _ = writeln!(out, "{} found, {} removed", answer.orphans_found, answer.fixed);
+}
+
+/// `bd uninstall`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct UninstallAnswer {
+    /// What was removed.
+    pub store: PathBuf,
+    /// How many beads it held.
+    pub beads: usize,
+    /// The ref in this repository that keeps them.
+    pub backup: Option<String>,
+    /// Where a private store was moved to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<PathBuf>,
+    /// The ref on the remote that keeps the store that was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_backup: Option<String>,
+    pub dry_run: bool,
+}
+
+pub(super) fn uninstalled(out: &mut String, answer: &UninstallAnswer) {
+    let (would, store) = (if answer.dry_run { "would remove" } else { "removed" }, answer.store.display());
+    let _ = writeln!(out, "{would} {} with {} beads", escape(&store.to_string()), answer.beads);
+    if let Some(backup) = &answer.backup {
+        let _ = writeln!(out, "backup: {backup}");
+    }
+    if let Some(moved) = &answer.moved {
+        let _ = writeln!(out, "backup: {}", escape(&moved.display().to_string()));
+    }
+    if let Some(backup) = &answer.remote_backup {
+        let _ = writeln!(out, "backup on the remote: {backup}");
+    }
 }

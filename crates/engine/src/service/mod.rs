@@ -4,6 +4,7 @@ mod atomic;
 mod claims;
 mod clients;
 mod conflicts;
+mod consent;
 mod events;
 mod exclusive;
 mod export;
@@ -27,6 +28,7 @@ mod sessions;
 mod status;
 mod sync;
 mod undo;
+mod uninstall;
 mod validate;
 
 pub use claims::claims;
@@ -37,6 +39,7 @@ pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
 pub use sync::{Reach, SyncPlan, SyncResult, SyncState};
+pub use uninstall::uninstall;
 pub use validate::findings_of;
 
 use std::sync::Arc;
@@ -181,6 +184,7 @@ impl Service {
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
+        self.note_local_only(request, before);
         self.reply_to(request, result, &output, format)
     }
 
@@ -238,6 +242,7 @@ impl Service {
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
+        self.note_local_only(request, before);
         if matches!(request.call, Call::Wait { .. }) && is_empty(&result) {
             return None;
         }

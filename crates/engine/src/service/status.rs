@@ -43,6 +43,7 @@ impl Service {
         let waiting_since = waiting_since.or(state.last_success_ms).unwrap_or(now_ms);
         SyncStatus {
             remote: state.remote.clone(),
+            local_only: self.local_only(),
             unsynced,
             oldest_unsynced_ms: (unsynced > 0).then(|| now_ms.saturating_sub(waiting_since)),
             last_success: state.last_success_ms.map(shown),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, Remote, Repository, Saved, Transport,
-    default_remote, is_over_network,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, JoinOnly, Remote, Repository, Saved,
+    Transport, default_remote, is_over_network,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,10 @@ pub struct SyncPlan {
     /// What is done with claim refs once the exchange went through.
     pub upkeep: Option<Arc<Upkeep>>,
     pub reach: Reach,
+    /// Make the store on the remote if it has none.
+    pub may_publish: bool,
+    /// The remote for which that was asked once.
+    consent: Option<String>,
 }
 
 /// How far a plan goes.
@@ -61,6 +65,8 @@ pub struct SyncResult {
     pub remote: Option<String>,
     pub exchange: Result<Exchange, Failure>,
     pub reach: Reach,
+    /// The remote has no store, and was not given one.
+    pub withheld: bool,
     /// When the last commit of others that came here was made.
     pub foreign_ms: Option<u64>,
     /// Whether the remote is reached over a network.
@@ -79,6 +85,8 @@ impl SyncPlan {
             deadline: config.duration("sync.deadline"),
             upkeep: None,
             reach: Reach::Remote,
+            may_publish: config.get("sync.auto").is_ok_and(|auto| auto == "true"),
+            consent: None,
         }
     }
 
@@ -111,22 +119,29 @@ impl SyncPlan {
             Ok(Some(name)) => {
                 let remote =
                     self.guarded(AnyRemote::open(&self.git_dir, &name, self.transport, self.deadline));
-                let (saved, exchange) = match self.reach {
+                let may_publish = self.may_publish || self.consent.as_ref() == Some(&name);
+                let remote = JoinOnly::new(remote, may_publish);
+                let (saved, mut exchange) = match self.reach {
                     Reach::Fetch => checkpoint.fetch(repository, &remote)?,
                     _ => checkpoint.sync(repository, &remote, pause)?,
                 };
+                let withheld = remote.is_withheld();
+                if let (true, Ok(exchange)) = (withheld, &mut exchange) {
+                    exchange.pushed = false;
+                }
                 let theirs = exchange.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
                 let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
                 // Never before the store: a claim that is over on its ref must be over there, too.
-                let upkeep = self.upkeep.as_ref().filter(|_| exchange.is_ok());
+                let upkeep = self.upkeep.as_ref().filter(|_| exchange.is_ok() && !withheld);
                 let upkeep = upkeep.map(|upkeep| self.keep_up(upkeep, &name));
                 return Ok(SyncResult {
                     saved,
                     remote: Some(name),
                     exchange: exchange.map_err(Failure::from),
                     reach: self.reach,
+                    withheld,
                     foreign_ms,
-                    over_network: is_over_network(&self.git_dir, remote.inner().name()),
+                    over_network: is_over_network(&self.git_dir, remote.name()),
                     upkeep,
                 });
             }
@@ -139,6 +154,7 @@ impl SyncPlan {
             remote: None,
             exchange,
             reach: self.reach,
+            withheld: false,
             foreign_ms: None,
             over_network: false,
             upkeep: None,
@@ -187,6 +203,15 @@ pub struct SyncState {
     pub pushed_position: u64,
     pub first_unpushed_ms: Option<u64>,
     pub last_error: Option<SyncError>,
+    /// The remote to which the store may be published, because a sync was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
+    /// The last exchange found no store on the remote and made none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+    /// The user was told that nothing is published.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub said_local_only: bool,
     /// When the remote was asked for a store and had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_ms: Option<u64>,
@@ -236,6 +261,7 @@ impl Service {
         if let Some(answer) = self.told_of_sync(request)? {
             return Ok(Answer::Synced(answer));
         }
+        self.consent();
         let answer = self.sync_now()?;
         self.keep_told_of_sync(request, &answer)?;
         Ok(Answer::Synced(answer))
@@ -256,7 +282,7 @@ impl Service {
 
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = self.upkeep().map(Arc::new);
-        self.exchange_now(&SyncPlan { upkeep, ..self.sync_plan() })
+        self.exchange_now(&SyncPlan { upkeep, may_publish: true, ..self.sync_plan() })
     }
 
     /// Takes in what the remote has, in this thread.
@@ -292,12 +318,14 @@ impl Service {
     }
 
     pub fn sync_plan(&self) -> SyncPlan {
-        SyncPlan::new(&self.place.git_dir, self.identity.clone(), &self.config)
+        let plan = SyncPlan::new(&self.place.git_dir, self.identity.clone(), &self.config);
+        SyncPlan { consent: self.sync_state.consent.clone(), ..plan }
     }
 
     /// Takes note of what a plan did. `position` is where the journal stood when its checkpoint was set aside.
     pub fn finish_sync(&mut self, result: SyncResult, position: u64) -> Result<SyncAnswer, Failure> {
-        let SyncResult { saved, remote, exchange, reach, foreign_ms, over_network, upkeep } = result;
+        let SyncResult { saved, remote, exchange, reach, withheld, foreign_ms, over_network, upkeep } =
+            result;
         let now_ms = self.replica.now_ms();
         self.note_unsynced();
         let told = exchange.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
@@ -332,7 +360,9 @@ impl Service {
         }
         match &exchange {
             Ok(_) if remote.is_some() && reach == Reach::Fetch => state.fetched_ms = Some(now_ms),
+            Ok(_) if withheld => (state.withheld, state.last_error) = (true, None),
             Ok(_) if remote.is_some() => {
+                state.withheld = false;
                 state.last_success_ms = Some(now_ms);
                 state.pushed_position = position;
                 state.last_error = None;

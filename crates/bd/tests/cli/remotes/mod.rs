@@ -64,6 +64,7 @@ fn the_daemon_pushes_by_itself() {
         let (name, remote) = servers.repository("background");
         let ann = servers.friend(way, &name, Mode::Daemon);
         // The first command starts the daemon, with the environment of whoever runs it.
+        ann.json(&["config", "set", "sync.auto", "true"]);
         ann.json(&["daemon", "stop"]);
         ann.create("from ann");
         wait_until("a push", || remote.refname_to_id(REF).is_ok());

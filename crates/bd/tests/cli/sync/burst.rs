@@ -8,6 +8,7 @@ use crate::sandbox::{Mode, wait_until};
 fn a_burst_of_creates_is_one_push() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Daemon);
+    bd.json(&["config", "set", "sync.auto", "true"]);
     bd.json(&["config", "set", "sync.quiet", "3s"]);
     bd.json(&["config", "set", "sync.max_delay", "10m"]);
     std::thread::scope(|scope| {

@@ -28,7 +28,7 @@ fn variables_of_the_users_own_git_reach_neither_the_daemon_nor_its_git() {
             Run::of(&mut command).succeeded(args)
         };
         run(&["config", "set", "sync.transport", "git"]);
-        run(&["create", "from ben"]);
+        run(&["create", "from ben", "--quiet"]);
         run(&["sync"]);
         assert_eq!(remote.git.references_glob("refs/namespaces/*").unwrap().count(), 0, "{mode:?}");
         assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "{mode:?}: nothing went elsewhere");

@@ -41,7 +41,7 @@ impl Remote {
         bd
     }
 
-    fn tip(&self) -> Option<git2::Oid> {
+    pub fn tip(&self) -> Option<git2::Oid> {
         self.git.refname_to_id(REF).ok()
     }
 }

@@ -1,0 +1,62 @@
+//! A remote that is joined where it has a store, and never given its first one.
+
+use std::cell::Cell;
+
+use crate::Result;
+use crate::remote::{Pushed, Remote};
+use crate::repository::CommitId;
+
+/// Passes everything on but a push that would make the sync ref on the remote.
+#[derive(Debug)]
+pub struct JoinOnly<R> {
+    inner: R,
+    may_publish: bool,
+    withheld: Cell<bool>,
+}
+
+impl<R: Remote> JoinOnly<R> {
+    /// With `may_publish` nothing is withheld.
+    pub fn new(inner: R, may_publish: bool) -> Self {
+        Self { inner, may_publish, withheld: Cell::new(false) }
+    }
+
+    pub fn inner(&self) -> &R {
+        &self.inner
+    }
+
+    /// Whether a push was left undone.
+    pub fn is_withheld(&self) -> bool {
+        self.withheld.get()
+    }
+
+    fn withholds(&self, expected: Option<&str>) -> bool {
+        let withholds = expected.is_none() && !self.may_publish;
+        self.withheld.set(withholds);
+        withholds
+    }
+}
+
+impl<R: Remote> Remote for JoinOnly<R> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn fetch(&self) -> Result<Option<CommitId>> {
+        self.inner.fetch()
+    }
+
+    fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        if self.withholds(expected) {
+            return Ok(Pushed::Done);
+        }
+        self.inner.push(expected, new)
+    }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
+        if self.withholds(expected) {
+            work();
+            return Ok(Pushed::Done);
+        }
+        self.inner.push_while(expected, new, work)
+    }
+}

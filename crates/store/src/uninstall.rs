@@ -1,0 +1,69 @@
+//! Removing a store. What it held stays behind a backup ref.
+
+use git2::ErrorCode;
+
+use crate::claim_refs::{ClaimRemote, RefChange, Swapped};
+use crate::earlier::BACKUP_REFS;
+use crate::remote::Remote;
+use crate::repository::{CommitId, REF, Repository};
+use crate::{Error, GitRepository, Result};
+
+/// The refs of a store beside the sync ref.
+const OWN_REFS: [&str; 3] = ["refs/remotes/*/beads/store", "refs/beads/seen/*", "refs/beads/sav*"];
+
+impl GitRepository {
+    /// Keeps the sync ref's commit as a backup and deletes every ref of the store. Returns the backup, if there was
+    /// anything to keep. The caller holds the lock, and has saved everything.
+    pub fn remove_store(&self, name: &str) -> Result<Option<String>> {
+        let backup = match self.tip()? {
+            Some(tip) => {
+                let backup = format!("{BACKUP_REFS}{name}");
+                crate::repair::keep(self, &backup, &tip)?;
+                Some(backup)
+            }
+            None => None,
+        };
+        match self.git.find_reference(REF) {
+            Ok(mut reference) => reference.delete()?,
+            Err(error) if error.code() == ErrorCode::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+        for pattern in OWN_REFS {
+            for reference in self.git.references_glob(pattern)? {
+                reference?.delete()?;
+            }
+        }
+        Ok(backup)
+    }
+}
+
+/// Keeps the store of a remote as a backup ref there, and deletes it together with its claim refs. Returns the backup, if
+/// there was a store. Nothing is deleted unless the backup stands.
+pub fn remove_remote_store(
+    remote: &(impl Remote + ClaimRemote),
+    name: &str,
+    claim_prefix: &str,
+) -> Result<Option<String>> {
+    let Some(tip) = remote.fetch()? else { return Ok(None) };
+    let keep = RefChange { name: name.to_owned(), expected: None, new: Some(tip.clone()) };
+    change(remote, BACKUP_REFS, keep)?;
+    let (prefix, store) = REF.rsplit_once('/').unwrap_or(("refs/heads/beads", "store"));
+    let delete =
+        |name: &str, commit: CommitId| RefChange { name: name.to_owned(), expected: Some(commit), new: None };
+    change(remote, &format!("{prefix}/"), delete(store, tip))?;
+    let claims = remote.claims(claim_prefix)?.refs;
+    let ended: Vec<RefChange> = claims.into_iter().map(|(name, value)| delete(&name, value.commit)).collect();
+    // A claim ref without a store decides nothing; one that stays is only untidy.
+    let _ = remote.swap(claim_prefix, &ended);
+    Ok(Some(format!("{BACKUP_REFS}{name}")))
+}
+
+fn change(remote: &(impl Remote + ClaimRemote), prefix: &str, change: RefChange) -> Result<()> {
+    match remote.swap(prefix, &[change])?.pop() {
+        Some(Swapped::Done) => Ok(()),
+        Some(Swapped::Lost(reason) | Swapped::Refused(reason)) => {
+            Err(Error::PushRefused { remote: remote.name().to_owned(), reason })
+        }
+        None => Err(Error::PushRefused { remote: remote.name().to_owned(), reason: "it did not say".into() }),
+    }
+}
