@@ -27,5 +27,4 @@ pub mod service;
 pub mod session_id;
 pub mod session_lock;
 mod state_directory;
-pub mod uptime;
 pub mod wire;
