@@ -287,7 +287,7 @@ impl Service {
     /// The same for a command that did not ask for it: a remote without a store is not given one.
     pub(super) fn exchange_in_passing(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = self.upkeep().map(Arc::new);
-        self.exchange_now(SyncPlan { upkeep, ..self.sync_plan() })
+        self.exchange_now(&SyncPlan { upkeep, ..self.sync_plan() })
     }
 
     /// Takes in what the remote has, in this thread.
