@@ -214,13 +214,13 @@ impl Session {
     }
 
     /// Which content a client has seen under a revision.
-    pub fn remember(&self, id: &str, revision: u64, content_hash: &str) {
+    pub fn remember(&self, id: &str, revision: u64, hash: &str) {
         let mut state = self.state();
         if state.shown.len() >= MAX_REMEMBERED {
             // What was forgotten is compared by its number alone.
             state.shown.clear();
         }
-        state.shown.insert((id.to_owned(), revision), content_hash.to_owned());
+        state.shown.insert((id.to_owned(), revision), hash.to_owned());
     }
 
     pub fn remembered(&self, id: &str, revision: u64) -> Option<String> {
