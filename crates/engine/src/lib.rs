@@ -19,6 +19,7 @@ pub mod place;
 pub mod render;
 pub mod replace_file;
 pub mod request;
+mod request_directory;
 mod request_files;
 pub mod rescued;
 pub mod rest;

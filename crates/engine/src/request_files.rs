@@ -1,24 +1,20 @@
-//! Requests as files, for clients that cannot use the daemon's socket: sandboxes deny sockets, or hide the directory that
-//! the socket is in. The same frames travel through `<store>/requests/`.
-//!
-//! A request is written beside its place, locked by its client and renamed to `<id>.request`. The daemon takes it by renaming it
-//! to `<id>.taken`, and the client withdraws it by unlinking it, so exactly one of the two happens. A request whose client
-//! does not hold the lock any more, or whose deadline has passed, is never run. The answer is `<id>.reply`.
+//! Asks a daemon through files, for clients that cannot use its socket: sandboxes deny sockets, or hide the directory that
+//! the socket is in. See [`crate::request_directory`].
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use beads_store::{Holder, StoreLock};
-use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Exchange, are_sockets_denied, work_of};
 use crate::daemon::MAX_FRAME_BYTES;
 use crate::hangup::Hangup;
 use crate::place::Place;
 use crate::request::{Reply, Request};
+use crate::request_directory::{Head, directory, is_safe, now_ms, open_own};
 use crate::wire;
 
 /// How often a client looks for its reply, and whether the daemon is still there.
@@ -45,52 +41,6 @@ impl FileRequests {
     pub fn are_due(&self) -> bool {
         self.sockets_denied || self.since.elapsed() > UNREACHED
     }
-}
-
-/// The first line of a request; the frame follows.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Head {
-    /// By the wall clock: client and daemon are on one machine.
-    pub deadline_ms: u64,
-}
-
-/// The directory of a store's requests.
-pub fn directory(store_dir: &Path) -> PathBuf {
-    store_dir.join("requests")
-}
-
-/// Refuses a directory that another user made, can write to, or put a link in place of (§13.3).
-pub fn is_safe(directory: &Path) -> bool {
-    let ours = rustix::process::getuid().as_raw();
-    std::fs::symlink_metadata(directory).is_ok_and(|metadata| {
-        metadata.is_dir() && metadata.uid() == ours && metadata.permissions().mode() & 0o077 == 0
-    })
-}
-
-/// Opens a file of the directory that must be regular and ours. What is at the path is looked at once it is open.
-pub fn open_own(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    let metadata = file.metadata()?;
-    let is_ours = metadata.is_file() && metadata.uid() == rustix::process::getuid().as_raw();
-    if is_ours { Ok(file) } else { Err(beads_store::not_regular()) }
-}
-
-/// Whether the client of a request holds its lock, and so waits for the answer.
-pub fn is_waited_for(request: &File) -> bool {
-    match request.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => true,
-        Ok(()) => {
-            let _ = request.unlock();
-            false
-        }
-        Err(TryLockError::Error(_)) => false,
-    }
-}
-
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A request of this process that lies in the directory. Removed when it is dropped.
@@ -199,7 +149,10 @@ fn last_look(posted: &Posted) -> Exchange {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+    use crate::request_directory::is_waited_for;
 
     #[test]
     fn a_request_is_taken_or_withdrawn_and_its_lock_tells_whether_it_is_waited_for() {

@@ -1,4 +1,4 @@
-//! Requests that come as files (see [`crate::request_files`]).
+//! Requests that come as files (see [`crate::request_directory`]).
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -13,7 +13,7 @@ use super::{MAX_FRAME_BYTES, ReadCommand};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
-use crate::request_files::{Head, directory, is_safe, is_waited_for, now_ms, open_own};
+use crate::request_directory::{Head, directory, is_safe, is_waited_for, now_ms, open_own};
 use crate::wire::{encode, takes_body};
 
 /// How many requests are taken at a time; the others wait in the directory.
