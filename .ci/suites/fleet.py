@@ -1,0 +1,250 @@
+"""Eight machines, one Git remote, and everything that goes wrong between them.
+
+usage: fleet.py BD WORKDIR SEED BEADS
+
+Each machine has a clone, a home and a daemon of its own, and two workers: threads that run `bd`, claim beads with
+`claim.scope = remote`, write a note under the claim's fence, and close. Machine 7 behaves like a `bd` that knows no claim refs:
+it claims locally. The wall clocks of machines 1 and 2 are a day off. The parent kills daemons and commands, lets the line cut and
+swallow answers, and stops machine 6 for longer than its lease.
+
+The judge reads the union of what all workers saw: no bead is held by two confirmed claims at once, and every note and close that
+was acknowledged is on every machine in the end, or among the conflicts.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from fleet_server import Line, serve
+
+BD, WORK, SEED, BEADS = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+MACHINES, WORKERS, OLD, SLEEPER = 8, 2, 7, 6
+LEASE_S = 12
+LIMIT_S = 420
+TAKEN = []
+CLOCKS = {1: "+1d", 2: "-1d"}
+
+
+class Machine:
+    def __init__(self, number, url):
+        self.number = number
+        self.home = os.path.join(WORK, f"m{number}")
+        self.repo = os.path.join(self.home, "repo")
+        os.makedirs(self.home)
+        subprocess.run(["git", "init", "-q", self.repo], check=True)
+        subprocess.run(["git", "-C", self.repo, "remote", "add", "origin", url], check=True)
+        self.environment = {
+            **os.environ,
+            "HOME": self.home,
+            "XDG_STATE_HOME": os.path.join(self.home, "state"),
+            "BD_RUNTIME_DIR": os.path.join(self.home, "run"),
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+        }
+        if number in CLOCKS:
+            library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
+            self.environment.update(LD_PRELOAD=library, FAKETIME=CLOCKS[number], FAKETIME_DONT_FAKE_MONOTONIC="1")
+        self.running = set()
+        for key, value in {
+            "claim.scope": "local" if number == OLD else "remote",
+            "claim.lease": f"{LEASE_S}s",
+            # Half of the fleet syncs with the git program, half with the library.
+            "sync.transport": "native" if number % 2 else "git",
+            "sync.push_rate": "0",
+            "sync.deadline": "20s",
+        }.items():
+            self.run("judge", "config", "set", key, value)
+
+    def run(self, actor, *args):
+        """The answer, or None when the command was killed or said nothing."""
+        command = subprocess.Popen([BD, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.running.add(command)
+        out, _ = command.communicate()
+        self.running.discard(command)
+        try:
+            return json.loads(out)
+        except ValueError:
+            return None
+
+    def daemon(self):
+        return (self.run("judge", "daemon", "status") or {}).get("pid")
+
+    def sync(self):
+        answer = None
+        for _ in range(10):
+            answer = self.run("judge", "sync")
+            if answer and "error" not in answer:
+                return
+        raise SystemExit(f"machine {self.number} cannot sync: {answer}")
+
+
+def failed(answer):
+    return answer is None or "error" in answer
+
+
+class Worker(threading.Thread):
+    def __init__(self, machine, number, stop):
+        super().__init__(daemon=True)
+        self.machine, self.stop = machine, stop
+        self.actor = f"m{machine.number}-w{number}"
+        self.dice = random.Random(f"{SEED}-{self.actor}")
+        self.claims, self.notes, self.closes = [], [], []
+
+    def run(self):
+        while not self.stop.is_set():
+            before = time.monotonic()
+            # Half of the time at the very bead that another worker has just got.
+            contested = TAKEN[-1] if TAKEN and self.dice.random() < 0.5 else None
+            bead = self.machine.run(self.actor, "claim", contested or "--next")
+            if failed(bead):
+                time.sleep(0.3)
+                continue
+            claim = {"id": bead["id"], "fence": bead["fence"], "by": self.actor, "from": time.monotonic(), "confirmed": bead.get("confirmed") is True}
+            # A holder may rely on its claim for the lease, counted from before it asked.
+            claim["to"] = before + LEASE_S
+            self.claims.append(claim)
+            TAKEN.append(bead["id"])
+            self.work(bead["id"], bead["fence"], claim)
+
+    def work(self, bead, fence, claim):
+        # The machine without claim refs waits for nobody; it must not do everything alone.
+        time.sleep(self.dice.random() * (8 if self.machine.number == OLD else 3))
+        text = f"{self.actor} {self.dice.getrandbits(48):x}"
+        if failed(self.machine.run(self.actor, "note", "add", bead, text, "--fence", fence)):
+            return self.over(claim)
+        self.notes.append((bead, text))
+        if self.dice.random() < 0.1:
+            if not failed(self.machine.run(self.actor, "unclaim", bead, "--fence", fence)):
+                self.over(claim)
+            return
+        self.over(claim)
+        if not failed(self.machine.run(self.actor, "close", bead, "--fence", fence)):
+            self.closes.append(bead)
+
+    def over(self, claim):
+        claim["to"] = min(claim["to"], time.monotonic())
+
+
+def trouble(machines, line, stop, dice):
+    """Makes things go wrong until told to stop; returns what it did."""
+    did = {"daemon kills": 0, "command kills": 0, "sleeps": 0}
+    asleep = None
+    began = time.monotonic()
+    while not stop.wait(0.5 + dice.random() * 1.5):
+        line.cut, line.swallow, line.delay = dice.choice([(0, 0, 0.05), (0, 0, 0.2), (0.02, 0.02, 0.1), (0.1, 0.1, 0.3), (0.5, 0.2, 0.1)])
+        machine = machines[dice.randrange(MACHINES)]
+        if dice.random() < 0.3 and machine.number != SLEEPER:
+            pid = machine.daemon()
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+                did["daemon kills"] += 1
+        for command in list(machine.running)[:1]:
+            if dice.random() < 0.3:
+                command.kill()
+                did["command kills"] += 1
+        if asleep is None and time.monotonic() - began > 6:
+            pid = machines[SLEEPER].daemon()
+            if pid:
+                os.kill(pid, signal.SIGSTOP)
+                asleep = (pid, time.monotonic() + LEASE_S + 4)
+                did["sleeps"] += 1
+        elif asleep and asleep[1] < time.monotonic():
+            wake(asleep[0])
+            asleep = (None, float("inf"))
+    if asleep and asleep[0]:
+        wake(asleep[0])
+    line.cut = line.swallow = line.delay = 0
+    return did
+
+
+def wake(pid):
+    try:
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        pass
+
+
+def held_twice(workers):
+    """Pairs of confirmed claims of one bead whose times overlap."""
+    claims = {}
+    for worker in workers:
+        for claim in worker.claims:
+            if claim["confirmed"]:
+                claims.setdefault(claim["id"], []).append(claim)
+    pairs = []
+    for all_claims in claims.values():
+        all_claims.sort(key=lambda claim: claim["from"])
+        for one, other in zip(all_claims, all_claims[1:]):
+            if one["fence"] != other["fence"] and other["from"] < one["to"]:
+                pairs.append((one, other))
+    return pairs
+
+
+def missing(machines, workers):
+    """Acknowledged notes and closes that a machine does not have, and machines that differ."""
+    problems, prints = [], {}
+    for machine in machines:
+        prints[machine.number] = machine.run("judge", "verify")["fingerprint"]
+        exported = os.path.join(machine.home, "export.jsonl")
+        machine.run("judge", "export", "-o", exported)
+        beads = {bead["id"]: bead for bead in map(json.loads, open(exported))}
+        for worker in workers:
+            for bead, text in worker.notes:
+                if text not in json.dumps(beads.get(bead, {})):
+                    problems.append(f"machine {machine.number}: the note {text!r} on {bead} is missing")
+            for bead in worker.closes:
+                if beads.get(bead, {}).get("status") != "closed":
+                    problems.append(f"machine {machine.number}: {bead} was closed by {worker.actor} and is not")
+    if len(set(prints.values())) > 1:
+        problems.append(f"the machines differ: {prints}")
+    return problems
+
+
+def main():
+    root = os.path.join(WORK, "remotes")
+    subprocess.run(["git", "init", "-q", "--bare", os.path.join(root, "r.git")], check=True)
+    subprocess.run(["git", "-C", os.path.join(root, "r.git"), "config", "http.receivepack", "true"], check=True)
+    line = Line(SEED)
+    server = serve(root, line)
+    machines = [Machine(number, f"http://127.0.0.1:{server.server_port}/r.git") for number in range(MACHINES)]
+    for number in range(BEADS):
+        machines[0].run("judge", "create", f"bead {number}")
+    for machine in machines:
+        machine.sync()
+    stop, calm = threading.Event(), threading.Event()
+    workers = [Worker(machine, number, stop) for machine in machines for number in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    did = {}
+    makers = threading.Thread(target=lambda: did.update(trouble(machines, line, calm, random.Random(SEED))))
+    makers.start()
+    deadline = time.monotonic() + LIMIT_S
+    closed = set()
+    while len(closed) < BEADS and time.monotonic() < deadline:
+        time.sleep(0.5)
+        closed = {bead for worker in workers for bead in worker.closes}
+    calm.set()
+    makers.join()
+    stop.set()
+    for worker in workers:
+        worker.join()
+    for machine in machines + machines:
+        machine.sync()
+    problems = [f"{one['id']} was held by {one['by']} until {one['to']:.3f} and by {other['by']} from {other['from']:.3f}, both confirmed" for one, other in held_twice(workers)]
+    problems += missing(machines, workers)
+    if len(closed) < BEADS:
+        problems.append(f"{BEADS - len(closed)} beads were not closed in {LIMIT_S} s")
+    for machine in machines:
+        machine.run("judge", "daemon", "stop")
+    server.shutdown()
+    claims = [claim for worker in workers for claim in worker.claims]
+    confirmed = sum(claim["confirmed"] for claim in claims)
+    print(f"{BEADS} beads, {MACHINES} machines, {len(claims)} claims ({confirmed} confirmed), {did}, requests {line.counts}, {len(problems)} problems")
+    print("\n".join(problems[:20]))
+    sys.exit(1 if problems else 0)
+
+
+main()
