@@ -1,32 +1,44 @@
 //! `cargo xtask fleet`: what many machines on one remote have to expect, in virtual time.
 
+use beads_sim::drain::Drain;
 use beads_sim::fleet::{Fleet, Policy};
 
 use crate::arguments::{Arguments, Result};
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let policy = Policy {
+        interval_ms: arguments.or("interval", 60_000)?,
+        pause_ms: (arguments.or("pause", 50)?, arguments.or("step", 50)?),
+        quiet_ms: arguments.or("quiet", 500)?,
+        max_delay_ms: arguments.or("max-delay", 5_000)?,
+        paced: arguments.or("paced", true)?,
+        push_rate: Some(arguments.or("push-rate", 0)?).filter(|rate| *rate > 0),
+        ..Policy::default()
+    };
+    let beads = arguments.or("drain", 0)?;
+    if beads > 0 { drain(arguments, policy, beads) } else { write(arguments, policy) }
+}
+
+/// All write, and see what the others wrote.
+fn write(arguments: &Arguments, policy: Policy) -> Result<()> {
     let fleet = Fleet {
         seed: arguments.or("seed", 1)?,
         machines: arguments.or("machines", 64)?,
         writing_ms: arguments.or("seconds", 30_u64)? * 1_000,
         write_every_ms: arguments.or("every", 1_000)?,
         round_trip_ms: arguments.or("rtt", 300)?,
-        policy: Policy {
-            interval_ms: arguments.or("interval", 60_000)?,
-            pause_ms: (arguments.or("pause", 50)?, arguments.or("step", 50)?),
-            quiet_ms: arguments.or("quiet", 500)?,
-            max_delay_ms: arguments.or("max-delay", 5_000)?,
-            paced: arguments.or("paced", true)?,
-            ..Policy::default()
-        },
+        policy,
     };
     let mut report = fleet.sail();
     report.everywhere_ms.sort_unstable();
     report.remote_ms.sort_unstable();
     let races = report.pushes_won + report.pushes_lost;
     println!(
-        "{} machines, {} ms to the remote, a write each {} ms",
-        fleet.machines, fleet.round_trip_ms, fleet.write_every_ms
+        "{} machines, {} ms to the remote, a write each {} ms, {}",
+        fleet.machines,
+        fleet.round_trip_ms,
+        fleet.write_every_ms,
+        rate(&fleet.policy)
     );
     println!("on the remote after   {}", spread(&report.remote_ms));
     println!("everywhere after      {}", spread(&report.everywhere_ms));
@@ -35,6 +47,41 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     println!("longest unpushed      {} ms", report.longest_unpushed_ms);
     println!("not everywhere        {} writes", report.missing);
     Ok(())
+}
+
+/// All claim, do and close beads until none is left, with exclusive claims.
+fn drain(arguments: &Arguments, policy: Policy, beads: usize) -> Result<()> {
+    let drain = Drain {
+        seed: arguments.or("seed", 1)?,
+        machines: arguments.or("machines", 64)?,
+        beads,
+        work_ms: arguments.or("work", 0)?,
+        round_trip_ms: arguments.or("rtt", 300)?,
+        policy,
+    };
+    let mut report = drain.run();
+    report.claim_ms.sort_unstable();
+    let claims = report.claim_ms.len();
+    let seconds = report.ended_ms as f64 / 1_000.0;
+    println!(
+        "{} machines, {} ms to the remote, {beads} beads of {} ms each, {}",
+        drain.machines,
+        drain.round_trip_ms,
+        drain.work_ms,
+        rate(&drain.policy)
+    );
+    println!("claims                {claims} in {seconds:.0} s: {:.1} a second", claims as f64 / seconds);
+    println!("tries per claim       {:.2}", report.tries as f64 / claims.max(1) as f64);
+    println!("a claim took          {}", spread(&report.claim_ms));
+    println!("done twice            {}", report.double);
+    println!("pushes of the store   {} won, {} lost their race", report.pushes_won, report.pushes_lost);
+    Ok(())
+}
+
+fn rate(policy: &Policy) -> String {
+    policy
+        .push_rate
+        .map_or("any number of pushes".to_owned(), |rate| format!("{rate} pushes a minute for all"))
 }
 
 fn spread(sorted: &[u64]) -> String {

@@ -38,7 +38,7 @@ const CHORES: &[Chore] = &[
     ("claims", "measure claim --next: [--workers 50] [--beads 1000] [--bd target/release/bd]", claims::run),
     (
         "fleet",
-        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--seed 1]",
+        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--push-rate 0] [--seed 1]; with --drain 2000 [--work 0] they claim and close that many beads",
         fleet::run,
     ),
     (
@@ -69,7 +69,7 @@ const CHORES: &[Chore] = &[
         "clients, kills and syncs for long, on a real store: [--minutes 10] [--clients 4] [--bd target/release/bd]",
         soak::run,
     ),
-    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0]", sim::run),
+    ("sim", "run the simulator: [--seeds 1000] [--ops 150] [--from 0] [--claims false]", sim::run),
 ];
 
 fn main() -> ExitCode {

@@ -16,6 +16,8 @@ struct Campaign {
     seeds: u64,
     from: u64,
     steps: usize,
+    /// Exclusive claims instead of everything else.
+    claims: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -23,10 +25,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 pub fn play(arguments: &Arguments, seeds: u64) -> Result<()> {
+    let claims = arguments.or("claims", false)?;
     let campaign = Campaign {
         seeds: arguments.or("seeds", seeds)?.max(1),
         from: arguments.or("from", 0)?,
-        steps: arguments.or("ops", 150)?,
+        steps: arguments.or("ops", if claims { beads_sim::claims::STEPS } else { 150 })?,
+        claims,
     };
     let started = Instant::now();
     let failures = campaign.play();
@@ -53,6 +57,13 @@ impl Campaign {
         failures.into_inner().unwrap_or_default()
     }
 
+    fn run_seed(&self, seed: u64) -> std::result::Result<(), String> {
+        match self.claims {
+            true => beads_sim::claims::run_seed(seed, self.steps).map(drop),
+            false => beads_sim::run_seed(seed, self.steps).map(drop),
+        }
+    }
+
     fn work(&self, next: &AtomicU64, failures: &Mutex<Vec<u64>>) {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +71,7 @@ impl Campaign {
             if index >= self.seeds || enough {
                 return;
             }
-            if let Err(report) = beads_sim::run_seed(self.from + index, self.steps)
+            if let Err(report) = self.run_seed(self.from + index)
                 && let Ok(mut failures) = failures.lock()
             {
                 // At once: a campaign that is cut short has still said what it found.

@@ -38,6 +38,12 @@ pub enum Bug {
     FutureStampFollowed,
     /// The floor of garbage collection follows the wall clock, however far it is ahead of the others.
     FloorFromWallClock,
+    /// Of claim refs: a claim replaces whatever value the ref has when its push arrives.
+    ClaimWithoutExpectedValue,
+    /// Of claim refs: the end of a claim is written over the claim of another machine.
+    ReleaseWithoutFence,
+    /// Of claim refs: whether another machine's lease ran out is judged by the wall clock here.
+    ExpiryByWallClock,
     /// Of the daemon: answers leave before the journal is written at all.
     ReplyBeforeCommit,
     /// Of the daemon: a question is answered with what was true when it was asked first.
@@ -65,6 +71,10 @@ impl Bug {
         Self::FloorFromWallClock,
     ];
 
+    /// Those that the simulator of claim refs can see.
+    pub const OF_CLAIM_REFS: [Self; 3] =
+        [Self::ClaimWithoutExpectedValue, Self::ReleaseWithoutFence, Self::ExpiryByWallClock];
+
     /// Those that only real processes show.
     pub const OF_THE_DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];
 }
@@ -79,7 +89,7 @@ pub fn plant(bug: Option<Bug>) {
 
 /// Plants a bug in a process by its name.
 pub fn plant_named(name: &str) {
-    let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_THE_DAEMON);
+    let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_CLAIM_REFS).chain(Bug::OF_THE_DAEMON);
     plant(all.find(|bug| format!("{bug:?}") == name));
 }
 

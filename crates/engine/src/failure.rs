@@ -193,18 +193,23 @@ impl From<beads_store::Error> for Failure {
     fn from(error: beads_store::Error) -> Self {
         match error {
             beads_store::Error::Core(error) => error.into(),
-            other => {
-                let details = match &other {
-                    beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
-                    beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
-                    beads_store::Error::Timeout { remote, .. } => json!({"remote": remote}),
-                    beads_store::Error::ProgramMissing { program, remote } => {
-                        json!({"program": program, "remote": remote})
-                    }
-                    _ => Value::Null,
-                };
-                Self::new(other.code(), other.to_string()).with(details)
-            }
+            other => Self::from(&other),
         }
+    }
+}
+
+/// For an error that several requests share. What the core says loses its details.
+impl From<&beads_store::Error> for Failure {
+    fn from(error: &beads_store::Error) -> Self {
+        let details = match error {
+            beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
+            beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
+            beads_store::Error::Timeout { remote, .. } => json!({"remote": remote}),
+            beads_store::Error::ProgramMissing { program, remote } => {
+                json!({"program": program, "remote": remote})
+            }
+            _ => Value::Null,
+        };
+        Self::new(error.code(), error.to_string()).with(details)
     }
 }

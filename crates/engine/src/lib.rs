@@ -28,5 +28,4 @@ pub mod scope;
 pub mod service;
 pub mod session_id;
 pub mod session_lock;
-pub mod uptime;
 pub mod wire;

@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use beads_core::op::Create;
 use beads_core::{Lineage, Op};
-use beads_store::{Caller, CommitId, Error, MAX_ROUNDS, Pace, Pushed, Remote, Replica, Repository, Result};
+use beads_store::{
+    Caller, CommitId, Error, MAX_ROUNDS, Pace, PushBudget, Pushed, Remote, Replica, Repository, Result,
+};
 
 use crate::dice::Dice;
 use crate::disk::SimDisk;
@@ -16,6 +19,9 @@ use crate::timeline::Timeline;
 use crate::world::SimWorld;
 
 const START_MS: u64 = 1_700_000_000_000;
+
+/// A machine that wrote within this time counts as active, as in the daemon.
+pub(crate) const ACTIVE_MS: u64 = 10 * 60 * 1000;
 
 /// Who takes part, how far away the remote is, and how patient everybody is.
 #[derive(Debug, Clone)]
@@ -41,6 +47,8 @@ pub struct Policy {
     pub paced: bool,
     /// The pause after a sync that lost all its races, doubled each time up to the second.
     pub retry_ms: (u64, u64),
+    /// Pushes a minute that all machines share; `None` for any number.
+    pub push_rate: Option<u32>,
 }
 
 impl Default for Policy {
@@ -53,6 +61,7 @@ impl Default for Policy {
             pause_ms: (50, 50),
             paced: true,
             retry_ms: (1_000, 60_000),
+            push_rate: None,
         }
     }
 }
@@ -111,7 +120,9 @@ impl Fleet {
 
     /// Everybody may go on syncing for a while after the last write.
     fn ends_ms(&self) -> u64 {
-        self.writing_ms + 4 * self.policy.interval_ms
+        let all = PushBudget::among(self.machines);
+        let window_ms = self.policy.push_rate.map_or(0, |rate| millis(all.share(rate).1));
+        self.writing_ms + 4 * (self.policy.interval_ms + window_ms)
     }
 }
 
@@ -131,6 +142,7 @@ struct Ship<'a> {
     last_exchange_ms: u64,
     retry: Option<(u64, u64)>,
     pace: Pace,
+    budget: PushBudget,
     /// No exchange before this.
     breather_ms: u64,
     /// Written here and not on the remote, with the moment of writing.
@@ -161,6 +173,7 @@ impl<'a> Ship<'a> {
             last_exchange_ms,
             retry: None,
             pace: Pace::default(),
+            budget: PushBudget::default(),
             breather_ms: 0,
             unpushed: Vec::new(),
         }
@@ -202,7 +215,11 @@ impl<'a> Ship<'a> {
             .first_change_ms
             .map(|first| (self.last_change_ms + policy.quiet_ms).min(first + policy.max_delay_ms));
         let due = changed.unwrap_or(u64::MAX).min(self.last_exchange_ms + policy.interval_ms);
-        self.retry.map_or(due.max(self.breather_ms), |(not_before, _)| not_before)
+        let now = Duration::from_millis(self.now_ms());
+        let room = self.budget.next(policy.push_rate, now).filter(|_| !self.unpushed.is_empty());
+        // Whatever keeps writes back keeps back the exchange that would bring them along.
+        let until = self.breather_ms.max(room.map_or(0, millis));
+        self.retry.map_or(due.max(until), |(not_before, _)| not_before)
     }
 
     /// Everything that was to be written until now; a sync under way does not keep anybody from writing.
@@ -255,8 +272,13 @@ impl<'a> Ship<'a> {
             self.pace.exchanged(rounds, self.now_ms() - begun_ms);
             self.breather_ms = self.now_ms() + self.pace.pause_ms(self.dice.roll());
         }
+        let active_since_ms = self.world_ms().saturating_sub(ACTIVE_MS);
+        self.budget.machines = self.replica.catalog().active_replicas(active_since_ms).max(1);
         match exchange {
-            Ok(_) => {
+            Ok(exchange) => {
+                if exchange.pushed {
+                    self.budget.pushed(Duration::from_millis(self.now_ms()));
+                }
                 self.retry = None;
                 self.pushed(taken);
             }
@@ -352,4 +374,8 @@ impl Remote for FarRemote<'_, '_> {
         self.travel();
         Ok(if won { Pushed::Done } else { Pushed::Lost("the ref is elsewhere".into()) })
     }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

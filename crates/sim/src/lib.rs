@@ -4,7 +4,9 @@
 //! A [`Scenario`] is decided by its seed before it starts; [`run`] plays it and lets the oracles judge: nothing that was
 //! acknowledged is lost, and after healing all replicas hold equal bytes. A failure is shrunk to the steps that matter.
 
+pub mod claims;
 pub mod directed;
+pub mod drain;
 pub mod faults;
 pub mod fleet;
 pub mod ledger;

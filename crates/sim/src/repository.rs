@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use beads_core::Snapshot;
 use beads_core::canonical::hex;
+use beads_core::{ClaimRecord, Snapshot};
 use beads_store::{CommitId, Error, REF, Repository, Result};
 use sha2::{Digest, Sha256};
 
@@ -43,6 +43,8 @@ struct Objects {
     durable_tracked: Option<CommitId>,
     /// The commit that the ref was recorded to contain.
     saved: Option<CommitId>,
+    /// Values of claim refs.
+    claims: BTreeMap<CommitId, ClaimRecord>,
 }
 
 impl SimRepository {
@@ -56,6 +58,7 @@ impl SimRepository {
             tracked: None,
             durable_tracked: None,
             saved: None,
+            claims: BTreeMap::new(),
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -80,6 +83,15 @@ impl SimRepository {
 
     pub fn commits(&self) -> Commits {
         self.objects().commits.clone()
+    }
+
+    /// Keeps a value of a claim ref.
+    pub fn keep_claim(&self, commit: &str, record: ClaimRecord) {
+        self.objects().claims.insert(commit.to_owned(), record);
+    }
+
+    pub fn claim(&self, commit: &str) -> Option<ClaimRecord> {
+        self.objects().claims.get(commit).cloned()
     }
 
     /// Notes where the remote's ref was seen.

@@ -1,5 +1,6 @@
 //! A small fleet, in virtual time.
 
+use beads_sim::drain::{Drain, DrainReport};
 use beads_sim::fleet::{Fleet, Policy, Report};
 
 fn sail(seed: u64) -> Report {
@@ -21,4 +22,29 @@ fn every_write_reaches_every_machine() {
 fn the_same_seed_gives_the_same_voyage() {
     assert_eq!(format!("{:?}", sail(7)), format!("{:?}", sail(7)));
     assert_ne!(format!("{:?}", sail(7)), format!("{:?}", sail(8)));
+}
+
+fn drain(seed: u64) -> DrainReport {
+    let policy = Policy::default();
+    Drain { seed, machines: 4, beads: 40, work_ms: 500, round_trip_ms: 300, policy }.run()
+}
+
+#[test]
+fn machines_that_drain_a_store_do_nothing_twice() {
+    let report = drain(1);
+    assert_eq!((report.claim_ms.len(), report.double), (40, 0), "{report:?}");
+    assert!(report.tries < 60, "they spread over the beads: {report:?}");
+    assert_eq!(format!("{:?}", drain(2)), format!("{:?}", drain(2)));
+}
+
+#[test]
+fn a_push_budget_makes_fewer_pushes_and_loses_no_write() {
+    let writes = |push_rate| {
+        let policy = Policy { interval_ms: 10_000, push_rate, ..Policy::default() };
+        Fleet { seed: 3, machines: 3, writing_ms: 60_000, write_every_ms: 2_000, round_trip_ms: 300, policy }
+            .sail()
+    };
+    let (free, bound) = (writes(None), writes(Some(6)));
+    assert_eq!((free.missing, bound.missing), (0, 0));
+    assert!(bound.pushes_won * 2 < free.pushes_won, "{} and {}", bound.pushes_won, free.pushes_won);
 }

@@ -1,11 +1,15 @@
 //! The tests are tested: each bug on purpose is caught by the ordinary run of the simulator.
 
 use beads_core::planted::{Bug, plant};
+use beads_sim::claims::{self, ClaimScenario};
 use beads_sim::ordinary::{ONCE_BROKEN, SEEDS, STEPS};
 use beads_sim::{Scenario, directed, run};
 
+/// A seed that finds something, and what it says.
+type Caught = Option<(u64, String)>;
+
 /// The first seed of the ordinary run that finds something, and what it says.
-fn caught() -> Option<(u64, String)> {
+fn caught() -> Caught {
     let seeds = ONCE_BROKEN.into_iter().chain((0..SEEDS).map(|seed| (seed, STEPS)));
     let ordinary = seeds.map(|(seed, steps)| Scenario::from_seed(seed, steps));
     directed::scenarios().chain(ordinary).find_map(|scenario| {
@@ -14,11 +18,21 @@ fn caught() -> Option<(u64, String)> {
     })
 }
 
+/// The same of the ordinary run of claim refs.
+fn caught_among_claims() -> Caught {
+    (0..claims::SEEDS).find_map(|seed| {
+        let (message, _) = ClaimScenario::from_seed(seed, claims::STEPS).run().err()?;
+        Some((seed, message))
+    })
+}
+
 /// One test for all, because a bug is planted in the whole process.
 #[test]
 fn every_planted_bug_is_caught_within_the_ordinary_seeds() {
     let mut missed = Vec::new();
-    for bug in Bug::SIMULATED {
+    let ordinary = Bug::SIMULATED.map(|bug| (bug, caught as fn() -> Caught));
+    let of_claims = Bug::OF_CLAIM_REFS.map(|bug| (bug, caught_among_claims as fn() -> Caught));
+    for (bug, caught) in ordinary.into_iter().chain(of_claims) {
         plant(Some(bug));
         match caught() {
             Some((seed, message)) => {

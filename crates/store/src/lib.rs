@@ -15,6 +15,7 @@ mod bring;
 mod checkpoint;
 mod child;
 mod claim_refs;
+mod claims;
 mod credential_helper;
 mod credentials;
 mod deadline;
@@ -40,6 +41,7 @@ mod pace;
 mod pack;
 mod partial;
 mod person;
+mod push_budget;
 mod receipts;
 mod record;
 mod recovery;
@@ -60,6 +62,10 @@ pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
 pub use child::abandon_all;
 pub use claim_refs::{ClaimRemote, ClaimValue, ClaimsSeen, RefChange, Swapped};
+pub use claims::{
+    Attempt, ClaimBook, ClaimObjects, Outcome, Own, Round, RoundResult, Steady, SystemUptime, Upkeep,
+    UpkeepResult, Upkept, Uptime, Watch, Watched, withdraw,
+};
 pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use earlier::{TakenOver, backup_of, take_over};
@@ -78,6 +84,7 @@ pub use native::Native;
 pub use pace::Pace;
 pub use pack::PACK_AFTER;
 pub use person::person;
+pub use push_budget::PushBudget;
 pub use receipts::{MAX_LASTING, MAX_PASSING};
 pub use record::{Asked, Header, LastOperation, Receipt, Record};
 pub use regular_file::{not_regular, open_regular};

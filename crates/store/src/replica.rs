@@ -291,6 +291,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(self.clock.mint(self.world.now_ms(), above)?)
     }
 
+    /// A name that nothing else has: 128 random bits.
+    pub fn random_name(&mut self) -> String {
+        format!("{:016x}{:016x}", self.world.random(), self.world.random())
+    }
+
     /// Whether the same request was answered before.
     pub fn has_receipt(&self, caller: &Caller) -> Result<bool> {
         Ok(self.receipt(caller, self.world.now_ms())?.is_some())

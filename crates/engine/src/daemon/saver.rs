@@ -14,8 +14,10 @@ use crate::service::{Reach, SyncResult};
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(15);
 
-/// A server that says that it is asked too often is left alone for this long.
+/// A server that says that it is asked too often is left alone for this long, and twice as long each time it says so again, up
+/// to the second. Neither git nor libgit2 passes on the server's own `Retry-After`.
 const RATE_LIMITED: Duration = Duration::from_secs(60);
+const LONGEST_RATE_LIMITED: Duration = Duration::from_secs(15 * 60);
 
 /// How often a daemon looks for changes of others while they are at work and somebody here waits for something.
 const FAST_INTERVAL: Duration = Duration::from_secs(2);
@@ -180,8 +182,9 @@ impl Saver {
     /// A remote that many want is not failing: who lost all its races is the next in turn.
     pub fn remote_failed(&mut self, failure: &Failure) {
         if is_rate_limit(failure) {
-            let pause = RATE_LIMITED.mul_f64(1.0 + fraction() / 4.0);
-            self.remote_retry = Some((Instant::now() + pause, FIRST_RETRY));
+            let before = self.remote_retry.map(|(_, pause)| pause).filter(|pause| *pause >= RATE_LIMITED);
+            let pause = before.map_or(RATE_LIMITED, |pause| (pause * 2).min(LONGEST_RATE_LIMITED));
+            self.remote_retry = Some((Instant::now() + pause.mul_f64(1.0 + fraction() / 4.0), pause));
             return;
         }
         if !is_contention(failure) {
@@ -292,6 +295,14 @@ mod tests {
         let said = "fatal: unable to access: The requested URL returned error: 429";
         saver.remote_failed(&Failure::new(Code::NetworkError, said));
         assert!(saver.exchange_due(&Config::default()) >= Some(Instant::now() + RATE_LIMITED / 2));
+        for _ in 0..9 {
+            saver.remote_failed(&Failure::new(Code::NetworkError, said));
+        }
+        let due = saver.exchange_due(&Config::default());
+        assert!(due >= Some(Instant::now() + LONGEST_RATE_LIMITED / 2), "ever longer while it says so");
+        assert!(due <= Some(Instant::now() + LONGEST_RATE_LIMITED * 2));
+        saver.remote_failed(&away());
+        assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + LAST_RETRY));
     }
 
     #[test]

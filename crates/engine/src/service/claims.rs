@@ -81,7 +81,7 @@ impl Service {
     /// How the claim with a fence ended; `None` while it runs.
     fn over(&self, lineage: &Lineage, fence: Stamp) -> Option<ClaimOver> {
         let catalog = self.replica.catalog();
-        let (known, fence) = (fence, self.claim_refs.current(fence));
+        let (known, fence) = (fence, self.claim_refs.book.current(fence));
         let over = |reason, by: Option<&Actor>| ClaimOver {
             id: catalog.id_of(lineage).clone(),
             fence: known.to_string(),

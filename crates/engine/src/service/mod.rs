@@ -89,7 +89,7 @@ pub struct Service {
     watched: claims::Watched,
     claim_refs: exclusive::ClaimRefs,
     sessions: Arc<sessions::Sessions>,
-    push_budget: push_budget::PushBudget,
+    pushes: push_budget::Pushes,
     /// Claims are confirmed by a sync in another thread, not while a request is answered.
     pub confirms_later: bool,
     /// What to say on standard error beside the next answer.
@@ -138,7 +138,7 @@ impl Service {
             watched: claims::Watched::default(),
             claim_refs: exclusive::ClaimRefs::load(&place.store_dir()),
             sessions: Arc::new(sessions::Sessions::load(&place.store_dir(), true)),
-            push_budget: push_budget::PushBudget::default(),
+            pushes: push_budget::Pushes::default(),
             confirms_later: false,
             remarks: Vec::new(),
             looked_for_clients: false,

@@ -51,7 +51,7 @@ impl Service {
             digest: String::new(),
             claim_refs: super::exclusive::ClaimRefs::load(&place.store_dir()),
             sessions: Arc::new(super::sessions::Sessions::load(&place.store_dir(), false)),
-            push_budget: Default::default(),
+            pushes: Default::default(),
             watched: Default::default(),
             confirms_later: false,
             remarks: Vec::new(),

@@ -8,12 +8,11 @@ use beads_core::op::CollectGarbage;
 use beads_core::{Event, EventKind, Op};
 use beads_store::{
     AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, Identity, JoinOnly, Remote, Repository, Saved,
-    Transport, default_remote, is_over_network,
+    SystemUptime, Transport, Upkeep, UpkeepResult, default_remote, is_over_network,
 };
 use serde::{Deserialize, Serialize};
 
 use super::Service;
-use super::exclusive::{Upkeep, UpkeepResult};
 use crate::config::Config;
 use crate::failure::{Code, Failure};
 use crate::log;
@@ -165,7 +164,7 @@ impl SyncPlan {
     fn keep_up(&self, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
         let deadline = self.deadline.min(LONGEST_UPKEEP);
         let remote = self.guarded(AnyRemote::open(&self.git_dir, remote, self.transport, deadline));
-        Ok(upkeep.run(&GitRepository::open(&self.git_dir)?, &remote)?)
+        Ok(upkeep.run(&GitRepository::open(&self.git_dir)?, &remote, &SystemUptime)?)
     }
 
     /// The remote, which must be there.
@@ -283,6 +282,12 @@ impl Service {
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = self.upkeep().map(Arc::new);
         self.exchange_now(SyncPlan { upkeep, may_publish: true, ..self.sync_plan() })
+    }
+
+    /// The same for a command that did not ask for it: a remote without a store is not given one.
+    pub(super) fn exchange_in_passing(&mut self) -> Result<SyncAnswer, Failure> {
+        let upkeep = self.upkeep().map(Arc::new);
+        self.exchange_now(SyncPlan { upkeep, ..self.sync_plan() })
     }
 
     /// Takes in what the remote has, in this thread.

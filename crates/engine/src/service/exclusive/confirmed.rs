@@ -1,6 +1,7 @@
 //! Whether the remote vouches for a claim.
 
 use beads_core::{Lineage, Op};
+use beads_store::{Steady, SystemUptime};
 
 use crate::service::Service;
 
@@ -10,14 +11,15 @@ impl Service {
     pub(in crate::service) fn is_confirmed(&self, lineage: &Lineage) -> bool {
         let Some(bead) = self.replica.catalog().bead(lineage) else { return false };
         let Some(fence) = bead.claim.fence().filter(|_| bead.claim.is_taken()) else { return false };
-        if let Some((_, own)) = self.claim_refs.of(lineage, fence) {
-            return own.is_safe();
+        let (now_ms, now) = (self.replica.now_ms(), SystemUptime.now());
+        if let Some(confirmed) = self.claim_refs.book.is_confirmed(lineage, bead, now_ms, &now) {
+            return confirmed;
         }
         if !self.has_remote() {
             return false;
         }
         let name = lineage.claim_name();
-        let seen = self.claim_refs.seen.get(&name).and_then(|value| value.record.clone());
+        let seen = self.claim_refs.book.seen.get(&name).and_then(|value| value.record.clone());
         let seen = seen.or_else(|| self.repository.inner().last_seen_claim(&name));
         seen.is_some_and(|record| {
             record.is_live() && record.fence == fence && Some(&record.holder) == bead.claim.assignee.as_ref()
@@ -29,7 +31,7 @@ impl Service {
     pub(in crate::service) fn with_current_fence(&self, op: &Op) -> Op {
         let mut op = op.clone();
         if let Some(fence) = op.guard_mut().and_then(|guard| guard.fence.as_mut()) {
-            fence.0 = self.claim_refs.current(fence.0);
+            fence.0 = self.claim_refs.book.current(fence.0);
         }
         op
     }

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use beads_core::op::ClaimBead;
-use beads_core::{ClaimRecord, ClaimState, Lineage, Op, Stamp, Status};
-use beads_store::GitRepository;
+use beads_core::{Lineage, Op};
+use beads_store::{Attempt, Steady, SystemUptime};
 
-use super::own::Own;
 use super::scope::Needs;
 use crate::failure::{Code, Failure};
 use crate::render::{Answer, Done};
@@ -40,16 +39,6 @@ pub struct ClaimJob {
     pub(super) attempt: Option<Attempt>,
     /// The store was exchanged for this claim, so that candidates are not chosen from an old one again.
     pub(super) exchanged: bool,
-}
-
-/// One value that is offered to the remote.
-#[derive(Debug, Clone)]
-pub struct Attempt {
-    pub(super) record: ClaimRecord,
-    /// The claim is in the store already and only wants to be confirmed.
-    pub(super) existing: bool,
-    /// When the bead's status was last written here.
-    pub(super) status_at: Option<Stamp>,
 }
 
 /// What became of choosing a bead.
@@ -226,8 +215,8 @@ impl Service {
                 let candidates = next.candidates(catalog, &request.actor, now_ms, MAX_CANDIDATES)?;
                 Ok(candidates.into_iter().find(|lineage| {
                     !tried.contains(lineage)
-                        && !self.is_in_flight(lineage)
-                        && !self.claim_refs.is_held_elsewhere(lineage)
+                        && !self.claim_refs.book.is_in_flight(lineage)
+                        && !self.claim_refs.book.is_held_elsewhere(lineage, &SystemUptime.now())
                 }))
             }
             Op::Claim(claim) => {
@@ -240,11 +229,6 @@ impl Service {
         }
     }
 
-    fn is_in_flight(&self, lineage: &Lineage) -> bool {
-        let refs = &self.claim_refs;
-        refs.in_flight.iter().any(|claim| refs.own.get(claim).is_some_and(|own| own.lineage == *lineage))
-    }
-
     /// Chooses the bead that a job tries next and the value that it offers to the remote.
     pub fn pick(&mut self, job: &mut ClaimJob) -> Result<Picked, Failure> {
         job.tries += 1;
@@ -255,68 +239,31 @@ impl Service {
         }
         let lineage = self.candidate(&job.op, &job.request, &job.tried)?;
         let lineage = lineage.ok_or_else(|| Failure::from(beads_core::Error::NothingReady))?;
-        if self.is_in_flight(&lineage) {
+        if self.claim_refs.book.is_in_flight(&lineage) {
             return Ok(Picked::Later);
         }
-        let now_ms = self.replica.now_ms();
-        let bead = self.replica.catalog().bead(&lineage);
-        let held = bead
-            .filter(|bead| bead.claim.is_taken() && bead.claim.holder(now_ms) == Some(&job.request.actor))
-            // An offer is taken up with a claim of its own.
-            .filter(|bead| !bead.is_offer());
-        let existing = held.and_then(|bead| bead.claim.fence());
-        let name = lineage.claim_name();
-        let seen = self.claim_refs.seen.get(&name).and_then(|value| value.record.as_ref());
-        let seen = seen.map(|record| record.fence);
-        let fence = match existing {
-            Some(fence) => fence,
-            None => self.replica.reserve_stamp(&lineage, seen)?,
-        };
         let lease_ms = match &job.op {
             Op::Claim(claim) => claim.lease_ms,
             Op::ClaimNext(next) => next.lease_ms,
             _ => None,
         };
-        let record = ClaimRecord {
-            claim: new_claim_id(),
-            fence,
-            holder: job.request.actor.clone(),
-            lease_ms: lease_ms.unwrap_or_else(|| millis(self.config().duration("claim.lease"))),
-            lineage,
-            state: ClaimState::Live,
-        };
-        // Before anything is asked of the remote: should this process die, the next one knows whose claim that was.
-        self.claim_refs.in_flight.insert(record.claim.clone());
-        self.claim_refs.own.insert(record.claim.clone(), Own::tried(&record, now_ms));
+        let lease_ms = lease_ms.unwrap_or_else(|| millis(self.config().duration("claim.lease")));
+        let book = &mut self.claim_refs.book;
+        job.attempt = Some(book.begin(&mut self.replica, lineage, &job.request.actor, lease_ms)?);
+        // Before anything is asked of the remote.
         self.claim_refs.save();
-        let bead = self.replica.catalog().bead(&record.lineage);
-        let status_at = bead.map(|bead| bead.status.mark.at());
-        job.attempt = Some(Attempt { record, existing: existing.is_some(), status_at });
         Ok(Picked::Chosen)
     }
 }
 
-impl Attempt {
-    /// Whether the bead is deleted in a commit of the remote's store, or closed there later than its status was written here.
-    pub(super) fn is_over_in(&self, repository: &GitRepository, commit: &str) -> Result<bool, Failure> {
-        let bead = repository.bead_of(commit, &self.record.lineage)?;
-        Ok(bead.is_some_and(|bead| {
-            let closed = bead.status.value.status == Status::Closed;
-            bead.deletion.is_some() || closed && Some(bead.status.mark.at()) > self.status_at
-        }))
-    }
-
+impl ClaimJob {
     /// The operation that puts the claim into the store, under the fence that the ref names.
-    pub(super) fn op(&self, job: &ClaimJob, id: String) -> Op {
-        let at = (!self.existing).then_some(self.record.fence);
-        let lease_ms = Some(self.record.lease_ms);
-        match &job.op {
+    pub(super) fn op_of(&self, attempt: &Attempt, id: String) -> Op {
+        let at = (!attempt.existing).then_some(attempt.record.fence);
+        let lease_ms = Some(attempt.record.lease_ms);
+        match &self.op {
             Op::Claim(claim) => Op::Claim(ClaimBead { at, ..claim.clone() }),
             _ => Op::Claim(ClaimBead { id, lease_ms, at, ..ClaimBead::default() }),
         }
     }
-}
-
-pub(super) fn new_claim_id() -> String {
-    format!("{:016x}{:016x}", getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-//! Exclusive claims: a ref on the remote decides who gets a bead (docs/FLEET.md). Everything here works in memory and on small
-//! files; what talks to the remote is in [`round`] and [`upkeep`], which run in threads of their own.
+//! Exclusive claims: a ref on the remote decides who gets a bead (docs/FLEET.md). What is decided without a service, and the
+//! talk with the remote, is in `beads_store`; here is what requests, settings and files have to do with it.
 
 mod confirmed;
 mod job;
@@ -8,11 +8,9 @@ mod round;
 mod scope;
 mod settle;
 mod upkeep;
-mod watch;
 
 pub(super) use job::is_claim;
 pub use job::{ClaimJob, Picked};
 pub use own::ClaimRefs;
 pub use round::{ClaimRound, RoundResult};
 pub use settle::Settled;
-pub use upkeep::{Upkeep, UpkeepResult};

@@ -1,19 +1,17 @@
 //! What follows from a round: another try, a fetch of the remote's store, or an answer.
 
-use beads_core::{ClaimRecord, Op};
-use beads_store::CommitId;
+use beads_core::ClaimRecord;
+use beads_store::{Attempt, Outcome, RoundResult, Steady, SystemUptime, withdraw};
 use serde_json::{Value, json};
 
-use super::job::{Attempt, ClaimJob, Picked};
+use super::job::{ClaimJob, Picked};
 use super::own::RefusedRefs;
-use super::round::{Outcome, RoundResult};
 use super::scope::Needs;
 use crate::failure::{Code, Failure};
 use crate::render::{Answer, ClosedAndClaimed, ConfirmedAnswer, Done, shown};
 use crate::request::{Reply, Request};
 use crate::service::Service;
 use crate::service::mutate::done;
-use crate::uptime::Uptime;
 
 /// What follows for one job.
 #[derive(Debug)]
@@ -35,31 +33,31 @@ impl Service {
     ) -> Vec<Result<Outcome, Failure>> {
         match result {
             Ok(result) => {
-                let (seen, outcomes) = result.into_outcomes();
-                if let Some(seen) = seen {
-                    self.claim_refs.saw(seen);
-                }
+                let outcomes = self.claim_refs.book.round_done(result, &SystemUptime.now());
                 if outcomes.iter().any(Outcome::is_won) {
                     self.note_push();
                 }
                 outcomes.into_iter().map(Ok).collect()
             }
-            Err(failure) => vec![Err(unreachable(failure)); jobs],
+            Err(failure) => {
+                let failure = unreachable(failure);
+                (0..jobs).map(|_| Err(failure.clone())).collect()
+            }
         }
     }
 
     pub fn settle_claim(&mut self, mut job: Box<ClaimJob>, outcome: Result<Outcome, Failure>) -> Settled {
         let Some(attempt) = job.attempt.clone() else { return Settled::Again(job) };
-        let claim = &attempt.record.claim;
-        self.claim_refs.in_flight.remove(claim);
+        self.claim_refs.book.tried(&attempt.record.claim, outcome.as_ref().ok());
         match outcome {
-            Ok(Outcome::Won(commit, began)) => {
-                self.won(claim, commit, began);
+            Ok(Outcome::Won(..)) => {
+                self.won();
                 self.make(job, &attempt)
             }
-            Ok(Outcome::WonUnseen(commit, began, failure)) => {
-                self.won(claim, commit, began);
-                self.won_unseen(job, &attempt, failure)
+            // Not confirmed: the bead may be over on the remote, whose store could not be looked at.
+            Ok(Outcome::WonUnseen(error)) => {
+                self.won();
+                self.without_remote(job, &attempt, unreachable(Failure::from(&*error)))
             }
             // The ref is given back after the next exchange: the store has no such claim.
             Ok(Outcome::WonTooLate) => {
@@ -67,27 +65,18 @@ impl Service {
                 job.exchanged = true;
                 Settled::Behind(job)
             }
-            Ok(Outcome::Held(holder)) => {
-                self.claim_refs.own.remove(claim);
-                self.held(job, &attempt, holder.as_ref())
-            }
-            Ok(Outcome::Low(_) | Outcome::Gone) => {
-                self.claim_refs.own.remove(claim);
-                Settled::Again(job)
-            }
+            Ok(Outcome::Held(holder)) => self.held(job, &attempt, holder.as_ref()),
+            Ok(Outcome::Low(_) | Outcome::Gone) => Settled::Again(job),
             Ok(Outcome::Behind) => {
-                self.claim_refs.own.remove(claim);
                 job.exchanged = true;
                 // Nothing was tried.
                 job.tries -= 1;
                 Settled::Behind(job)
             }
             Ok(Outcome::Refused(reason)) => {
-                self.claim_refs.own.remove(claim);
                 self.note_refused(&reason);
                 self.without_remote(job, &attempt, refused(&reason))
             }
-            // Whether the ref was won is not known. It stays among the own ones until that is seen.
             Err(failure) => self.without_remote(job, &attempt, failure),
         }
     }
@@ -104,7 +93,10 @@ impl Service {
         if attempt.existing
             && let Some(holder) = holder
         {
-            self.withdraw(lineage, attempt.record.fence, holder);
+            let withdrawn = withdraw(&mut self.replica, lineage, attempt.record.fence, holder);
+            if let Err(error) = withdrawn {
+                crate::log::note(&format!("a lost claim was not withdrawn: {error}"));
+            }
         }
         if job.is_next() {
             job.tried.insert(lineage.clone());
@@ -131,30 +123,17 @@ impl Service {
         self.make(job, attempt)
     }
 
-    fn won(&mut self, claim: &str, commit: CommitId, began: Uptime) {
-        if let Some(own) = self.claim_refs.own.get_mut(claim) {
-            own.pushed = Some((commit, began));
-        }
+    /// The server takes claim refs.
+    fn won(&mut self) {
         self.claim_refs.refused = None;
         self.claim_refs.save();
-    }
-
-    /// The ref was won and the remote left before its store was seen: the bead may be over there. The ref of a claim that is not
-    /// made is given back after the next exchange.
-    fn won_unseen(&mut self, job: Box<ClaimJob>, attempt: &Attempt, failure: Failure) -> Settled {
-        if job.needs != Needs::Must {
-            return self.make(job, attempt);
-        }
-        let failure = unreachable(failure);
-        let message = format!("{}; nothing was claimed", failure.message);
-        self.answered(job, Err(Failure { message, ..failure }))
     }
 
     /// Makes the claim in the store, under the fence that the ref names.
     fn make(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt) -> Settled {
         let lineage = &attempt.record.lineage;
         let id = self.replica.catalog().id_of(lineage).to_string();
-        let op = attempt.op(&job, id);
+        let op = job.op_of(attempt, id);
         let before = self.replica.position();
         if let Err(failure) = self.identify_innermost(&job.request) {
             return self.answered(job, Err(failure));
@@ -172,9 +151,7 @@ impl Service {
                 return if retried { Settled::Again(job) } else { self.answered(job, Err(failure)) };
             }
         };
-        if let Some(own) = self.claim_refs.own.get_mut(&attempt.record.claim) {
-            own.expires = self.replica.catalog().bead(lineage).and_then(|bead| bead.claim.expires);
-        }
+        self.claim_refs.book.claimed(&attempt.record.claim, self.replica.catalog());
         self.claim_refs.save();
         self.note_claim(&job.request, &job.op, lineage, applied.fence);
         self.note_change(&job.request, before);
@@ -224,7 +201,7 @@ impl Service {
     pub(in crate::service) fn claim_here(&mut self, job: ClaimJob) -> Option<Reply> {
         let reply = self.try_here(job);
         if self.replica.position() > self.sync_state.pushed_position
-            && let Err(failure) = self.sync_now()
+            && let Err(failure) = self.exchange_in_passing()
         {
             crate::log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
         }
@@ -257,58 +234,6 @@ impl Service {
                 Settled::Answered(reply) => return Some(*reply),
             };
         }
-    }
-
-    /// Gives the bead to the claim that the remote decided for, and keeps the loss where its holder finds it.
-    pub(super) fn withdraw(
-        &mut self,
-        lineage: &beads_core::Lineage,
-        lost: beads_core::Stamp,
-        won: &ClaimRecord,
-    ) {
-        let Some(bead) = self.replica.catalog().bead(lineage) else { return };
-        if bead.claim.fence() != Some(lost) {
-            return;
-        }
-        let (mark, holder) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
-        let reason = format!("withdrawn: {} got the claim on the remote", won.holder);
-        if let Err(failure) = self.award(lineage, &won.holder, won.lease_ms, &reason) {
-            crate::log::note(&format!("a lost claim was not withdrawn: {}", failure.message));
-            return;
-        }
-        let Some(bead) = self.replica.catalog().bead(lineage) else { return };
-        let winner = bead.claim.mark.clone();
-        let kept = self.replica.keep_lost_claim(lineage, holder.as_ref(), mark, winner);
-        if let Err(error) = kept {
-            crate::log::note(&format!("a lost claim was not noted: {error}"));
-        }
-    }
-
-    /// Writes the claim of a holder into the store, whoever has the bead there.
-    pub(super) fn award(
-        &mut self,
-        lineage: &beads_core::Lineage,
-        holder: &beads_core::Actor,
-        lease_ms: u64,
-        reason: &str,
-    ) -> Result<(), Failure> {
-        let id = self.replica.catalog().id_of(lineage).to_string();
-        let caller = |actor: beads_core::Actor| beads_store::Caller {
-            actor,
-            branch: Default::default(),
-            lease_ms,
-            request: None,
-        };
-        let unclaim = beads_core::op::Unclaim {
-            id: id.clone(),
-            force: true,
-            reason: reason.parse()?,
-            ..Default::default()
-        };
-        self.replica.apply(&Op::Unclaim(unclaim), &caller("bd".parse()?))?;
-        let claim = beads_core::op::ClaimBead { id, lease_ms: Some(lease_ms), ..Default::default() };
-        self.replica.apply(&Op::Claim(claim), &caller(holder.clone()))?;
-        Ok(())
     }
 
     fn identify_innermost(&mut self, request: &Request) -> Result<(), Failure> {

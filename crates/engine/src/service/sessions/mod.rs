@@ -45,7 +45,7 @@ impl Service {
         let (catalog, refs) = (self.replica.catalog(), &self.claim_refs);
         let current = |lineage: &Lineage, fence: Stamp| {
             let bead = catalog.live_bead(lineage).filter(|bead| bead.status() == Status::InProgress)?;
-            bead.claim.fence().filter(|now| *now == refs.current(fence))
+            bead.claim.fence().filter(|now| *now == refs.book.current(fence))
         };
         Arc::make_mut(&mut self.sessions).keep(current);
     }

@@ -10,7 +10,25 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// A moment of one run of this machine.
+/// A clock that runs evenly, also while its machine sleeps, and that nobody can set.
+pub trait Steady {
+    fn now(&self) -> Uptime;
+}
+
+/// The system's own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemUptime;
+
+impl Steady for SystemUptime {
+    fn now(&self) -> Uptime {
+        let time = clock_gettime(CLOCK);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let ms = u64::try_from(time.tv_nsec).unwrap_or_default() / 1_000_000;
+        Uptime::new(run(), seconds * 1_000 + ms)
+    }
+}
+
+/// A moment of one run of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uptime {
@@ -20,16 +38,12 @@ pub struct Uptime {
 }
 
 impl Uptime {
-    pub fn now() -> Self {
-        let time = clock_gettime(CLOCK);
-        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-        let ms = u64::try_from(time.tv_nsec).unwrap_or_default() / 1_000_000;
-        Self { run: run().to_owned(), ms: seconds * 1_000 + ms }
+    pub fn new(run: &str, ms: u64) -> Self {
+        Self { run: run.to_owned(), ms }
     }
 
-    /// How much time has passed since; `None` when the machine was started anew meanwhile.
-    pub fn elapsed_ms(&self) -> Option<u64> {
-        let now = Self::now();
+    /// How much time has passed until `now`; `None` when the machine was started anew meanwhile.
+    pub fn elapsed_ms(&self, now: &Self) -> Option<u64> {
         (now.run == self.run).then(|| now.ms.saturating_sub(self.ms))
     }
 }
@@ -53,10 +67,10 @@ mod tests {
 
     #[test]
     fn moments_of_another_run_are_not_compared() {
-        let now = Uptime::now();
-        assert!(now.elapsed_ms().is_some());
-        assert_eq!(Uptime { run: "another".into(), ..now.clone() }.elapsed_ms(), None);
-        let earlier = Uptime { ms: now.ms.saturating_sub(1_000), ..now };
-        assert!(earlier.elapsed_ms() >= Some(1_000).min(earlier.elapsed_ms()));
+        let (first, later) = (SystemUptime.now(), SystemUptime.now());
+        assert!(first.elapsed_ms(&later).is_some());
+        assert_eq!(Uptime::new("another", first.ms).elapsed_ms(&later), None);
+        let earlier = Uptime::new(&first.run, first.ms.saturating_sub(1_000));
+        assert_eq!(earlier.elapsed_ms(&first), Some(1_000.min(first.ms)));
     }
 }

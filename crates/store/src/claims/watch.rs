@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_store::{ClaimValue, ClaimsSeen, CommitId};
 use serde::{Deserialize, Serialize};
 
-use crate::uptime::Uptime;
+use super::uptime::Uptime;
+use crate::claim_refs::{ClaimValue, ClaimsSeen};
+use crate::repository::CommitId;
 
 /// A value that cannot be read says nothing of its lease.
 const UNREADABLE_LEASE_MS: u64 = 24 * 60 * 60 * 1000;
@@ -33,25 +34,25 @@ impl Watch {
     }
 
     /// Begins to watch values that are new, and forgets those that are gone.
-    pub fn note(&self, seen: &ClaimsSeen) {
+    pub fn note(&self, seen: &ClaimsSeen, now: &Uptime) {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|name, known| {
             let same = seen.refs.get(name).is_some_and(|value| value.commit == known.commit);
-            same && known.since.elapsed_ms().is_some()
+            same && known.since.elapsed_ms(now).is_some()
         });
         for (name, value) in &seen.refs {
             watched
                 .entry(name.clone())
-                .or_insert_with(|| Watched { commit: value.commit.clone(), since: Uptime::now() });
+                .or_insert_with(|| Watched { commit: value.commit.clone(), since: now.clone() });
         }
     }
 
     /// Whether this very value was watched for the whole length of its lease.
-    pub fn has_expired(&self, name: &str, value: &ClaimValue) -> bool {
+    pub fn has_expired(&self, name: &str, value: &ClaimValue, now: &Uptime) -> bool {
         let lease_ms = value.record.as_ref().map_or(UNREADABLE_LEASE_MS, |record| record.lease_ms);
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.get(name).is_some_and(|known| {
-            known.commit == value.commit && known.since.elapsed_ms().is_some_and(|ms| ms > lease_ms)
+            known.commit == value.commit && known.since.elapsed_ms(now).is_some_and(|ms| ms > lease_ms)
         })
     }
 }
@@ -80,20 +81,22 @@ mod tests {
 
     #[test]
     fn only_the_same_value_for_a_whole_lease_has_expired() {
-        let watch = Watch::default();
+        let (watch, at) = (Watch::default(), |ms| Uptime::new("run", ms));
         let first = value("1", 5);
-        assert!(!watch.has_expired("n", &first), "never seen");
-        watch.note(&seen(&first));
-        assert!(!watch.has_expired("n", &value("1", 60_000)));
-        while !watch.has_expired("n", &first) {
-            std::thread::yield_now();
-            watch.note(&seen(&first));
-        }
-        let renewed = value("2", 5);
-        assert!(!watch.has_expired("n", &renewed), "another value than the one that was watched");
-        watch.note(&seen(&value("2", 60_000)));
-        assert!(!watch.has_expired("n", &value("2", 60_000)), "the watch begins anew");
-        watch.note(&ClaimsSeen::default());
+        assert!(!watch.has_expired("n", &first, &at(100)), "never seen");
+        watch.note(&seen(&first), &at(0));
+        watch.note(&seen(&first), &at(5));
+        assert!(!watch.has_expired("n", &first, &at(5)));
+        assert!(watch.has_expired("n", &first, &at(6)));
+        assert!(
+            !watch.has_expired("n", &value("2", 5), &at(6)),
+            "another value than the one that was watched"
+        );
+        watch.note(&seen(&value("2", 5)), &at(6));
+        assert!(!watch.has_expired("n", &value("2", 5), &at(11)), "the watch begins anew");
+        assert!(watch.has_expired("n", &value("2", 5), &at(12)));
+        assert!(!watch.has_expired("n", &value("2", 5), &Uptime::new("another", 99)), "another run");
+        watch.note(&ClaimsSeen::default(), &at(12));
         assert!(watch.all().is_empty());
     }
 }

@@ -1,0 +1,82 @@
+//! Who holds what, by a confirmed claim.
+
+use std::collections::BTreeMap;
+
+use beads_core::{Lineage, Stamp, Status};
+use beads_store::{Own, Steady, Uptime};
+
+use super::clock::LeaseClock;
+use super::node::Node;
+use crate::machine::Broken;
+
+/// Confirmed claims as their holders know them. A holder whose process died believes what it was told until the lease is over
+/// or the machine is started anew.
+#[derive(Debug, Default)]
+pub struct Holders(BTreeMap<(usize, String), Held>);
+
+#[derive(Debug)]
+struct Held {
+    lineage: Lineage,
+    fence: Stamp,
+    began: Uptime,
+    lease_ms: u64,
+    clock: LeaseClock,
+    /// The process that said so.
+    life: u64,
+}
+
+impl Held {
+    fn is_safe(&self) -> bool {
+        self.began.elapsed_ms(&self.clock.now()).is_some_and(|ms| ms < self.lease_ms)
+    }
+}
+
+impl Holders {
+    /// Looks at what a machine tells its users now.
+    pub fn look(&mut self, node: &Node) -> Result<(), Broken> {
+        if node.replica.is_none() {
+            return Ok(());
+        }
+        // A process that was started without the file of the last one does not know its claims, and says nothing of them.
+        self.0.retain(|(index, claim), held| {
+            let unknown = held.life < node.life && !node.book.own.contains_key(claim);
+            held.is_safe() && (*index != node.index || unknown && !is_told_otherwise(node, held))
+        });
+        for (claim, own) in node.confirmed() {
+            self.hold(node, claim, &own);
+        }
+        self.check()
+    }
+
+    fn hold(&mut self, node: &Node, claim: String, own: &Own) {
+        let Some((_, began)) = own.pushed.clone() else { return };
+        let (lineage, fence, lease_ms) = (own.lineage.clone(), own.fence, own.lease_ms);
+        let (clock, life) = (node.clock.clone(), node.life);
+        let held = Held { lineage, fence, began, lease_ms, clock, life };
+        self.0.insert((node.index, claim), held);
+    }
+
+    fn check(&self) -> Result<(), Broken> {
+        let mut by_bead: BTreeMap<&Lineage, &(usize, String)> = BTreeMap::new();
+        for (holder, held) in self.0.iter().filter(|(_, held)| held.is_safe()) {
+            // On one machine its store decides between the agents.
+            if let Some(other) = by_bead.insert(&held.lineage, holder).filter(|other| other.0 != holder.0) {
+                return Err(format!(
+                    "{:?} is held by two confirmed claims: {other:?} and {holder:?}",
+                    held.lineage
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the store here shows a holder that its claim is over.
+fn is_told_otherwise(node: &Node, held: &Held) -> bool {
+    let Some(replica) = &node.replica else { return false };
+    replica.catalog().bead(&held.lineage).is_none_or(|bead| {
+        let claim = &bead.claim;
+        let lapsed = claim.fence() != Some(held.fence) || claim.expired(replica.now_ms());
+        lapsed || bead.status.value.status == Status::Closed
+    })
+}

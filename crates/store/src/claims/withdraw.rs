@@ -1,0 +1,46 @@
+//! Claims in the store that follow what the remote decided.
+
+use beads_core::op::{ClaimBead, Unclaim};
+use beads_core::{Actor, ClaimRecord, Lineage, Op, Stamp};
+
+use crate::Result;
+use crate::disk::Disk;
+use crate::replica::{Caller, Replica};
+use crate::wall::World;
+
+/// Gives the bead to the claim that the remote decided for, and keeps the loss where its holder finds it. Does nothing when
+/// the store has another claim by now.
+pub fn withdraw<D: Disk, W: World>(
+    replica: &mut Replica<D, W>,
+    lineage: &Lineage,
+    lost: Stamp,
+    won: &ClaimRecord,
+) -> Result<()> {
+    let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
+    if bead.claim.fence() != Some(lost) {
+        return Ok(());
+    }
+    let (mark, holder) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
+    let reason = format!("withdrawn: {} got the claim on the remote", won.holder);
+    award(replica, lineage, &won.holder, won.lease_ms, &reason)?;
+    let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
+    let winner = bead.claim.mark.clone();
+    replica.keep_lost_claim(lineage, holder.as_ref(), mark, winner)
+}
+
+/// Writes the claim of a holder into the store, whoever has the bead there.
+pub(super) fn award<D: Disk, W: World>(
+    replica: &mut Replica<D, W>,
+    lineage: &Lineage,
+    holder: &Actor,
+    lease_ms: u64,
+    reason: &str,
+) -> Result<()> {
+    let id = replica.catalog().id_of(lineage).to_string();
+    let caller = |actor: Actor| Caller { actor, branch: Default::default(), lease_ms, request: None };
+    let unclaim = Unclaim { id: id.clone(), force: true, reason: reason.parse()?, ..Default::default() };
+    replica.apply(&Op::Unclaim(unclaim), &caller("bd".parse()?))?;
+    let claim = ClaimBead { id, lease_ms: Some(lease_ms), ..Default::default() };
+    replica.apply(&Op::Claim(claim), &caller(holder.clone()))?;
+    Ok(())
+}
