@@ -99,6 +99,8 @@ async def main(session):
     check("comment, comments", [comment["text"] for comment in comments] == ["- behind the wall"], comments)
     noted = await ask("note", {"issue_id": third["id"], "text": "- two coats"})
     check("note", not noted.isError, noted)
+    shown = await call("show", issue_id=third["id"])
+    check("note: appended to the notes", shown["notes"] == "- two coats", shown)
 
     closed = await call("close", issue_id=first["id"], reason="found", brief=False)
     closed = closed[0] if isinstance(closed, list) else closed

@@ -1,5 +1,6 @@
 // Drives @herbcaudill/beads-sdk: PACKAGE-DIRECTORY REPOSITORY.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 
 const [directory, cwd] = process.argv.slice(2);
 const { BeadsClient: Runner } = await import(`file://${directory}/dist/BeadsClient.js`);
@@ -56,6 +57,11 @@ const eventually = async (what, holds) => {
   }
   assert.fail(`waited in vain: ${what}`);
 };
+// The client watches the file that is there when it connects, and sees one change of it: let that be the one below.
+await eventually("the file is up to date", () => {
+  const lines = readFileSync(`${cwd}/.beads/issues.jsonl`, "utf8").split("\n").filter((line) => line);
+  return lines.map((line) => JSON.parse(line)).find((issue) => issue.id === extra.id)?.status === "tombstone";
+});
 const file = new Reader();
 await file.connect(cwd);
 let changes = 0;

@@ -26,8 +26,8 @@ pub enum Error {
     #[error("a bead with id {0} exists or existed; ids are never used twice")]
     IdTaken(BeadId),
 
-    #[error("{id} changed since you read it: its content_hash is now {current}")]
-    HashMismatch { id: BeadId, current: String },
+    #[error("{id} is not as you read it: {}", compared(current, if_hash.as_deref()))]
+    HashMismatch { id: BeadId, current: String, if_hash: Option<String> },
 
     #[error("{id} is held by {holder}{}", expires.map(|t| format!(" until {t}")).unwrap_or_default())]
     AlreadyClaimed { id: BeadId, holder: Actor, expires: Option<Timestamp> },
@@ -154,6 +154,16 @@ fn ids(all: &[BeadId]) -> String {
     match all.len().saturating_sub(NAMED) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// What a guard has to name now.
+fn compared(content_hash: &str, if_hash: Option<&str>) -> String {
+    match if_hash {
+        Some(if_hash) => {
+            format!("it has a word that content_hash does not cover, and its if_hash is now {if_hash}")
+        }
+        None => format!("its content_hash is now {content_hash}"),
     }
 }
 

@@ -33,6 +33,7 @@ mod error;
 mod event;
 mod evidence;
 mod export;
+mod export_earlier;
 mod floor;
 mod garbage;
 mod history;
@@ -79,6 +80,7 @@ pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
 pub use evidence::{EVIDENCE, Evidence};
 pub use export::export_jsonl;
+pub use export_earlier::export_earlier_store;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup,
     Word,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::op::words_of;
+use crate::op::if_hash;
 use crate::timestamp::rfc3339::Rfc3339;
 use crate::timestamp::{rfc3339, rfc3339_option};
 use crate::{
@@ -191,7 +191,7 @@ impl Catalog {
         Some(BeadView {
             facts: BeadFacts {
                 parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
-                if_hash: has_words(bead).then(|| format!("{hash}+{}", words_of(bead))),
+                if_hash: if_hash(&hash, bead),
                 content_hash: hash,
                 ..row.facts
             },
@@ -289,10 +289,6 @@ impl Catalog {
             updated_at: bead.updated().at().into(),
         })
     }
-}
-
-fn has_words(bead: &Bead) -> bool {
-    bead.status.value.word.is_some() || bead.kind.value.word.is_some()
 }
 
 fn deletion_view(bead: &Bead) -> Option<DeletionView> {

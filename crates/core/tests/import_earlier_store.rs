@@ -101,6 +101,20 @@ fn skipped_edges_of_one_line_are_no_refused_lines() {
     assert_eq!(catalog.targets(lineage, EdgeKind::Blocks).count(), 1);
 }
 
+/// A second import would find the deleted bead and make the edge then.
+#[test]
+fn an_edge_to_a_deleted_bead_comes_in_the_first_time() {
+    let state = line("bd-a1", "[1765400000000,0]", "ann");
+    let tombstone = r#"{"id":"bd-gone","deleted_at":[1765400010000,0],"deleted_by":"ann"}"#;
+    let deps = r#"{"from":"bd-a1","to":"bd-gone","kind":"blocks","created_at":[1765400000100,0],"created_by":"ann"}"#;
+    let files = [("state.jsonl", &*state), ("tombstones.jsonl", tombstone), ("deps.jsonl", deps)];
+    let (mut catalog, summary) = legacy(&files);
+    assert_eq!((summary.edges, summary.edges_skipped.len()), (1, 0), "{summary:?}");
+    let again = legacy_into(&mut catalog, &files);
+    assert_eq!((again.edges, again.edges_unchanged, again.updated), (0, 1, 0), "{again:?}");
+    assert_round_trip(&mut catalog);
+}
+
 #[test]
 fn a_checkpoint_in_shards_is_read() {
     let state = line("bd-a1", "[1765400000000,0]", "ann");

@@ -291,7 +291,22 @@ fn a_guard_with_words_compares_them() {
         let title = Some("Other".parse().unwrap());
         Op::Update(Box::new(Update { guard, title, ..Update::of("bd-1") }))
     };
-    assert!(matches!(ann.apply(&guarded(&if_hash)), Err(Error::HashMismatch { current, .. })
-        if current.ends_with("+deferred/")));
-    ann.done(&guarded(&format!("{}+deferred/", view.content_hash)));
+    for stale in [&if_hash, &view.content_hash] {
+        assert!(
+            matches!(ann.apply(&guarded(stale)), Err(Error::HashMismatch { if_hash: Some(now), .. })
+                if now.ends_with("+deferred/")),
+            "{stale}"
+        );
+    }
+    let now = ann.catalog.view(&lineage).unwrap().if_hash.clone().unwrap();
+    ann.done(&guarded(&now));
+    // A word that is gone is noticed, too.
+    let read = ann.catalog.view(&lineage).unwrap();
+    ann.done(&status("bd-1", "open"));
+    assert_eq!(ann.catalog.view(&lineage).unwrap().content_hash, read.content_hash);
+    assert!(matches!(
+        ann.apply(&guarded(&read.if_hash.clone().unwrap())),
+        Err(Error::HashMismatch { if_hash: None, .. })
+    ));
+    ann.done(&guarded(&read.content_hash));
 }

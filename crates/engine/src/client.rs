@@ -408,6 +408,7 @@ fn in_process(
     service.check_identity()?;
     committed?;
     save_if_due(&mut service);
+    service.note_journal_end();
     if let Some(Err(failure)) = service.take_export().map(|job| job.run()) {
         // The mutation is done; the file is only a copy.
         eprintln!("Warning: {}", failure.message);

@@ -162,7 +162,10 @@ impl From<beads_core::Error> for Failure {
         use beads_core::Error as E;
         let details = match &error {
             E::Ambiguous { candidates, .. } => json!({"candidates": candidates}),
-            E::HashMismatch { id, current } => json!({"id": id, "content_hash": current}),
+            E::HashMismatch { id, current, if_hash: None } => json!({"id": id, "content_hash": current}),
+            E::HashMismatch { id, current, if_hash } => {
+                json!({"id": id, "content_hash": current, "if_hash": if_hash})
+            }
             E::AlreadyClaimed { id, holder, expires } => {
                 json!({"id": id, "holder": holder, "expires": expires.map(|time| time.to_string())})
             }

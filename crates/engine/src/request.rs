@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beads_core::op::{ClaimNext, Close, Fence};
+use beads_core::op::{ClaimNext, Close, Fence, NoteAdd};
 use beads_core::query::{CountBy, Direction, Filter, PlanFor, ReadyFilter};
 use beads_core::{Actor, BeadId, EdgeKind, Line, Op};
 use beads_store::Cursor;
@@ -57,6 +57,8 @@ pub enum Call {
     Atomic(Atomic),
     Each(Each),
     Query(Box<Query>),
+    /// A note: an entry of the log, or for callers in the compat dialect the text behind the bead's `notes`.
+    Note(NoteAdd),
     /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`, an event for
     /// `events`.
     Wait {
@@ -217,7 +219,7 @@ impl Call {
     pub fn mutates(&self) -> bool {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
-            Self::ResetGcFloor => true,
+            Self::Note(_) | Self::ResetGcFloor => true,
             Self::Undo { dry_run } => !dry_run,
             Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } | Self::Confirm { call } => call.mutates(),
@@ -362,6 +364,8 @@ pub enum ExportFormat {
     Md,
     Dot,
     Mermaid,
+    /// The files of the store of the earlier Rust implementation: an object with their contents by name.
+    LegacyStore,
 }
 
 /// Mutations, each on its own: one that fails does not stop the others.
@@ -536,6 +540,13 @@ pub struct Output {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ids_only: bool,
     pub verbose: bool,
+}
+
+impl Output {
+    /// The dialect that suits the caller when nothing else decides.
+    pub fn dialect_of_caller(&self) -> Dialect {
+        if self.compat_caller { Dialect::Compat } else { Dialect::Spec }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,15 +5,15 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use beads_core::canonical::hex;
 use beads_core::{State, Timestamp};
 use beads_store::{Rescue, RescueHeader};
-use sha2::{Digest, Sha256};
 
 use crate::failure::{Code, Failure};
+use crate::journal_end;
 use crate::place::Place;
 use crate::request::Reply;
 use crate::runtime_directory::runtime_directory;
+use crate::state_directory::{state_directory, stem};
 
 const ENDING: &str = ".journal";
 
@@ -22,24 +22,8 @@ const MAX_NAMES: u32 = 1_000;
 
 /// The directories that may hold rescue files, the preferred one first. The second serves where there is no home.
 fn directories() -> Vec<PathBuf> {
-    let variable =
-        |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
-    let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
     let runtime = runtime_directory();
-    state
-        .map(|state| state.join("beads"))
-        .into_iter()
-        .chain([runtime])
-        .map(|path| path.join("rescued"))
-        .collect()
-}
-
-/// The beginning of the names of all rescue files of a store: its name, and a digest of its path.
-fn stem(place: &Place) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let name: String = place.name().chars().take(60).map(plain).collect();
-    let digest = hex(&Sha256::digest(place.git_dir.as_os_str().as_encoded_bytes()));
-    format!("{}-{}-", name.trim_start_matches('.'), &digest[..8])
+    state_directory().into_iter().chain([runtime]).map(|path| path.join("rescued")).collect()
 }
 
 /// Writes a rescue file and returns its path once it is on stable storage.
@@ -101,10 +85,12 @@ pub fn describe(path: &Path) -> String {
     )
 }
 
-/// Adds a line for each rescue file of the store to a reply.
+/// Adds a line for each rescue file of the store to a reply, and one for each journal that ended too early.
 pub fn noted(place: &Place, mut reply: Reply) -> Reply {
-    for path in of(place) {
-        reply.stderr.push_str(&format!("Note: {}\n", crate::escape::escape(&describe(&path))));
+    let rescued = of(place).into_iter().map(|path| describe(&path));
+    let lost = journal_end::lost(place).into_iter().map(|path| journal_end::describe(place, &path));
+    for line in rescued.chain(lost) {
+        reply.stderr.push_str(&format!("Note: {}\n", crate::escape::escape(&line)));
     }
     reply
 }

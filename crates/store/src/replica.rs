@@ -254,6 +254,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         tags.newest_foreign_ms(self.catalog.state(), tag)
     }
 
+    /// The number of the journal's segment and of the last change in it. Both only grow.
+    pub fn journal_end(&self) -> (u64, u64) {
+        (self.journal.current_segment(), self.position - self.unsynced.len() as u64)
+    }
+
     /// Whether the journal on disk still ends where this replica left it. `None` when this process may open no more files, or
     /// has no memory, to find out.
     pub fn journal_is_intact(&self) -> Option<bool> {

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use beads_core::query::Severity;
 use beads_engine::failure::{Code, Failure, exit};
+use beads_engine::journal_end;
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, CheckAnswer, DoctorAnswer, status_word};
 use beads_engine::request::{Call, Format, Query, Reply};
@@ -67,6 +68,10 @@ impl Args {
         if !rescued.is_empty() {
             checks.push(check("rescued", rescued.iter().map(|path| finding(path)).collect()));
         }
+        let lost: Vec<_> = journal_end::lost(&place).iter().map(|path| lost_finding(&place, path)).collect();
+        if !lost.is_empty() {
+            checks.push(check("journal", lost));
+        }
         checks.push(check("clients", client_findings(globals, &place)?));
         let refused = claim_ref_findings(globals, &place)?;
         if !refused.is_empty() {
@@ -87,6 +92,14 @@ fn finding(path: &Path) -> Value {
     json!({
         "severity": Severity::Warning.as_str(), "code": "rescued_changes", "file": path, "line": null, "id": null,
         "message": rescued::describe(path),
+    })
+}
+
+/// A journal that ended too early when it was opened.
+fn lost_finding(place: &Place, path: &Path) -> Value {
+    json!({
+        "severity": Severity::Error.as_str(), "code": "journal_went_back", "file": path, "line": null, "id": null,
+        "message": journal_end::describe(place, path),
     })
 }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use beads_engine::failure::Failure;
@@ -10,14 +12,17 @@ use super::output_file::{OutputFile, is_standard_output};
 
 /// Write all beads for other programs
 ///
-/// The default is lines in the shape of Go's bd, with tombstones, that bd import takes back exactly. The other formats
-/// have live beads only. To keep such a file up to date, see bd config set export.path.
+/// The default is lines in the shape of Go's bd, with tombstones, that bd import takes back exactly. legacy-store writes
+/// the files of the earlier Rust bd into a directory. The other formats have live beads only and are one-way. To keep a file up
+/// to date, see bd config set export.path.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bd export -o issues.jsonl\n  bd export --format mermaid")]
+#[command(
+    after_help = "Examples:\n  bd export -o issues.jsonl\n  bd export --format mermaid\n  bd export --format legacy-store -o old-store"
+)]
 pub struct Args {
     #[arg(long, value_enum, default_value_t = Shape::Jsonl)]
     format: Shape,
-    /// Replace this file in one step, instead of printing
+    /// Replace this file in one step, instead of printing; a directory for legacy-store
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -29,6 +34,7 @@ enum Shape {
     Md,
     Dot,
     Mermaid,
+    LegacyStore,
 }
 
 impl Args {
@@ -39,9 +45,16 @@ impl Args {
             Shape::Md => ExportFormat::Md,
             Shape::Dot => ExportFormat::Dot,
             Shape::Mermaid => ExportFormat::Mermaid,
+            Shape::LegacyStore => ExportFormat::LegacyStore,
         };
         let call = Call::Export { format, path: None };
         let path = self.output.map(|path| globals.absolute(&path)).transpose()?;
+        if format == ExportFormat::LegacyStore {
+            let path = path.ok_or_else(|| {
+                Failure::usage("legacy-store is several files; name an empty directory for them with -o")
+            })?;
+            return into_directory(globals, call, path);
+        }
         let Some(path) = path.filter(|path| !is_standard_output(path)) else {
             return super::ask(globals, call, |_| ());
         };
@@ -50,4 +63,28 @@ impl Args {
         file.finish(exported.content.unwrap_or_default().as_bytes())?;
         globals.answer(Answer::Exported(ExportAnswer { path: Some(path), content: None, ..exported }))
     }
+}
+
+/// Writes the files of an answer into a directory. One with other files in it is refused: they would be read as parts of the store.
+fn into_directory(globals: &Globals, call: Call, directory: PathBuf) -> Result<Reply, Failure> {
+    let failed = |error: io::Error| Failure::io("write", &directory, &error);
+    let is_free = match std::fs::read_dir(&directory) {
+        Ok(mut files) => files.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(failed(error)),
+    };
+    if !is_free {
+        let directory = directory.display();
+        return Err(Failure::invalid(format!(
+            "{directory} is not empty, so nothing was written; name a new or an empty directory"
+        )));
+    }
+    let exported: ExportAnswer = globals.value(&globals.place()?, call)?;
+    let content = exported.content.unwrap_or_default();
+    let files: BTreeMap<String, String> = serde_json::from_str(&content).map_err(Failure::internal)?;
+    std::fs::create_dir_all(&directory).map_err(failed)?;
+    for (name, content) in files {
+        OutputFile::open(&directory.join(name))?.finish(content.as_bytes())?;
+    }
+    globals.answer(Answer::Exported(ExportAnswer { path: Some(directory), content: None, ..exported }))
 }

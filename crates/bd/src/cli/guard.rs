@@ -5,7 +5,7 @@ use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub struct GuardArgs {
-    /// Only if the bead's content_hash is still this
+    /// Only if the bead's if_hash, or without one its content_hash, is still this
     #[arg(long, value_name = "HASH")]
     if_hash: Option<String>,
     /// Only if your claim still has this fence

@@ -149,8 +149,9 @@ enum Verb {
     Delete(delete::Args),
     Restore(restore::Args),
     Deleted(deleted::Args),
-    #[command(visible_aliases = ["comments", "comment"])]
     Note(note::Args),
+    #[command(visible_alias = "comments")]
+    Comment(note::Args),
     Remember(remember::Args),
     Recall(recall::Args),
     Forget(forget::Args),
@@ -206,7 +207,7 @@ impl Verb {
     /// The actor that an option of the verb names.
     fn author(&self) -> Option<&Actor> {
         match self {
-            Self::Note(args) => args.author(),
+            Self::Note(args) | Self::Comment(args) => args.author(),
             _ => None,
         }
     }
@@ -236,7 +237,8 @@ impl Verb {
             Self::Delete(args) => args.call(input)?,
             Self::Restore(args) => args.call(input)?,
             Self::Deleted(args) => args.call()?,
-            Self::Note(args) => args.call(input)?,
+            Self::Note(args) => args.note(input)?,
+            Self::Comment(args) => args.comment(input)?,
             Self::Remember(args) => args.call(input)?,
             Self::Recall(args) => args.call(),
             Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),

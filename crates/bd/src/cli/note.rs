@@ -11,7 +11,8 @@ use super::input::Input;
 
 /// Read and append to the log of a bead
 ///
-/// `bd note ID` lists; `bd note ID TEXT` appends.
+/// `ID` alone lists; `ID TEXT` appends. For programs written for the Go bd, `bd note` appends to the text that they
+/// read as `notes`, as `bd update --append-notes` does, and `bd comment` adds a comment.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -77,12 +78,22 @@ impl Args {
         }
     }
 
-    pub fn call(self, input: Input) -> Result<Call, Failure> {
+    /// `bd note`.
+    pub fn note(self, input: Input) -> Result<Call, Failure> {
+        self.call(input, Call::Note)
+    }
+
+    /// `bd comment`.
+    pub fn comment(self, input: Input) -> Result<Call, Failure> {
+        self.call(input, |note| Call::one(Op::NoteAdd(note)))
+    }
+
+    fn call(self, input: Input, append: impl FnOnce(NoteAdd) -> Call) -> Result<Call, Failure> {
         match (self.verb, self.id) {
             (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
-            (Some(Verb::Add(add)), _) => add.note.append(add.id, input),
+            (Some(Verb::Add(add)), _) => add.note.read(add.id, input).map(append),
             (None, Some(id)) if self.note.is_empty() => Ok(Call::query(Query::Notes { id })),
-            (None, Some(id)) => self.note.append(id, input),
+            (None, Some(id)) => self.note.read(id, input).map(append),
             (None, None) => Err(Failure::usage("an id is needed")),
         }
     }
@@ -93,7 +104,7 @@ impl NoteArgs {
         self.text.is_none() && !self.stdin && self.file.is_none()
     }
 
-    fn append(self, id: String, input: Input) -> Result<Call, Failure> {
+    fn read(self, id: String, input: Input) -> Result<NoteAdd, Failure> {
         let guard = self.guard.guard();
         let content = match (self.text, self.file) {
             (Some(text), _) => input.text(&[vec![text], self.more].concat().join(" "))?,
@@ -103,6 +114,6 @@ impl NoteArgs {
                 return Err(Failure::usage("a text is needed; --stdin reads it from standard input"));
             }
         };
-        Ok(Call::one(Op::NoteAdd(NoteAdd { id, guard, content, ..NoteAdd::default() })))
+        Ok(NoteAdd { id, guard, content, ..NoteAdd::default() })
     }
 }

@@ -170,6 +170,9 @@ fn remove(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
 
 /// Shows what belongs into which file, each file once.
 fn print(clients: &[Client], root: &Path, globals: &Globals) -> Result<Reply, Failure> {
+    let place = globals.place().ok();
+    let is_linked = place.as_ref().is_some_and(|place| place.worktree.is_some());
+    let store = place.map(|place| place.store_dir());
     let mut shown = String::new();
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let mut files = Vec::new();
@@ -181,7 +184,7 @@ fn print(clients: &[Client], root: &Path, globals: &Globals) -> Result<Reply, Fa
                 files.push(json!({"file": target.name(), "state": "shown"}));
             }
         }
-        if let Some(note) = by_hand(*client) {
+        if let Some(note) = by_hand(*client, store.as_deref(), is_linked) {
             shown.push_str(&format!("{note}\n"));
         }
     }

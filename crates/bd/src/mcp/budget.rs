@@ -20,7 +20,7 @@ const MAX_FINE_CHARS: usize = 64 * 1024;
 
 /// Fields that name things: cut in half they would name something else.
 fn is_name(key: &str) -> bool {
-    matches!(key, "id" | "ids" | "content_hash" | "fence" | "parent" | "cursor")
+    matches!(key, "id" | "ids" | "content_hash" | "if_hash" | "fence" | "parent" | "cursor")
         || key.ends_with("_id")
         || key.ends_with("_at")
 }

@@ -75,8 +75,7 @@ fn bead(map: &mut Map<String, Value>, session: &Session, revisions: &Revisions) 
     let status = enums::status_word(map.get("status").and_then(Value::as_str).unwrap_or_default());
     let priority = enums::priority_word(map.get("priority").and_then(Value::as_u64).unwrap_or_default());
     let revision = revisions.get(&id).copied().unwrap_or_default();
-    let hash = map.get("content_hash").and_then(Value::as_str).unwrap_or_default();
-    session.remember(&id, revision, hash);
+    session.remember(&id, revision, revision::shown_hash(map));
     map.insert("qualified_id".into(), session.workspace.qualified(&id).into());
     map.insert("revision".into(), revision.into());
     map.insert("task_status".into(), status.into());

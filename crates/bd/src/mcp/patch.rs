@@ -5,7 +5,7 @@ use beads_engine::request::{Call, Query};
 use serde_json::{Map, Value, json};
 
 use super::portal::Caller;
-use super::{enums, full};
+use super::{enums, full, revision};
 use crate::tool::check::UNKNOWN;
 use crate::tool::read;
 
@@ -53,7 +53,7 @@ pub fn apply(
     }
     let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
     let bead = &shown[0];
-    let hash = guard.or_else(|| bead["content_hash"].as_str().map(str::to_owned));
+    let hash = guard.or_else(|| Some(revision::shown_hash(bead.as_object()?).to_owned()));
     let mut update = Map::from_iter([("op".to_owned(), json!("update")), ("id".to_owned(), json!(id))]);
     update.insert("expected_content_hash".into(), json!(hash));
     for op in &ops {

@@ -22,7 +22,12 @@ pub fn of_all(ids: Vec<String>, caller: Caller<'_>) -> Revisions {
     serde_json::from_value(answer).unwrap_or_default()
 }
 
-/// The `content_hash` that must still hold for a write that expects a revision.
+/// What a guard for a bead that was shown is compared with: its words too, if it has any.
+pub fn shown_hash(bead: &Map<String, Value>) -> &str {
+    bead.get("if_hash").or_else(|| bead.get("content_hash")).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The hash that must still hold for a write that expects a revision.
 pub fn guard(
     arguments: &mut Map<String, Value>,
     id: &str,
@@ -40,7 +45,7 @@ pub fn guard(
     let bead = shown[0].as_object().cloned().unwrap_or_default();
     let revisions = of_all(vec![id.to_owned()], caller);
     let current = revisions.get(id).copied().unwrap_or_default();
-    let hash = bead.get("content_hash").and_then(Value::as_str).unwrap_or_default();
+    let hash = shown_hash(&bead);
     let known = caller.session.remembered(id, expected);
     if current != expected || known.as_ref().is_some_and(|known| known != hash) {
         let message = format!("{id} is at revision {current}, not {expected}; nothing was changed");

@@ -25,6 +25,10 @@ use super::toolset::Toolset;
 /// A longer line is not a request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Programs that show their model the data of an answer in place of its lines: every field of a bead, and no word about what to do
+/// next. They get the lines alone.
+const SHOWS_DATA: [&str; 2] = ["claude-code", "codex-mcp-client"];
+
 /// A server for one client.
 pub struct Server<W> {
     session: Session,
@@ -257,7 +261,7 @@ impl<W: Write + Send> Server<W> {
             // A fault of ours is an answer too, and the next call has its worker.
             catch_unwind(AssertUnwindSafe(|| self.answer(call, &claims))).unwrap_or_else(|_| {
                 let failure = Failure::new(Code::InternalError, "the tool failed for a reason of its own");
-                Self::result(super::failed(&call.name, &failure, &self.session, self.toolset))
+                self.result(call, super::failed(&call.name, &failure, &self.session, self.toolset))
             })
         });
         let cancelled = {
@@ -307,7 +311,7 @@ impl<W: Write + Send> Server<W> {
                 self.send(&rpc::notification("notifications/progress", &params));
             }
         };
-        Self::result(match self.session.actor(call.era.client.as_deref()) {
+        let called = match self.session.actor(call.era.client.as_deref()) {
             Ok(actor) => {
                 let given_up = || call.hangup.is_hung_up();
                 let caller = Caller {
@@ -323,12 +327,15 @@ impl<W: Write + Send> Server<W> {
                 super::call(&call.name, call.arguments.clone(), caller)
             }
             Err(failure) => super::failed(&call.name, &failure, &self.session, self.toolset),
-        })
+        };
+        self.result(call, called)
     }
 
-    fn result(called: Called) -> Value {
+    fn result(&self, call: &ToolCall, called: Called) -> Value {
         let mut result = json!({"content": [{"type": "text", "text": called.text}]});
-        if called.data.is_object() {
+        let client = self.session.client(call.era.client.as_deref());
+        let shows_data = client.is_some_and(|client| SHOWS_DATA.contains(&client.as_str()));
+        if called.data.is_object() && !shows_data {
             result["structuredContent"] = called.data;
         }
         if called.failed {

@@ -78,10 +78,14 @@ impl Session {
         self.state().client = client;
     }
 
+    /// The name of the client: of one request, else of the handshake.
+    pub fn client(&self, named: Option<&str>) -> Option<String> {
+        named.map(str::to_owned).or_else(|| self.state().client.clone())
+    }
+
     /// Who acts: as the command line or the environment say, else the client by its name, else the user.
     pub fn actor(&self, client: Option<&str>) -> Result<Actor, Failure> {
-        let client: Option<String> = client.map(str::to_owned).or_else(|| self.state().client.clone());
-        let actor = match (self.context.chosen_actor.clone()?, client) {
+        let actor = match (self.context.chosen_actor.clone()?, self.client(client)) {
             (Some(actor), _) => actor,
             (None, Some(client)) => at_this_host(&client, self.context.place.worktree.as_deref())?,
             (None, None) => self.context.default_actor.clone()?,
@@ -210,13 +214,13 @@ impl Session {
     }
 
     /// Which content a client has seen under a revision.
-    pub fn remember(&self, id: &str, revision: u64, content_hash: &str) {
+    pub fn remember(&self, id: &str, revision: u64, hash: &str) {
         let mut state = self.state();
         if state.shown.len() >= MAX_REMEMBERED {
             // What was forgotten is compared by its number alone.
             state.shown.clear();
         }
-        state.shown.insert((id.to_owned(), revision), content_hash.to_owned());
+        state.shown.insert((id.to_owned(), revision), hash.to_owned());
     }
 
     pub fn remembered(&self, id: &str, revision: u64) -> Option<String> {

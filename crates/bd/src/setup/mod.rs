@@ -100,12 +100,26 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
     targets
 }
 
-/// What a person must do by hand, because it belongs into files of the user.
-pub fn by_hand(client: Client) -> Option<&'static str> {
+/// What a person must do by hand, because it belongs into files of the user or names paths of this machine: the server where it has no
+/// place in the project, and the store's directory where a sandbox keeps `bd` from writing it.
+pub fn by_hand(client: Client, store: Option<&Path>, is_linked_worktree: bool) -> Option<String> {
+    let paths = json!([store.map(Path::to_string_lossy).unwrap_or_default()]);
     match client {
-        Client::Windsurf => Some(
-            "# by hand: ~/.codeium/windsurf/mcp_config.json\n{\n  \"mcpServers\": {\n    \"beads\": {\"command\":\"bd\",\"args\":[\"mcp\"]}\n  }\n}\n",
-        ),
+        Client::Windsurf => {
+            let server = json!({"mcpServers": {"beads": {"command": "bd", "args": ["mcp"]}}});
+            Some(format!("# by hand: ~/.codeium/windsurf/mcp_config.json\n{server:#}\n"))
+        }
+        Client::Claude if is_linked_worktree => {
+            let allow = json!({"sandbox": {"filesystem": {"allowWrite": paths}}});
+            Some(format!("# by hand, for its sandbox: .claude/settings.local.json\n{allow:#}\n"))
+        }
+        Client::Cursor if is_linked_worktree => {
+            let allow = json!({"additionalReadwritePaths": paths});
+            Some(format!("# by hand, for its sandbox: .cursor/sandbox.json\n{allow:#}\n"))
+        }
+        Client::Codex if store.is_some() => Some(format!(
+            "# by hand, for its sandbox on macOS: ~/.codex/config.toml\n[sandbox_workspace_write]\nwritable_roots = {paths}\n"
+        )),
         _ => None,
     }
 }

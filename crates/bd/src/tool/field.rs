@@ -32,6 +32,8 @@ const MAX_TIMEOUT_MS: u64 = 10 * 60 * 1000;
 
 /// Long enough for any digest or uuid.
 const MAX_KEY_CHARS: usize = 128;
+/// A hash of 64 digits and two words of 64 characters, with what stands between them.
+const MAX_HASH_CHARS: usize = 194;
 
 /// The longest path most systems take.
 const MAX_PATH_CHARS: usize = 4096;
@@ -98,7 +100,7 @@ fields! {
         "type": "string", "minLength": 3, "maxLength": 24, "not": {"pattern": r"\n"},
         "pattern": r"^([0-9]{1,12}|[1-3][0-9]{12})\.([0-9]{1,9}|[1-3][0-9]{9})$"
     });
-    ContentHash: text(1, MAX_KEY_CHARS);
+    ContentHash: text(1, MAX_HASH_CHARS);
     Key: text(1, MAX_KEY_CHARS);
     Directory: path();
     Path: path();

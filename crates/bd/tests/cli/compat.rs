@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, both, is_clean, wait_until};
 
@@ -100,6 +100,29 @@ fn nothing_is_exported_into_a_tracked_file() {
         assert_eq!(std::fs::read(bd.dir().join("later.jsonl")).unwrap(), before);
         let doctor = bd.json(&["doctor"]);
         assert_eq!(doctor["checks"][3]["findings"][0]["code"], "export_tracked", "{doctor}");
+    });
+}
+
+/// `bd note` appends to the field that these clients read, with and without `--json`; `bd comment` adds a comment.
+#[test]
+fn a_note_goes_to_the_notes_of_a_store_in_compat() {
+    both(|bd| {
+        let id = bd.create(&["x"]);
+        bd.text(&["note", &id, "in the log"]);
+        bd.text(&["config", "set", "json.dialect", "compat"]);
+        bd.text(&["note", &id, "- one"]);
+        let noted = bd.json(&["note", "add", &id, "- two"]);
+        assert_eq!((&noted["id"], &noted["notes"]), (&json!(id), &json!("- one\n- two")));
+        bd.text(&["comment", &id, "said"]);
+        let bead = bd.show(&id);
+        assert_eq!(bead["notes"], "- one\n- two");
+        let texts: Vec<_> = bead["comments"].as_array().unwrap().iter().map(|note| &note["text"]).collect();
+        assert_eq!(texts, ["in the log", "said"]);
+        bd.error(&["note", &id, " "], "invalid_value");
+        // The words of the caller decide before the setting.
+        let spec = bd.run(&["note", &id, "to the log", "--json=spec"]).value();
+        assert_eq!(spec["text"], "to the log");
+        assert_eq!(bd.show(&id)["notes"], "- one\n- two");
     });
 }
 

@@ -164,3 +164,45 @@ fn a_long_chain_of_parents_makes_pages_that_grow_with_its_length_only() {
     assert!(longest < 400, "the longest row has {longest} bytes");
     assert!(tree.lines().last().unwrap().contains(&format!("…{} ", length - 2)), "the depth is shown");
 }
+
+/// The directory that `bd export --format legacy-store` writes is what `bd import --from legacy-store` reads.
+#[test]
+fn the_earlier_store_goes_out_as_it_came() {
+    let state = concat!(
+        r#"{"_at":[1765400000500,1],"_by":"ann","_v":{"title":[[1765400000400,2],"bob"]},"created_at":[1765400000000,3],"created_by":"ann","#,
+        r#""description":"d","id":"bd-a1","labels":["x"],"notes":[{"at":[1765400000200,0],"author":"bob","content":"said","id":"n1"}],"#,
+        r#""priority":0,"status":"Human Review","title":"A","type":"bug"}"#,
+        "\n",
+        r#"{"_at":[1765400000700,0],"_by":"ann","closed_at":[1765400000700,0],"closed_by":"ann","closed_reason":"dup","created_at":[1765400000000,0],"#,
+        r#""created_by":"ann","description":"","id":"bd-b2","labels":[],"priority":2,"status":"closed","title":"B","type":"task"}"#,
+        "\n",
+    );
+    let deps = "{\"created_at\":[1765400000600,0],\"created_by\":\"ann\",\"from\":\"bd-a1\",\"kind\":\"blocks\",\"to\":\"bd-b2\"}\n";
+    let tombstones =
+        "{\"deleted_at\":[1765400010000,2],\"deleted_by\":\"ann\",\"id\":\"bd-gone\",\"reason\":\"dup\"}\n";
+    both(|bd| {
+        let (old, new) = (bd.root().join("old"), bd.root().join("new"));
+        std::fs::create_dir(&old).unwrap();
+        for (name, content) in
+            [("state.jsonl", state), ("deps.jsonl", deps), ("tombstones.jsonl", tombstones)]
+        {
+            std::fs::write(old.join(name), content).unwrap();
+        }
+        let imported = bd.run(&["import", "--from", "legacy-store", old.to_str().unwrap(), "--json"]);
+        assert_eq!(imported.value()["created"], 2);
+        let before = bd.text(&["export"]);
+        let exported = bd.json(&["export", "--format", "legacy-store", "-o", new.to_str().unwrap()]);
+        assert_eq!((&exported["format"], &exported["beads"]), (&json!("legacy_store"), &json!(3)));
+        for (name, content) in
+            [("state.jsonl", state), ("deps.jsonl", deps), ("tombstones.jsonl", tombstones)]
+        {
+            assert_eq!(std::fs::read_to_string(new.join(name)).unwrap(), content, "{name}");
+        }
+        let again = bd.json(&["import", "--from", "legacy-store", new.to_str().unwrap()]);
+        assert_eq!((&again["created"], &again["updated"]), (&json!(0), &json!(0)), "{again}");
+        assert_eq!(bd.text(&["export"]), before);
+        // It is a directory of its own.
+        bd.error(&["export", "--format", "legacy-store"], "usage");
+        bd.error(&["export", "--format", "legacy-store", "-o", new.to_str().unwrap()], "invalid_value");
+    });
+}

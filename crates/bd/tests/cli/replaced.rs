@@ -180,3 +180,55 @@ fn stopping_fails_where_nothing_can_be_saved_and_names_the_file() {
     let error = run.failed("daemon stop", "store_replaced");
     assert_eq!(error["details"]["rescue_file"], files[0].to_str().unwrap(), "{error}");
 }
+
+/// Without a daemon nothing watches the journal between two commands, so its end is compared when it is opened.
+#[test]
+fn a_journal_that_went_back_between_two_commands_is_reported() {
+    let bd = Sandbox::new(Mode::Embedded);
+    for key in ["sync.quiet", "sync.max_delay"] {
+        bd.text(&["config", "set", key, "1h"]);
+    }
+    bd.create(&["one"]);
+    let journal = bd.dir().join(".git/beads/journal.000000000001");
+    let backup = std::fs::read(&journal).unwrap();
+    bd.create(&["later"]);
+    let run = list(&bd);
+    assert_eq!((titles(&run), run.stderr.as_str()), (vec!["later".to_owned(), "one".to_owned()], ""));
+    std::fs::write(&journal, &backup).unwrap();
+    let run = list(&bd);
+    assert_eq!(titles(&run), ["one"], "what the backup holds");
+    assert!(run.stderr.starts_with("Note: ") && run.stderr.contains("up to 1 change"), "{run:?}");
+    let doctor = bd.run(&["doctor", "--json"]).value();
+    assert!(
+        doctor["overall_ok"] == false && doctor["checks"].to_string().contains("journal_went_back"),
+        "{doctor}"
+    );
+    // It is mentioned until the record is moved away.
+    assert!(list(&bd).stderr.contains("ended too early"));
+    let directory = bd.root().join("home/.local/state/beads/journals");
+    let records = std::fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path());
+    let lost: Vec<_> = records.filter(|path| path.extension().is_some_and(|end| end == "lost")).collect();
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    std::fs::remove_file(&lost[0]).unwrap();
+    assert_eq!(list(&bd).stderr, "");
+}
+
+/// What is in a commit is not lost with the journal.
+#[test]
+fn a_journal_that_went_back_behind_a_save_is_not_worth_a_word() {
+    let bd = Sandbox::new(Mode::Embedded);
+    bd.create(&["one"]);
+    let directory = bd.dir().join(".git/beads");
+    let segments = || {
+        let entries = std::fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path());
+        let is_segment = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("journal.");
+        entries.filter(is_segment).collect::<Vec<_>>()
+    };
+    let before: Vec<_> = segments().into_iter().map(|path| (std::fs::read(&path).unwrap(), path)).collect();
+    bd.create(&["later"]);
+    bd.text(&["sync"]);
+    segments().iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    before.iter().for_each(|(content, path)| std::fs::write(path, content).unwrap());
+    let run = list(&bd);
+    assert_eq!((titles(&run), run.stderr.as_str()), (vec!["later".to_owned(), "one".to_owned()], ""));
+}

@@ -205,6 +205,11 @@ pub fn is_alive(pid: u32) -> bool {
     test_kill_process(process(pid)).is_ok()
 }
 
+/// Asks a process to leave.
+pub fn terminate(pid: u32) {
+    let _ = kill_process(process(pid), Signal::TERM);
+}
+
 /// `kill -9`.
 pub fn kill(pid: u32) {
     let _ = kill_process(process(pid), Signal::KILL);

@@ -201,3 +201,24 @@ fn no_link_is_followed_out_of_the_project() {
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{client}");
     }
 }
+
+/// What names paths of this machine is shown for a person to write, and not written.
+#[test]
+fn a_linked_worktree_shows_what_its_sandbox_has_to_allow() {
+    let mut sandbox = Sandbox::new(Mode::Embedded);
+    let store = sandbox.json(&["where"])["path"].as_str().unwrap().to_owned();
+    assert!(!sandbox.text(&["setup", "claude", "--print"]).contains("allowWrite"));
+    assert!(
+        sandbox.text(&["setup", "codex", "--print"]).contains(&format!("writable_roots = [\"{store}\"]"))
+    );
+    let worktree = sandbox.root().join("linked");
+    sandbox.repository().worktree("linked", &worktree, None).unwrap();
+    sandbox.enter(&worktree);
+    for (client, key) in [("claude", "allowWrite"), ("cursor", "additionalReadwritePaths")] {
+        let printed = sandbox.text(&["setup", client, "--print"]);
+        assert!(printed.contains(key) && printed.contains(&store), "{printed}");
+        sandbox.text(&["setup", client]);
+        let texts = files(&sandbox).into_iter().filter_map(|path| std::fs::read_to_string(path).ok());
+        assert!(texts.into_iter().all(|text| !text.contains(&store)), "no path of this machine is written");
+    }
+}

@@ -72,6 +72,33 @@ fn unknown_words_are_refused_with_the_list_until_a_setting_adds_them() {
     });
 }
 
+/// The hash does not cover words, so a hash alone means that there are none.
+#[test]
+fn a_guard_compares_the_word_too() {
+    both(|bd| {
+        bd.create(&["one", "--id", "bd-1"]);
+        let plain = shown(bd, "spec")["content_hash"].as_str().unwrap().to_owned();
+        raise(bd, &["update", "bd-1", "--status", "blocked"]);
+        let blocked = shown(bd, "spec");
+        assert_eq!(blocked["content_hash"], json!(plain), "the hash is that of the specification");
+        let if_hash = format!("{plain}+blocked/");
+        assert_eq!(blocked["if_hash"], json!(if_hash));
+        let error = bd.error(&["update", "bd-1", "--title", "x", "--if-hash", &plain], "conflict");
+        assert_eq!(
+            (&error["details"]["content_hash"], &error["details"]["if_hash"]),
+            (&json!(plain), &json!(if_hash))
+        );
+        assert!(error["message"].as_str().unwrap().contains(&if_hash), "{error}");
+        bd.json(&["update", "bd-1", "-p", "0", "--if-hash", &if_hash]);
+        let if_hash = shown(bd, "spec")["if_hash"].as_str().unwrap().to_owned();
+        bd.text(&["update", "bd-1", "--status", "deferred"]);
+        bd.error(&["close", "bd-1", "--if-hash", &if_hash], "conflict");
+        bd.text(&["update", "bd-1", "--status", "open"]);
+        bd.error(&["close", "bd-1", "--if-hash", &if_hash], "conflict");
+        bd.json(&["close", "bd-1", "--if-hash", if_hash.split_once('+').unwrap().0]);
+    });
+}
+
 #[test]
 fn migrate_raises_the_format_and_only_then() {
     both(|bd| {

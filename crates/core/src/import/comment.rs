@@ -39,22 +39,24 @@ impl Comment {
 /// The notes of a bead. Of two equal comments the second is one later, so that both stay. What the bead already says is
 /// not said again: a file tells times in milliseconds, and the notes slot without its own time.
 pub(super) fn notes(lineage: &Lineage, comments: &[Comment], known: Option<&Bead>) -> Vec<Arc<Note>> {
+    let notes = identified(lineage, comments).into_iter().map(|(note, _)| note);
+    notes.filter(|note| !known.is_some_and(|bead| says(bead, note))).map(Arc::new).collect()
+}
+
+/// The note that each comment is, under an id of its own.
+pub(super) fn identified<'c>(lineage: &Lineage, comments: &'c [Comment]) -> Vec<(Note, &'c Comment)> {
     let mut seen = BTreeSet::new();
-    let mut notes = Vec::new();
-    for comment in comments {
+    let identify = |comment: &'c Comment| {
         let mut mark = comment.mark.clone();
-        let note = loop {
+        loop {
             let note = Note::new(lineage, &mark, comment.text.clone(), comment.slot);
             if seen.insert(note.id.clone()) {
-                break note;
+                return (note, comment);
             }
             mark = Mark::new(time::after(mark.at()), mark.by().clone());
-        };
-        if !known.is_some_and(|bead| says(bead, &note)) {
-            notes.push(Arc::new(note));
         }
-    }
-    notes
+    };
+    comments.iter().map(identify).collect()
 }
 
 fn says(bead: &Bead, note: &Note) -> bool {

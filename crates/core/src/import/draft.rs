@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::comment::{self, Comment};
 use super::dependency::{self, Dependency};
+use super::earlier::Earlier;
 use super::exact::{self, Exact};
 use super::fields::Fields;
 use super::marks::{Marks, Times};
@@ -33,6 +34,8 @@ pub(crate) struct Draft {
     pub(super) comments: Vec<Comment>,
     pub(super) dependencies: Vec<Dependency>,
     kept: Kept,
+    /// Of a line of the earlier store.
+    earlier: Option<Earlier>,
     /// Values that a line of our own export gives exactly.
     exact_values: BTreeMap<FieldName, Value>,
     /// The stamps are those of our own export.
@@ -71,6 +74,11 @@ impl Draft {
     /// Whether the bead was created at this moment by this actor.
     pub(super) fn is_born(&self, created: &Mark) -> bool {
         self.created == *created
+    }
+
+    /// Keeps the deletion of a bead that lost the id to this one.
+    pub(super) fn keep_lost_birth(&mut self, lineage: &Lineage, deletion: &Deletion) {
+        self.earlier.get_or_insert_default().keep_lost_birth(lineage, deletion);
     }
 
     /// Takes a note that stood in a file of its own, unless the line of the bead has it too.
@@ -161,7 +169,7 @@ impl Draft {
 
     fn read_fields(id: BeadId, fields: &mut Fields) -> Self {
         let times = Times::read(fields);
-        let (status, mapped) = read_status(fields, &times);
+        let (status, mapped, earlier) = read_status(fields, &times);
         let marks = Marks::read(fields).unwrap_or_else(|| times.marks(&status));
         let values = read_values(fields, status);
         let comments = read_comments(fields, &times, &marks);
@@ -176,6 +184,7 @@ impl Draft {
             comments,
             dependencies,
             kept: Kept::new(),
+            earlier,
             exact_values: BTreeMap::new(),
             believed: false,
             omits_zero: false,
@@ -262,7 +271,7 @@ impl Draft {
         known: Option<&Bead>,
         in_file: impl Fn(&BeadId) -> bool,
     ) -> Result<Bead, String> {
-        let metadata = self.metadata(in_file)?;
+        let metadata = self.metadata(lineage, in_file)?;
         let (values, marks) = (&self.values, &self.marks_here(known));
         fn at<T: Clone + PartialEq>(marks: &Marks, field: Field, value: &T) -> Option<Register<T>> {
             Some(Register::new(marks.of(field), value.clone()))
@@ -303,8 +312,10 @@ impl Draft {
         self.dependencies.iter().map(|dependency| &dependency.edge)
     }
 
-    fn metadata(&self, in_file: impl Fn(&BeadId) -> bool) -> Result<Metadata, String> {
+    fn metadata(&self, lineage: &Lineage, in_file: impl Fn(&BeadId) -> bool) -> Result<Metadata, String> {
         let mut kept: Map<String, Value> = self.kept.clone().into_iter().collect();
+        let earlier = self.earlier.as_ref().and_then(|earlier| earlier.kept(lineage, &self.comments));
+        kept.extend(earlier.map(|earlier| (Earlier::NAME.to_owned(), earlier)));
         let inexact = |edge: &&Dependency| {
             !edge.edge.deleted && (!edge.exact || edge.to == self.id || !in_file(&edge.to))
         };

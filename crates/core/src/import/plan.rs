@@ -7,7 +7,7 @@ use super::dependency::Dependency;
 use super::ledger::{Decision, Ledger, Place};
 use super::{Draft, Import, Summary, Verdict, is_imported, unknown_actor};
 use crate::parts::in_parts;
-use crate::{Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Patch, Status, size};
+use crate::{Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Mark, Patch, Status, size};
 
 /// What an import adds, and what to tell about it.
 #[derive(Debug)]
@@ -42,10 +42,11 @@ struct Planner<'a> {
 impl Import {
     /// Compares everything read with what is here. Nothing is changed.
     pub fn plan(mut self, catalog: &Catalog) -> Plan {
-        if !self.edges.is_empty() || !self.notes.is_empty() {
+        if !self.edges.is_empty() || !self.notes.is_empty() || !self.deletions.by_lineage.is_empty() {
             let by_id = self.lines_by_id();
             self.attach_edges(&by_id);
             self.attach_notes(&by_id);
+            self.attach_lost_births(&by_id);
             self.drafts.iter_mut().for_each(|(_, draft)| draft.mark_merged_edges());
         }
         let mut planner = Planner {
@@ -101,6 +102,20 @@ impl Import {
                     let reason = if lines.is_some() { lost } else { "no line has its bead" };
                     self.ledger.explain(&place, Some(&note.id), Verdict::NoteSkipped, reason);
                 }
+            }
+        }
+    }
+
+    /// Deletions of beads that lost their id are kept with the bead that holds it, if the file has it.
+    fn attach_lost_births(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
+        for (lineage, deleted) in &self.deletions.by_lineage {
+            let Some(lines) = by_id.get(lineage.birth_id()) else { continue };
+            let born = Mark::new(lineage.at(), lineage.by().clone());
+            if lines.iter().any(|index| self.drafts[*index].1.is_born(&born)) {
+                continue;
+            }
+            if let Some(holder) = lines.first() {
+                self.drafts[*holder].1.keep_lost_birth(lineage, &deleted.deletion);
             }
         }
     }
@@ -204,6 +219,8 @@ impl Planner<'_> {
         }
         match stand_in(id, &deleted) {
             Ok((lineage, bead)) => {
+                // Edges of the file may lead there.
+                self.holders.entry(id.clone()).or_insert_with(|| lineage.clone());
                 let incoming = Incoming { bead, place: deleted.place, lacks_lease: false };
                 self.add(id, lineage, incoming);
             }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::KEPT;
 use super::comment::Comment;
 use super::dependency::Dependency;
+use super::earlier::Earlier;
 use super::fields::Fields;
 use super::kind::{self, MappedStatus};
 use super::marks::{Marks, Times};
@@ -34,12 +35,19 @@ pub(super) struct Values {
     pub metadata: Map<String, Value>,
 }
 
-pub(super) fn read_status(fields: &mut Fields, times: &Times) -> (StatusGroup, MappedStatus) {
+/// The status, and what to keep of a line of the earlier store.
+pub(super) fn read_status(
+    fields: &mut Fields,
+    times: &Times,
+) -> (StatusGroup, MappedStatus, Option<Earlier>) {
     // The last versions of the earlier store have their own words, under two names.
     let is_legacy = fields.rest().contains_key("_at");
     let tracked = if is_legacy { fields.string("tracker_state") } else { None };
-    let text = fields.string("status").unwrap_or_default();
-    let text = tracked.unwrap_or(text);
+    let text = fields.string("status");
+    let named = [("status", &text), ("tracker_state", &tracked)];
+    let words = named.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word.clone()?.into())));
+    let words: Map<String, Value> = words.collect();
+    let text = tracked.or(text).unwrap_or_default();
     let legacy = if is_legacy { kind::legacy_status(&text) } else { None };
     let mapped = legacy.unwrap_or_else(|| kind::mapped_status(&text, times.closed.is_some()));
     if !mapped.exact {
@@ -53,7 +61,12 @@ pub(super) fn read_status(fields: &mut Fields, times: &Times) -> (StatusGroup, M
         group.closed_reason = fields.text(name);
         group.closed_on_branch = fields.line("closed_on_branch");
     }
-    (group, mapped)
+    let earlier = is_legacy.then(|| {
+        let mut earlier = Earlier::default();
+        earlier.keep_status(words, group.status, group.word.as_ref());
+        earlier
+    });
+    (group, mapped, earlier)
 }
 
 fn read_type(fields: &mut Fields) -> TypeGroup {

@@ -5,8 +5,8 @@ use crate::{Bead, Catalog, Error, Lineage, Result, Stamp, content_hash};
 /// What must still be true for a mutation to go ahead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guard {
-    /// The `content_hash` the caller read (§9.3). With `+<status word>/<type word>` behind it the words of the bead are
-    /// compared too, which the hash does not cover.
+    /// The `content_hash` the caller read (§9.3). The hash does not cover the words of a bead, so a bead with words is
+    /// compared with `<hash>+<status word>/<type word>`, which it shows as `if_hash`; a hash alone means no words.
     #[serde(default, rename = "expected_content_hash", skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     /// The fence of the claim the caller believes to hold.
@@ -45,16 +45,11 @@ impl Guard {
     pub(super) fn check(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<()> {
         let id = catalog.id_of(lineage);
         if let Some(expected) = &self.content_hash {
-            let mut current = content_hash(id, lineage, bead);
-            let (hash, words) = expected
-                .split_once('+')
-                .map_or((expected.as_str(), None), |(hash, words)| (hash, Some(words)));
-            let same_words = words.is_none_or(|words| words == words_of(bead));
-            if hash != current || !same_words {
-                if words.is_some() {
-                    current = format!("{current}+{}", words_of(bead));
-                }
-                return Err(Error::HashMismatch { id: id.clone(), current });
+            let current = content_hash(id, lineage, bead);
+            let (hash, words) = expected.split_once('+').unwrap_or((expected, NO_WORDS));
+            if hash != current || words != words_of(bead) {
+                let if_hash = if_hash(&current, bead);
+                return Err(Error::HashMismatch { id: id.clone(), current, if_hash });
             }
         }
         if let Some(fence) = self.fence
@@ -68,8 +63,16 @@ impl Guard {
     }
 }
 
+const NO_WORDS: &str = "/";
+
+/// What a guard for a bead with words is compared with; nothing for a bead without.
+pub(crate) fn if_hash(hash: &str, bead: &Bead) -> Option<String> {
+    let words = words_of(bead);
+    (words != NO_WORDS).then(|| format!("{hash}+{words}"))
+}
+
 /// What a guard compares beyond the hash: `<status word>/<type word>`, each empty when there is none.
-pub(crate) fn words_of(bead: &Bead) -> String {
+fn words_of(bead: &Bead) -> String {
     let text = |word: &Option<crate::Word>| word.as_ref().map_or_else(String::new, ToString::to_string);
     format!("{}/{}", text(&bead.status.value.word), text(&bead.kind.value.word))
 }

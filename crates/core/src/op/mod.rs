@@ -45,7 +45,7 @@ pub use delete::Delete;
 pub use dep::{Dep, DepRole};
 pub use dep_add::DepAdd;
 pub use dep_remove::DepRemove;
-pub(crate) use guard::words_of;
+pub(crate) use guard::if_hash;
 pub use guard::{Fence, Guard};
 pub use hand_over::{HANDOVER, HandOver};
 pub use mint_store_id::MintStoreId;

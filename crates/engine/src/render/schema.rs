@@ -85,6 +85,7 @@ const LINKED: Shape = two::<Vec<LinkedBead>, Vec<CompatLinked<'_>>>("linked");
 const EPICS: Shape = two::<Vec<EpicAnswer>, Vec<CompatEpic<'_>>>("epics");
 const EDGE: Shape = one::<EdgeAnswer>("edge");
 const NOTE: Shape = one::<NoteAnswer>("note");
+const NOTED: Shape = two::<NoteAnswer, CompatBead<'_>>("noted");
 const NOTES: Shape = one::<Vec<NoteAnswer>>("notes");
 const SETTING: Shape = one::<SettingAnswer>("setting");
 const CONFLICT: Shape = one::<ConflictAnswer>("conflict");
@@ -131,6 +132,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("claim --mine", RENEWED),
     ("close", CLOSED),
     ("close --claim-next", CLOSED_AND_CLAIMED),
+    ("comment add", NOTE),
     ("config get", SETTING),
     ("config list", one::<BTreeMap<String, String>>("settings")),
     ("config set", SETTING),
@@ -174,7 +176,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("list", BEADS),
     ("log", one::<LogAnswer>("log")),
     ("migrate", one::<MigrationAnswer>("migrate")),
-    ("note add", NOTE),
+    ("note add", NOTED),
     ("note list", NOTES),
     ("onboard", TEXT),
     ("plan", one::<PlanAnswer>("plan")),

@@ -40,7 +40,7 @@ impl Service {
         }
         let asks = matches!(&request.call, Call::Query(query) if matches!(**query, Query::Status));
         let makes = self.replica.position() > before && request.call.creates_the_store();
-        if !asks && !(makes && !self.sync_state.said_local_only) {
+        if !asks && (!makes || self.sync_state.said_local_only) {
             return;
         }
         if let Some(name) = self.local_only() {

@@ -1,11 +1,12 @@
 //! Beads as files for other programs: asked for with `bd export`, or kept up to date at `export.path`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_core::{BeadView, EdgeKind, State, export_jsonl};
+use beads_core::{BeadView, EdgeKind, State, export_earlier_store, export_jsonl};
 
 use beads_store::open_regular;
 
@@ -54,7 +55,17 @@ impl ExportJob {
 
 /// One line for each bead, with nothing in them that a terminal obeys.
 fn jsonl(state: &State) -> String {
-    let lines = export_jsonl(state);
+    printable(export_jsonl(state))
+}
+
+/// An object with the contents of the files of an earlier store by name.
+fn legacy_store(state: &State) -> String {
+    let files: BTreeMap<_, _> =
+        export_earlier_store(state).into_iter().map(|(name, lines)| (name, printable(lines))).collect();
+    escape_json(serde_json::json!(files).to_string())
+}
+
+fn printable(lines: Vec<u8>) -> String {
     escape_json(
         String::from_utf8(lines)
             .unwrap_or_else(|error| String::from_utf8_lossy(&error.into_bytes()).into_owned()),
@@ -123,8 +134,13 @@ impl Reader<'_> {
 
     fn exported(&self, format: ExportFormat) -> (usize, String) {
         let catalog = self.catalog;
-        if format == ExportFormat::Jsonl {
-            return (catalog.state().beads().len(), jsonl(catalog.state()));
+        let whole = match format {
+            ExportFormat::Jsonl => Some(jsonl(catalog.state())),
+            ExportFormat::LegacyStore => Some(legacy_store(catalog.state())),
+            _ => None,
+        };
+        if let Some(content) = whole {
+            return (catalog.state().beads().len(), content);
         }
         let mut views: Vec<BeadView> =
             catalog.live().filter_map(|(lineage, _)| catalog.view(lineage)).collect();
@@ -133,7 +149,9 @@ impl Reader<'_> {
             ExportFormat::Csv => csv::render(&views),
             ExportFormat::Md => markdown::render(&views),
             ExportFormat::Dot => dot::render(&graph(&views)),
-            ExportFormat::Jsonl | ExportFormat::Mermaid => mermaid::render(&graph(&views)),
+            ExportFormat::Mermaid | ExportFormat::Jsonl | ExportFormat::LegacyStore => {
+                mermaid::render(&graph(&views))
+            }
         };
         let content = match format {
             // Rows end with a carriage return there, and every cell was looked at.

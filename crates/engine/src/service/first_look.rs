@@ -65,6 +65,7 @@ fn is_work(call: &Call) -> bool {
         Call::Query(query) => !matches!(**query, Query::Status | Query::Events(_)),
         Call::Wait { call, .. } => is_work(call),
         Call::Mutate(_) | Call::Atomic(_) | Call::Each(_) | Call::CloseAndClaim { .. } => true,
+        Call::Note(_) => true,
         Call::RenewHeld { .. } | Call::ReclaimExpired { .. } | Call::Export { .. } => true,
         _ => false,
     }

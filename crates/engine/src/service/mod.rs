@@ -14,6 +14,7 @@ mod leases;
 mod memories;
 mod migrate;
 mod mutate;
+mod note;
 mod past;
 mod planning;
 mod push_budget;
@@ -54,6 +55,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{Config, PREFIX_KEY, REPLICATED, is_replicated};
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
+use crate::journal_end;
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
@@ -118,6 +120,7 @@ impl Service {
             Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
+        journal_end::look(place, replica.journal_end().into(), replica.now_ms());
         let config = Config::load(&place.store_dir())?;
         if config.tombstone_ttl()?.is_some() {
             replica.keep_tags();
@@ -221,13 +224,13 @@ impl Service {
 
     /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
     fn settle(&self, output: &Output) -> Output {
-        let set = || {
-            let value = self.config.get("json.dialect").ok().filter(|_| output.format == Format::Json)?;
-            value.parse().ok()
-        };
-        let by_caller = if output.compat_caller { Dialect::Compat } else { Dialect::Spec };
-        let dialect = output.dialect.or_else(set).unwrap_or(by_caller);
+        let set = || self.dialect_set().filter(|_| output.format == Format::Json);
+        let dialect = output.dialect.or_else(set).unwrap_or_else(|| output.dialect_of_caller());
         Output { dialect: Some(dialect), ..output.clone() }
+    }
+
+    fn dialect_set(&self) -> Option<Dialect> {
+        self.config.get("json.dialect").ok()?.parse().ok()
     }
 
     /// The same, but nothing for a request that waits for something that is not there yet.
@@ -309,6 +312,7 @@ impl Service {
                 Ok(self.each(request, each))
             }
             Call::Query(query) => self.query(query, output),
+            Call::Note(note) => self.note(request, note, output),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ClaimMine { lease_ms } => self.claim_mine(request, *lease_ms, output.dialect),

@@ -5,6 +5,7 @@ use beads_core::{Op, Stamp, Timestamp};
 
 use super::Service;
 use crate::failure::Failure;
+use crate::journal_end;
 use crate::place::Place;
 use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
 use crate::request::Request;
@@ -42,6 +43,7 @@ pub fn repair(place: &Place, apply: bool) -> Result<Answer, Failure> {
     let repository = GitRepository::open(&place.git_dir)?;
     let plan = examine(&place.store_dir(), &repository, RealWorld)?;
     if let Some(plan) = plan.as_ref().filter(|_| apply) {
+        journal_end::forget(place);
         plan.apply(&repository)?;
     }
     Ok(answer(plan, apply))

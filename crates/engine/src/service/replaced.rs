@@ -7,6 +7,7 @@ use beads_store::{Fate, Rescue, RescueHeader, default_remote, remote_fingerprint
 use super::Service;
 use super::sync::NO_REMOTE;
 use crate::failure::{Code, Failure};
+use crate::journal_end;
 use crate::render::{Answer, RescuedAnswer};
 use crate::rescued;
 
@@ -33,6 +34,14 @@ impl Service {
         match self.fate() {
             Fate::Same | Fate::Touched => Ok(()),
             fate => Err(self.replaced(fate)),
+        }
+    }
+
+    /// Notes where the journal ends, if it alone holds something, for the next opening to compare.
+    pub fn note_journal_end(&self) {
+        let unsaved = self.replica.unsaved().records;
+        if unsaved > 0 {
+            journal_end::note(&self.place, self.replica.journal_end().into(), unsaved);
         }
     }
 

@@ -281,22 +281,22 @@ impl Service {
 
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = self.upkeep().map(Arc::new);
-        self.exchange_now(SyncPlan { upkeep, may_publish: true, ..self.sync_plan() })
+        self.exchange_now(&SyncPlan { upkeep, may_publish: true, ..self.sync_plan() })
     }
 
     /// The same for a command that did not ask for it: a remote without a store is not given one.
     pub(super) fn exchange_in_passing(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = self.upkeep().map(Arc::new);
-        self.exchange_now(SyncPlan { upkeep, ..self.sync_plan() })
+        self.exchange_now(&SyncPlan { upkeep, ..self.sync_plan() })
     }
 
     /// Takes in what the remote has, in this thread.
     pub(super) fn fetch_now(&mut self) -> Result<SyncAnswer, Failure> {
         let upkeep = Some(Arc::new(self.look()));
-        self.exchange_now(SyncPlan { reach: Reach::Fetch, upkeep, ..self.sync_plan() })
+        self.exchange_now(&SyncPlan { reach: Reach::Fetch, upkeep, ..self.sync_plan() })
     }
 
-    fn exchange_now(&mut self, plan: SyncPlan) -> Result<SyncAnswer, Failure> {
+    fn exchange_now(&mut self, plan: &SyncPlan) -> Result<SyncAnswer, Failure> {
         self.collect_garbage()?;
         let position = self.replica.position();
         let checkpoint = self.replica.begin_checkpoint()?;

@@ -3,6 +3,7 @@ use beads_engine::render::ExportAnswer;
 use beads_engine::request::{Call, ExportFormat};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::tool::{Definition, Items, Question, field, outcome};
@@ -32,6 +33,11 @@ impl Question for Export {
     const STREAM: Option<Items> = Some(lines);
 
     fn call(self) -> Result<Call, Failure> {
+        if self.format == ExportFormat::LegacyStore {
+            let message = "\"legacy_store\" is a directory of files, not one text; nothing was written. \
+                           Use jsonl, or the command line for a directory";
+            return Err(Failure::invalid(message).with(json!({"field": "format"})));
+        }
         Ok(Call::Export { format: self.format, path: None })
     }
 }

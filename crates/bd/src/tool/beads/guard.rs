@@ -9,7 +9,7 @@ use crate::tool::field;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Guard {
-    /// Refuse if the bead has changed since it had this `content_hash`
+    /// Refuse if the bead has changed since it had this `if_hash`, or without one this `content_hash`
     #[schemars(with = "field::ContentHash")]
     expected_content_hash: Option<String>,
     /// Refuse unless this is still the `fence` of the bead's claim

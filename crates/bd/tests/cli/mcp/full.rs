@@ -101,6 +101,22 @@ fn revisions_guard_writes() {
 }
 
 #[test]
+fn beads_with_words_are_patched_and_guarded() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let id = sandbox.create(&["Worded"]);
+    assert_eq!(sandbox.run(&["update", &id, "--status", "blocked"]).exit, Some(0));
+    let mut client = Client::start(&sandbox);
+    let shown = view(&mut client, "beads_show", json!({"target": id}))["result"].take();
+    let write = json!({"target": id, "title": "Mine", "expected_revision": shown["revision"]});
+    assert_eq!(view(&mut client, "beads_update", write)["result"]["title"], "Mine");
+    let ops = json!([{"op": "set", "field": "title", "value": "Patched"}]);
+    assert_eq!(
+        view(&mut client, "beads_patch", json!({"target": id, "ops": ops}))["result"]["title"],
+        "Patched"
+    );
+}
+
+#[test]
 fn both_spellings_of_status_and_priority_are_understood() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let (urgent, later) = (sandbox.create(&["Urgent", "-p", "1"]), sandbox.create(&["Later", "-p", "3"]));

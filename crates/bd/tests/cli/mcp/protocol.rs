@@ -226,3 +226,30 @@ fn whoever_waits_when_the_input_ends_is_answered_soon() {
     answered.sort();
     assert_eq!(answered, ["next", "watch"]);
 }
+
+/// Claude Code and Codex show their model the data of an answer instead of its lines, so they get the lines alone.
+#[test]
+fn programs_that_would_hide_the_lines_get_no_data() {
+    let sandbox = Sandbox::new(Mode::Embedded);
+    let bead = sandbox.create(&["Work"]);
+    for (name, has_data) in [("claude-code", false), ("codex-mcp-client", false), ("robot", true)] {
+        let mut client = Client::spawn(sandbox.command(&["mcp"]));
+        let info = json!({"name": name, "version": "1"});
+        client.ask(
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}),
+        );
+        for arguments in [json!({"id": bead}), json!({"id": "bd-nowhere"})] {
+            let answer =
+                client.ask("tools/call", json!({"name": "next", "arguments": arguments}))["result"].take();
+            assert!(!answer["content"][0]["text"].as_str().unwrap().is_empty());
+            assert_eq!(answer.get("structuredContent").is_some(), has_data, "{name}: {answer}");
+        }
+    }
+    // The same for a client that says so with each request.
+    let mut client = Client::spawn(sandbox.command(&["mcp"]));
+    let mut meta = meta();
+    meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("claude-code");
+    let answer = client.ask("tools/call", json!({"name": "status", "arguments": {}, "_meta": meta}));
+    assert!(answer["result"].get("structuredContent").is_none(), "{answer}");
+}

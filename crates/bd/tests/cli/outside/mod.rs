@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::sandbox::{Mode, Run, Sandbox, commit_something, remove_directory};
+use crate::sandbox::{
+    Mode, Run, Sandbox, commit_something, is_alive, remove_directory, terminate, wait_until,
+};
 
 /// A name, how often it happens, and what it does.
 type Activity = (&'static str, u64, fn(&mut World));
@@ -38,6 +40,11 @@ const ACTIVITIES: &[Activity] = &[
     ("start in a hook", 1, World::start_in_a_hook),
     ("lock the remote's ref", 1, World::lock_remote_ref),
     ("clone shallowly", 1, World::clone_shallow),
+    ("clone as a mirror", 2, World::clone_mirror),
+    ("update the mirror", 2, World::update_mirror),
+    ("a branch in the way", 1, World::branch_in_the_way),
+    ("rename that branch", 2, World::clear_the_way),
+    ("a branch in the way on the remote", 1, World::branch_on_remote),
 ];
 
 struct World {
@@ -108,6 +115,11 @@ impl World {
         Run::of(&mut self.command(args))
     }
 
+    /// A mirror is bare.
+    fn git_dir(&self) -> PathBuf {
+        git_dir(&self.repo)
+    }
+
     fn remote(&self) -> PathBuf {
         self.bd.root().join("remote.git")
     }
@@ -137,11 +149,22 @@ impl World {
     }
 
     /// Deleting the only copy of a journal whose daemon is dead is not covered, so a daemon runs before the blow and is
-    /// asked something after it.
+    /// asked something after it. A clone of another shape has its store at another path, so the next command does not reach the
+    /// daemon of the one that is gone: its session ends.
     fn blow(&mut self, strike: impl FnOnce(&mut Self)) {
         self.run(&["list"]);
+        let before = self.daemon_pid();
         strike(self);
         self.run(&["list"]);
+        if let Some(pid) = before.filter(|pid| self.daemon_pid() != Some(*pid)) {
+            terminate(pid);
+            wait_until("the daemon of a repository that is gone leaves", || !is_alive(pid));
+        }
+    }
+
+    fn daemon_pid(&self) -> Option<u32> {
+        let pid = self.run(&["daemon", "status", "--json"]).value()["pid"].as_u64()?;
+        u32::try_from(pid).ok()
     }
 
     fn clone_again(&mut self) {
@@ -176,7 +199,7 @@ impl World {
     }
 
     fn delete_local_files(&mut self) {
-        self.blow(|world| remove_directory(&world.repo.join(".git/beads")));
+        self.blow(|world| remove_directory(&world.git_dir().join("beads")));
     }
 
     fn backup(&self) -> PathBuf {
@@ -189,7 +212,7 @@ impl World {
         let _ = std::fs::remove_file(self.bd.root().join("backup of"));
         // A daemon that is gone has left files that belong together.
         self.run(&["daemon", "stop"]);
-        copy(&self.repo.join(".git/beads"), &self.backup());
+        copy(&self.git_dir().join("beads"), &self.backup());
         std::fs::write(self.bd.root().join("backup of"), root_of(&self.repo)).unwrap();
     }
 
@@ -200,7 +223,7 @@ impl World {
             return;
         }
         self.blow(|world| {
-            let (from, to) = (world.backup(), world.repo.join(".git/beads"));
+            let (from, to) = (world.backup(), world.git_dir().join("beads"));
             for entry in std::fs::read_dir(&to).unwrap().flatten() {
                 let name = entry.file_name();
                 if name != "lock" && !from.join(&name).exists() {
@@ -234,11 +257,13 @@ impl World {
     fn connect(&mut self) {
         let _ = std::fs::rename(self.away(), self.remote());
         let _ = std::fs::remove_file(self.remote_lock());
+        self.clear_remote();
     }
 
     /// Brings every rescue file home and compares with the ledger.
     fn judge(&mut self, trace: &[&str]) {
         self.connect();
+        self.clear_the_way();
         let directory = self.bd.root().join("home/.local/state/beads/rescued");
         let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|path| path.extension().is_some_and(|ending| ending == "journal")) {
@@ -246,6 +271,7 @@ impl World {
             assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
         }
         for moved in std::mem::take(&mut self.left_behind) {
+            git::clear(&moved, git::BRANCH);
             let run = Run::of(self.command(&["sync", "--json"]).current_dir(&moved));
             assert_eq!(run.exit, Some(0), "{trace:?}: {run:?}");
         }
@@ -261,10 +287,15 @@ impl World {
     }
 }
 
+fn git_dir(repo: &Path) -> PathBuf {
+    let inside = repo.join(".git");
+    if inside.exists() { inside } else { repo.to_owned() }
+}
+
 /// Tells one clone from the next at the same path.
 fn root_of(repo: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(repo.join(".git")).unwrap();
+    let metadata = std::fs::metadata(git_dir(repo)).unwrap();
     format!("{} {} {}", repo.display(), metadata.ino(), metadata.ctime())
 }
 

@@ -1,0 +1,135 @@
+//! Where the journal of a store ended when a command closed it with changes that nothing else held. A journal that ends earlier at
+//! the next opening was replaced in between, while no daemon watched it: a backup was restored, or its files were deleted.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use beads_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::place::Place;
+use crate::state_directory::{state_directory, stem};
+
+const DIRECTORY: &str = "journals";
+const ENDING: &str = "end";
+const LOST: &str = ".lost";
+
+/// The end of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEnd {
+    /// The number of the segment being written, which only grows.
+    pub generation: u64,
+    /// The number of the last change, which only grows.
+    pub tail: u64,
+}
+
+impl JournalEnd {
+    fn is_before(self, other: Self) -> bool {
+        self.generation < other.generation || self.tail < other.tail
+    }
+}
+
+impl From<(u64, u64)> for JournalEnd {
+    fn from((generation, tail): (u64, u64)) -> Self {
+        Self { generation, tail }
+    }
+}
+
+/// What is written down when a store is closed.
+#[derive(Debug, Serialize, Deserialize)]
+struct Closed {
+    /// Device and inode of the git directory: a record about another repository at the same path says nothing.
+    git_dir: (u64, u64),
+    end: JournalEnd,
+    /// How many changes only the journal held.
+    unsaved: u64,
+}
+
+/// A journal that was found to end too early.
+#[derive(Debug, Serialize, Deserialize)]
+struct Lost {
+    closed: Closed,
+    found: JournalEnd,
+}
+
+/// Notes where the journal ends now. That it cannot be noted stops nothing: there is then nothing to compare next time.
+pub fn note(place: &Place, end: JournalEnd, unsaved: u64) {
+    let Some(git_dir) = git_dir(place) else { return };
+    let Some(path) = record(place) else { return };
+    let Ok(text) = serde_json::to_vec(&Closed { git_dir, end, unsaved }) else { return };
+    if std::fs::write(&path, &text).is_err() {
+        let created =
+            path.parent().map(|parent| DirBuilder::new().recursive(true).mode(0o700).create(parent));
+        if created.is_some_and(|created| created.is_ok()) {
+            let _ = std::fs::write(&path, &text);
+        }
+    }
+}
+
+/// Compares the journal with what was noted when it was closed. What is missing is remembered until somebody has seen to it.
+pub fn look(place: &Place, found: JournalEnd, now_ms: u64) {
+    let Some(path) = record(place) else { return };
+    let Ok(text) = std::fs::read(&path) else { return };
+    let closed: Option<Closed> = serde_json::from_slice(&text).ok();
+    let lost = closed.filter(|closed| Some(closed.git_dir) == git_dir(place) && found.is_before(closed.end));
+    if let Some(closed) = lost {
+        let time = Timestamp::from_ms(now_ms).map(|time| time.to_string()).unwrap_or_default();
+        let name = format!("{}{}{LOST}", stem(place), time.replace(':', ""));
+        if let Ok(text) = serde_json::to_vec(&Lost { closed, found }) {
+            let _ = std::fs::write(path.with_file_name(name), text);
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+}
+
+/// Forgets the end of a journal that is about to be replaced on purpose.
+pub fn forget(place: &Place) {
+    if let Some(path) = record(place) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Records about journals of this store that were found to end too early, oldest first.
+pub fn lost(place: &Place) -> Vec<PathBuf> {
+    let Some(state) = state_directory() else { return Vec::new() };
+    let entries = std::fs::read_dir(state.join(DIRECTORY)).into_iter().flatten().flatten();
+    let stem = stem(place);
+    let mut found: Vec<_> = entries
+        .filter(|entry| {
+            entry.file_name().to_str().is_some_and(|name| name.starts_with(&stem) && name.ends_with(LOST))
+        })
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found
+}
+
+/// One line about such a record: what happened, and what to do.
+pub fn describe(place: &Place, path: &Path) -> String {
+    let (directory, file) = (place.store_dir(), path.display());
+    let lost: Option<Lost> = std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let what = lost.map_or_else(String::new, |Lost { closed, found }| {
+        let missing = closed.unsaved.min(closed.end.tail.saturating_sub(found.tail).max(1));
+        let changes = if missing == 1 { "change" } else { "changes" };
+        format!(
+            " (after change {} instead of {}), with up to {missing} {changes} fewer that were in no commit yet",
+            found.tail, closed.end.tail
+        )
+    });
+    format!(
+        "the journal in {} ended too early when it was opened{what}: its files were put back to an earlier state or deleted while no \
+         daemon ran; put the later files back, or sync with a clone that has the changes, and then move {file} away",
+        directory.display()
+    )
+}
+
+/// Only in the home of the user: the directory for sockets may be emptied at any time.
+fn record(place: &Place) -> Option<PathBuf> {
+    Some(state_directory()?.join(DIRECTORY).join(format!("{}{ENDING}", stem(place))))
+}
+
+fn git_dir(place: &Place) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(&place.git_dir).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
