@@ -13,9 +13,11 @@ use crate::daemon::{self, SocketPath};
 use crate::deadline::Deadline;
 use crate::failure::{Code, Failure};
 use crate::hangup::Hangup;
+use crate::not_writable::not_writable;
 use crate::place::Place;
 use crate::render::{self, UninstallAnswer};
 use crate::request::{Call, Reply, Request};
+use crate::request_files::{self, FileRequests};
 use crate::service::Service;
 
 /// How long a command looks for a daemon that keeps slipping away before it does the work itself.
@@ -237,6 +239,7 @@ fn through_daemon(
     let mut deadline = deadline.at_most(DAEMON_PATIENCE);
     let mut pause = Duration::from_millis(1);
     let mut starts = 0;
+    let mut files = FileRequests::new();
     loop {
         let asked = Instant::now();
         if access.is_hung_up() {
@@ -249,6 +252,16 @@ fn through_daemon(
             Exchange::Reply(reply) => return Ok(Some(*reply)),
             Exchange::Silent => return Err(no_answer(place, access.lock_timeout)),
             Exchange::Foreign => return Ok(None),
+            Exchange::Nobody if files.are_due() => {
+                match request_files::exchange(place, &request, access.lock_timeout, access.hangup.as_deref())
+                {
+                    Exchange::Reply(reply) => return Ok(Some(*reply)),
+                    Exchange::Silent => return Err(no_answer(place, access.lock_timeout)),
+                    // Without sockets no daemon can be started from here.
+                    _ if files.sockets_denied => return Ok(None),
+                    _ => files = FileRequests::new(),
+                }
+            }
             // It is ready each time, and gone when it is asked: something here lets no daemon live.
             Exchange::Nobody if starts >= MAX_STARTS => return Ok(None),
             Exchange::Nobody => match daemon::start(place, deadline) {
@@ -356,6 +369,7 @@ fn in_process(
     (last, deadline): (bool, Deadline),
 ) -> Result<Option<Reply>, Failure> {
     let mut pause = Duration::from_micros(200);
+    let files = FileRequests::new();
     let lock = loop {
         match StoreLock::try_take(&place.lock_path()) {
             Ok(Some(lock)) => break lock,
@@ -364,6 +378,7 @@ fn in_process(
                 let mut service = Service::open_to_read(place)?;
                 return Ok(if last { Some(service.answer(request)) } else { service.attempt(request) });
             }
+            Err(error) if error.is_read_only() => return Err(not_writable(place, error)),
             Err(error) => return Err(error.into()),
         }
         let hangup = access.hangup.as_deref();
@@ -372,6 +387,13 @@ fn in_process(
         }
         if access.is_hung_up() {
             return Err(hung_up());
+        }
+        if files.are_due() {
+            match request_files::exchange(place, request, deadline.left(), hangup) {
+                Exchange::Reply(reply) => return Ok(Some(*reply)),
+                Exchange::Silent => return Err(no_answer(place, deadline.patience())),
+                _ => {}
+            }
         }
         if deadline.has_passed() {
             return Err(no_answer(place, deadline.patience()));

@@ -85,6 +85,12 @@ pub fn other_socket(place: &Place) -> Option<SocketPath> {
     (named != SocketPath::of(place).path() && StoreLock::is_taken(&path)).then(|| SocketPath::at(&named))?
 }
 
+/// Whether this process may not use sockets at all, as in the sandboxes of some harnesses.
+pub fn are_sockets_denied() -> bool {
+    let made = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+    matches!(made, Err(errno) if !matches!(errno, rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOMEM))
+}
+
 enum Connected {
     Stream(UnixStream),
     Nobody,
@@ -179,7 +185,7 @@ fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-fn work_of(call: &Call) -> Duration {
+pub(crate) fn work_of(call: &Call) -> Duration {
     match call {
         Call::Import { .. } | Call::ImportRescued { .. } => LONG_WORK,
         _ => Duration::ZERO,

@@ -61,6 +61,17 @@ pub fn receive(stream: UnixStream) -> Option<Reply> {
     Some(reply)
 }
 
+/// Decodes a reply that is there as a whole; `None` when it is incomplete.
+pub fn decode(bytes: &[u8]) -> Option<Reply> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let (line, body) = bytes.split_at(end + 1);
+    let mut reply: Reply = serde_json::from_slice(line).ok()?;
+    if let Some(length) = reply.body.take() {
+        reply.stdout = String::from_utf8(body.to_vec()).ok().filter(|text| text.len() == length)?;
+    }
+    Some(reply)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;

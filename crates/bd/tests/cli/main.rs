@@ -67,6 +67,7 @@ mod ready;
 mod remotes;
 mod reopen;
 mod replaced;
+mod request_files;
 mod sandbox;
 mod schema;
 mod search;

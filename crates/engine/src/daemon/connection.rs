@@ -42,7 +42,7 @@ impl Traffic {
         Self { open, owed, unread, losses }
     }
 
-    fn lost(&self, claims: Vec<HandedOut>) {
+    pub(super) fn lost(&self, claims: Vec<HandedOut>) {
         if !claims.is_empty() {
             // An engine that is gone cannot give them back; their leases end.
             let _ = self.losses.send(claims);
@@ -76,10 +76,10 @@ pub async fn settle(connections: &Connections) {
 }
 
 /// Counts a request as long as it lives.
-struct Owed<'a>(&'a Traffic);
+pub(super) struct Owed<'a>(&'a Traffic);
 
 impl<'a> Owed<'a> {
-    fn new(traffic: &'a Traffic) -> Self {
+    pub(super) fn new(traffic: &'a Traffic) -> Self {
         traffic.owed.fetch_add(1, Ordering::Relaxed);
         Self(traffic)
     }

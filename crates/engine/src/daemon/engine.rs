@@ -108,6 +108,10 @@ impl Engine {
         engine
     }
 
+    pub fn store_dir(&self) -> std::path::PathBuf {
+        self.service.place().store_dir()
+    }
+
     pub fn connections(&self) -> Connections {
         self.connections.clone()
     }

@@ -3,6 +3,7 @@
 mod claimer;
 mod connection;
 mod engine;
+mod file_requests;
 mod long_answers;
 #[cfg(feature = "planted")]
 mod planted;

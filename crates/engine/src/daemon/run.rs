@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::engine::Engine;
 use super::socket::no_socket;
 use super::start::{LOST_THE_RACE, OPENING, READY};
-use super::{MAX_QUEUE, ReadCommand, SocketPath, VERSION, connection, room};
+use super::{MAX_QUEUE, ReadCommand, SocketPath, VERSION, connection, file_requests, room};
 use crate::failure::{Code, Failure};
 use crate::log;
 use crate::place::Place;
@@ -151,10 +151,14 @@ fn serve(opened: Opened, read_command: ReadCommand) -> Result<(), Failure> {
         let listener = UnixListener::from_std(listener).map_err(failed)?;
         let (jobs, queue) = mpsc::channel(MAX_QUEUE);
         let mut engine = Engine::new(service, queue, socket.clone());
+        let store_dir = engine.store_dir();
+        let files = file_requests::serve(store_dir, jobs.clone(), engine.connections(), read_command);
+        let files = tokio::spawn(files);
         let accepting = tokio::spawn(connection::accept(listener, jobs, engine.connections(), read_command));
         let served = engine.run().await;
         // New clients now find nobody and start the next daemon, which waits for our lock.
         accepting.abort();
+        files.abort();
         // Where the store was replaced, the next daemon may listen there already.
         if socket.birth() == ours {
             let _ = std::fs::remove_file(socket.path());
