@@ -222,6 +222,43 @@ impl GitRepository {
 /// How old a lock file on the ref must be to count as left behind.
 const ABANDONED_LOCK: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// How often refs are synced again that git packed meanwhile.
+const MAX_SETTLES: usize = 10;
+
+impl GitRepository {
+    /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
+    fn settle_once(&self) -> Result<()> {
+        let root = self.git.commondir();
+        let mut names = vec![REF.to_owned()];
+        if !root.join(REF).exists() {
+            // Without a ref of our own, those of the remotes are what we build on.
+            for reference in self.git.references_glob(TRACKED)? {
+                names.extend(reference?.name().map(str::to_owned));
+            }
+        }
+        let mut places = BTreeSet::new();
+        for name in names {
+            let loose = root.join(name);
+            if !loose.exists() {
+                places.insert(root.join("packed-refs"));
+            }
+            places.extend(loose.ancestors().take_while(|place| place.starts_with(root)).map(Path::to_owned));
+        }
+        // The deepest first: a name is worth nothing before what it names.
+        sync_all(&places.into_iter().rev().filter(|place| place.exists()).collect::<Vec<_>>())
+    }
+}
+
+/// Deletes a tracking ref whose name is a directory of ours: `origin/beads` where `origin/beads/store` is to be. A remote that
+/// has our ref cannot have such a branch any more, so the tracking ref is out of date.
+pub(crate) fn clear_the_way(git: &git2::Repository, tracking_ref: &str) -> Result<(), git2::Error> {
+    let Some((in_the_way, _)) = tracking_ref.rsplit_once('/') else { return Ok(()) };
+    match git.find_reference(in_the_way) {
+        Ok(mut stale) => stale.delete(),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Waits for whoever is moving a ref of the store. A lock file that nobody takes away was left by a process that was
 /// killed: git and this program hold such a file for milliseconds.
 pub(crate) fn outwait_lock(common_dir: &Path, reference: &str) {
@@ -305,26 +342,15 @@ impl Repository for GitRepository {
         Ok(true)
     }
 
-    /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
+    /// Git may pack refs at any moment, and removes their files and directories then: what was to be synced is elsewhere.
     fn settle(&self) -> Result<()> {
-        let root = self.git.commondir();
-        let mut names = vec![REF.to_owned()];
-        if !root.join(REF).exists() {
-            // Without a ref of our own, those of the remotes are what we build on.
-            for reference in self.git.references_glob(TRACKED)? {
-                names.extend(reference?.name().map(str::to_owned));
+        for _ in 0..MAX_SETTLES {
+            match self.settle_once() {
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                done => return done,
             }
         }
-        let mut places = BTreeSet::new();
-        for name in names {
-            let loose = root.join(name);
-            if !loose.exists() {
-                places.insert(root.join("packed-refs"));
-            }
-            places.extend(loose.ancestors().take_while(|place| place.starts_with(root)).map(Path::to_owned));
-        }
-        // The deepest first: a name is worth nothing before what it names.
-        sync_all(&places.into_iter().rev().filter(|place| place.exists()).collect::<Vec<_>>())
+        self.settle_once()
     }
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {

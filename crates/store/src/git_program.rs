@@ -205,6 +205,7 @@ impl Remote for GitProgram {
             // It was here, or we brought it there: there is nothing to fetch.
             return Ok(Some(tip));
         }
+        crate::git::clear_the_way(&repository.git, &self.tracking_ref())?;
         crate::git::outwait_lock(&self.git_dir, &self.tracking_ref());
         if before.as_ref().is_some_and(|before| !repository.is_complete(before))
             && let Ok(mut broken) = repository.git.find_reference(&self.tracking_ref())

@@ -15,7 +15,7 @@ use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
 use crate::address::Address;
 use crate::credentials::callbacks;
 use crate::deadline::Deadline;
-use crate::git::{GitRepository, is_lost_race, outwait_lock};
+use crate::git::{GitRepository, clear_the_way, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
@@ -269,6 +269,7 @@ impl Remote for Native {
 impl Line {
     fn fetch(&self) -> Result<Option<CommitId>> {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
+        clear_the_way(&self.repository.git, &self.tracking_ref())?;
         let fetched = match self.neighbour(Direction::Fetch)? {
             Some(neighbour) => self.fetch_from_neighbour(&neighbour, tip),
             None => self.fetch_over_the_wire(tip),

@@ -28,6 +28,10 @@ const STAGING: &str = "refs/beads/saving";
 /// How often a ref is tried whose lock another program, such as `git gc`, takes in between.
 const MAX_LOCKED: usize = 10;
 
+/// How often, and after which pause, a save that was not finished is tried to be taken back.
+const TAKE_BACK_TRIES: usize = 10;
+const TAKE_BACK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// One at a time: a checkpoint in the engine's thread and an exchange beside it may both have something to record.
 static RECORDING: Mutex<()> = Mutex::new(());
 
@@ -113,19 +117,33 @@ impl GitRepository {
     /// here, and that was never recorded as saved: then the journal still has all that the commit had. Says whether it did.
     /// The caller holds the lock.
     pub fn take_back_unfinished_save(&self) -> Result<bool> {
+        for _ in 0..TAKE_BACK_TRIES {
+            if let Some(done) = self.try_to_take_back()? {
+                return Ok(done);
+            }
+            // Git that packs refs holds their locks for milliseconds.
+            std::thread::sleep(TAKE_BACK_PAUSE);
+        }
+        Ok(false)
+    }
+
+    /// `None` when the ref could not be moved just now.
+    fn try_to_take_back(&self) -> Result<Option<bool>> {
         let (Ok(tip), Ok(staged)) = (self.git.refname_to_id(REF), self.git.refname_to_id(STAGING)) else {
-            return Ok(false);
+            return Ok(Some(false));
         };
         let saved = self.saved_commits()?;
         if tip != staged || saved.contains(&tip.to_string()) || state_of(self, &tip.to_string()).is_ok() {
-            return Ok(false);
+            return Ok(Some(false));
         }
         match saved.first() {
-            Some(saved) if state_of(self, saved).is_ok() => self.swing(Some(&tip.to_string()), saved),
-            Some(_) => Ok(false),
+            Some(saved) if state_of(self, saved).is_ok() => {
+                Ok(self.swing(Some(&tip.to_string()), saved)?.then_some(true))
+            }
+            Some(_) => Ok(Some(false)),
             None => {
                 self.git.find_reference(REF)?.delete()?;
-                Ok(true)
+                Ok(Some(true))
             }
         }
     }

@@ -232,6 +232,20 @@ fn a_branch_in_the_way_is_named() {
 }
 
 #[test]
+fn a_stale_tracking_ref_in_the_way_of_ours_is_removed() {
+    for transport in transports() {
+        let (_root, mut clones) = world(&["ann", "ben"], transport);
+        clones[0].run(&create("bd-a1", "one"));
+        clones[0].sync();
+        // The remote had a branch `beads` when the user last fetched.
+        let blob = git(&clones[1]).blob(b"anything").unwrap();
+        git(&clones[1]).reference("refs/remotes/origin/beads", blob, true, "fetch").unwrap();
+        clones[1].sync();
+        assert_eq!(live(&clones[1]), 1, "{transport:?}");
+    }
+}
+
+#[test]
 fn a_ref_that_is_kept_from_moving_is_no_lost_race() {
     for transport in transports().into_iter().filter(|transport| *transport == Transport::Git) {
         let (root, mut clones) = world(&["ann"], transport);

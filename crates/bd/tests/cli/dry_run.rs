@@ -46,7 +46,7 @@ fn no_verb_changes_anything() {
         let bin = bd.root().join("linked");
         std::fs::create_dir(&bin).unwrap();
         let bin = bin.to_str().unwrap();
-        let commands: [(&str, &[&str]); 11] = [
+        let commands: [(&str, &[&str]); 12] = [
             ("create", &["create", "new", "--dry-run"]),
             ("create", &["create", "--graph", &graph, "--dry-run"]),
             ("create", &["create", "--file", &markdown, "--dry-run"]),
@@ -58,6 +58,7 @@ fn no_verb_changes_anything() {
             ("import", &["import", &lines, "--dry-run"]),
             ("repair", &["repair", "--dry-run"]),
             ("tool install", &["tool", "install", "--dir", bin, "--dry-run"]),
+            ("uninstall", &["uninstall", "--dry-run"]),
         ];
         let before = (bd.everything(), bd.json(&["status"])["position"].clone());
         for (_, args) in commands {
