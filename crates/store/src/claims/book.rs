@@ -7,7 +7,7 @@ use beads_core::{Actor, Bead, Catalog, ClaimRecord, ClaimState, Lineage, Stamp, 
 use super::outcome::Outcome;
 use super::own::Own;
 use super::round::{Round, RoundResult};
-use super::standing::{Standing, closed_at, lease_of, stands};
+use super::standing::{Standing, closed_at, lease_of, left_of, stands};
 use super::upkeep::{Kind, Move, Upkeep, UpkeepResult};
 use super::uptime::Uptime;
 use super::watch::Watch;
@@ -183,7 +183,9 @@ impl ClaimBook {
         let now_ms = replica.now_ms();
         for (fence, lineage) in std::mem::take(&mut self.made) {
             let bead = replica.catalog().bead(&lineage).filter(|bead| stands(bead, fence, now_ms));
-            let held = bead.and_then(|bead| Some((bead.claim.assignee.clone()?, lease_of(bead, now_ms))));
+            let held = bead.and_then(|bead| {
+                Some((bead.claim.assignee.clone()?, lease_of(bead).max(left_of(bead, now_ms))))
+            });
             if let Some((holder, lease_ms)) = held.filter(|_| self.of(&lineage, fence).is_none()) {
                 let claim = replica.random_name();
                 let state = ClaimState::Live;
@@ -237,7 +239,7 @@ impl ClaimBook {
                 Standing::Stands if own.pushed.is_none() => Move { kind: Kind::Confirm, record },
                 Standing::Stands if was_renewed(own, catalog) && own.is_half_over(now) => {
                     // Never shorter: should the answer be lost, the holder counts on the lease that it knows.
-                    let renewed = bead.map_or(0, |bead| lease_of(bead, now_ms));
+                    let renewed = bead.map_or(0, |bead| lease_of(bead));
                     let lease_ms = renewed.max(own.lease_ms);
                     Move { kind: Kind::Renew, record: ClaimRecord { lease_ms, ..record } }
                 }

@@ -19,12 +19,16 @@ pub(super) fn stands(bead: &Bead, fence: Stamp, now_ms: u64) -> bool {
         && bead.status.value.status != Status::Closed
 }
 
-/// How long a claim's lease was when it was last made longer, by the wall clock here. A stamp that had to beat one of a clock
-/// ahead is later than that moment; then it is what is left of the lease.
-pub(super) fn lease_of(bead: &Bead, now_ms: u64) -> u64 {
+/// How long a claim's lease was when it was last made longer, or less: a stamp that had to beat one of a clock ahead is later
+/// than that moment.
+pub(super) fn lease_of(bead: &Bead) -> u64 {
     let end = bead.claim.expires.map_or(0, Timestamp::ms);
-    let whole = end.saturating_sub(bead.claim.expires_mark.at().ms());
-    whole.max(end.saturating_sub(now_ms)).max(1)
+    end.saturating_sub(bead.claim.expires_mark.at().ms()).max(1)
+}
+
+/// What is left of the lease of a claim that was made here: no other wall clock has to do with it.
+pub(super) fn left_of(bead: &Bead, now_ms: u64) -> u64 {
+    bead.claim.expires.map_or(0, Timestamp::ms).saturating_sub(now_ms)
 }
 
 /// The last stamp that says that a bead is closed or deleted.
