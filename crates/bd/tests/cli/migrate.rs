@@ -64,6 +64,8 @@ fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
             assert!(bd.text(&["migrate"]).contains("nothing to migrate"));
             bd.run(&["daemon", "stop"]);
             std::fs::remove_dir_all(repository.path().join("beads")).unwrap();
+            // The end of the journal is noted outside the repository, and its loss would be reported.
+            let _ = std::fs::remove_dir_all(bd.root().join("home/.local/state/beads/journals"));
             // What was saved here would come back, also without its branch.
             for reference in repository.references_glob("refs/beads/*").unwrap() {
                 reference.unwrap().delete().unwrap();
