@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use rustix::process::getuid;
 
-use crate::sandbox::{Mode, Run, Sandbox, commit_something, set_mode};
+use crate::sandbox::{Mode, Run, Sandbox, commit_something, set_mode, wait_until};
 use crate::small_disk::SmallDisk;
 
 /// Queries are answered from the ref and the journal, and leave no trace; a change is refused.
@@ -23,8 +23,12 @@ fn can_be_read(mode: Mode) {
     bd.text(&at(&["daemon", "stop"]));
     bd.json(&at(&["--no-daemon", "create", "in the journal", "--id", "bd-2"]));
     let remount = |how: &str| {
-        let status = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(disk.path()).status();
-        assert!(status.unwrap().success());
+        // A daemon that was stopped may still be leaving, and its log is open until then.
+        wait_until("the disk is mounted anew", || {
+            let status =
+                Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(disk.path()).status();
+            status.unwrap().success()
+        });
     };
     remount("ro");
     let all = [
