@@ -5,6 +5,7 @@
 pub mod agent;
 mod begin;
 pub mod cli;
+mod environment;
 mod hook;
 mod hyphen_values;
 pub mod mcp;

@@ -67,7 +67,7 @@ pub fn note(place: &Place, end: JournalEnd, unsaved: u64) {
     }
 }
 
-/// Compares the journal with what was noted when it was closed. What is missing is remembered until somebody has seen to it.
+/// Compares the journal with what was noted when it was closed. A loss is reported until the user moves its record away.
 pub fn look(place: &Place, found: JournalEnd, now_ms: u64) {
     let Some(path) = record(place) else { return };
     let Ok(text) = std::fs::read(&path) else { return };
@@ -94,14 +94,15 @@ pub fn forget(place: &Place) {
 pub fn lost(place: &Place) -> Vec<PathBuf> {
     let Some(state) = state_directory() else { return Vec::new() };
     let entries = std::fs::read_dir(state.join(DIRECTORY)).into_iter().flatten().flatten();
-    let stem = stem(place);
-    let mut found: Vec<_> = entries
-        .filter(|entry| {
-            entry.file_name().to_str().is_some_and(|name| name.starts_with(&stem) && name.ends_with(LOST))
-        })
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
+    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let is_lost = |path: &PathBuf| name(path).is_some_and(|name| name.ends_with(LOST));
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_lost).collect();
+    // There is almost never one, and this is on the way of every command: the store's digest is made when it is needed.
+    if !found.is_empty() {
+        let stem = stem(place);
+        found.retain(|path| name(path).is_some_and(|name| name.starts_with(&stem)));
+        found.sort();
+    }
     found
 }
 

@@ -101,38 +101,38 @@ impl Place {
     }
 
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
-        let place = Self::find_store(wanted)?;
-        let worktree = find_git(&absolute(&wanted.start)?).and_then(|git| git.worktree);
-        Ok(Self { worktree, ..place })
-    }
-
-    fn find_store(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);
+        let worktree = repository.as_ref().and_then(|git| git.worktree.clone());
+        Ok(Self { worktree, ..Self::find_store(wanted, &start, repository) })
+    }
+
+    /// Finds the store that a caller in `start` means, who stands in `repository`.
+    fn find_store(wanted: &Wanted, start: &Path, repository: Option<Git>) -> Self {
         let branch = repository.as_ref().map(|git| branch_of(&git.git_dir)).unwrap_or_default();
-        if let Some(directory) = wanted.directory(&start) {
-            return Ok(Self::named(&directory, branch, wanted.private));
+        if let Some(directory) = wanted.directory(start) {
+            return Self::named(&directory, branch, wanted.private);
         }
         let root = repository.as_ref().and_then(|git| git.work_tree.clone());
         for directory in start.ancestors() {
             if is_private(&directory.join(".beads")) {
-                return Ok(Self::private(&directory.join(".beads"), branch));
+                return Self::private(&directory.join(".beads"), branch);
             }
             if let Some(main) = main_jj_workspace(directory)
                 && is_private(&main.join(".beads"))
             {
-                return Ok(Self::private(&main.join(".beads"), branch));
+                return Self::private(&main.join(".beads"), branch);
             }
             if Some(directory) == root.as_deref() || repository.is_some() && root.is_none() {
                 break;
             }
         }
-        Ok(match repository {
+        match repository {
             Some(git) => {
                 Self { git_dir: git.common_dir, kind: Kind::Repository, branch, inside: None, worktree: None }
             }
             None => Self::private(&start.join(".beads"), branch),
-        })
+        }
     }
 
     /// The store in a directory that was named. A `.beads` directory in a git work tree is what is left of another `bd`, or what a
@@ -257,7 +257,7 @@ fn find_git(start: &Path) -> Option<Git> {
         if let Some((git_dir, work_tree)) = git_dir {
             let common_dir = read_pointer(&git_dir.join("commondir"), "")
                 .map(|target| absolute_in(&git_dir, &target))
-                .and_then(|path| path.canonicalize().ok())
+                .filter(|path| path.exists())
                 .unwrap_or_else(|| git_dir.clone());
             return Some(Git {
                 worktree: worktree_name(&git_dir, directory),

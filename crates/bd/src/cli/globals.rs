@@ -18,6 +18,7 @@ use beads_engine::session_id::SessionId;
 use clap::Args;
 
 use super::json_flag::JsonFlag;
+use crate::environment::has_value_with_prefix;
 use crate::mcp;
 use crate::tool::Context;
 
@@ -148,10 +149,7 @@ impl Globals {
 
     /// Whether the caller passes what only programs written for the Go `bd` pass.
     fn is_compat_caller(&self) -> bool {
-        let theirs = |(name, value): (OsString, OsString)| {
-            !value.is_empty() && name.as_encoded_bytes().starts_with(b"BEADS_")
-        };
-        self.has_compat_flags() || self.db.is_some() || std::env::vars_os().any(theirs)
+        self.has_compat_flags() || self.db.is_some() || has_value_with_prefix("BEADS_")
     }
 
     fn has_compat_flags(&self) -> bool {
