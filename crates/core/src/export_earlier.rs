@@ -108,8 +108,9 @@ const REGISTERS: [(&str, Field); 12] = [
 const OURS: [(&str, Field); 3] =
     [("due_at", Field::DueAt), ("defer_until", Field::DeferUntil), ("metadata", Field::Metadata)];
 
-/// Names under which an import keeps what is told in another way here.
-const TOLD: [&str; 6] = ["dependencies", "comments", "notes", "assignee_at", "issue_type", Earlier::NAME];
+/// Kept fields whose content is written from the bead itself.
+const WRITTEN_FROM_THE_BEAD: [&str; 6] =
+    ["dependencies", "comments", "notes", "assignee_at", "issue_type", Earlier::NAME];
 
 struct Line<'a> {
     id: &'a BeadId,
@@ -141,7 +142,7 @@ impl<'a> Line<'a> {
         let mut out: Map<String, Value> = self
             .kept
             .iter()
-            .filter(|(name, _)| !TOLD.contains(&name.as_str()))
+            .filter(|(name, _)| !WRITTEN_FROM_THE_BEAD.contains(&name.as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         out.insert("id".into(), json!(self.id));

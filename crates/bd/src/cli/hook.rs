@@ -144,9 +144,9 @@ impl Hook<'_> {
         let reminders = Reminders::new(&self.place.store_dir());
         // A reminder that cannot be noted is not given: it would be given again and again.
         let new = reminders.take_new(&self.who()?, &fences).unwrap_or_default();
-        let told: Vec<&Held> = held.iter().filter(|one| new.contains(&one.fence)).collect();
+        let unmentioned: Vec<&Held> = held.iter().filter(|one| new.contains(&one.fence)).collect();
         let actor = self.globals.actor(self.place)?;
-        Ok((!told.is_empty()).then(|| reminder(&told, &actor)))
+        Ok((!unmentioned.is_empty()).then(|| reminder(&unmentioned, &actor)))
     }
 
     fn in_progress(&self, assignee: Option<Actor>) -> Result<Vec<Held>, Failure> {

@@ -44,7 +44,7 @@ impl Args {
         let Some(place) = globals.place().ok().filter(Place::exists) else {
             return Ok(text_reply("", globals));
         };
-        // An agent that cannot be told where it stands is told how to work.
+        // Without the agent's situation, the text only explains how to work with bd.
         let situation = Situation::of(globals, &place).map(|situation| situation.text()).unwrap_or_default();
         let text = match situation.is_empty() {
             true => format!("{TITLE}{TEXT}"),

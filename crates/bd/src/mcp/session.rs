@@ -170,7 +170,7 @@ impl Session {
             self.hold_lock();
         }
         let mut request = Request { request_id, ..self.context.request(actor, &self.id, call) };
-        // Waiting for the end of a claim is nobody's sign of life.
+        // The server itself waits for the end of claims, so that is no sign of life of the agent.
         request.session = request.session.filter(|_| !is_watch(&request.call));
         let access = Access { hangup, ..self.context.access.clone() };
         let reply = client::ask(&self.context.place, request, &access);

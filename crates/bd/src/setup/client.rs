@@ -1,4 +1,4 @@
-/// A program that can be told about beads.
+/// A coding agent's program that `bd setup` configures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Client {
     Claude,

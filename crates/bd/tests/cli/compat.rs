@@ -119,7 +119,7 @@ fn a_note_goes_to_the_notes_of_a_store_in_compat() {
         let texts: Vec<_> = bead["comments"].as_array().unwrap().iter().map(|note| &note["text"]).collect();
         assert_eq!(texts, ["in the log", "said"]);
         bd.error(&["note", &id, " "], "invalid_value");
-        // The words of the caller decide before the setting.
+        // What the caller asks for comes before the setting.
         let spec = bd.run(&["note", &id, "to the log", "--json=spec"]).value();
         assert_eq!(spec["text"], "to the log");
         assert_eq!(bd.show(&id)["notes"], "- one\n- two");

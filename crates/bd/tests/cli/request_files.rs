@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Mode, Run, Sandbox, wait_until};
 
-/// A daemon whose socket nobody finds, until this is dropped.
+/// A daemon whose socket is hidden from clients until this is dropped.
 struct Hidden<'a> {
     bd: &'a Sandbox,
     away: PathBuf,
@@ -91,7 +91,7 @@ fn requests_that_nobody_waits_for_never_run_not_even_after_a_restart() {
     let waited = {
         let hidden = Hidden::new(&bd);
         hidden.run(&["list"]).succeeded("list");
-        hidden.post("a", "Nobody waits", later, false);
+        hidden.post("a", "No client waits", later, false);
         let _past = hidden.post("b", "Too late", 1, true);
         hidden.run(&["create", "Second"]).succeeded("create");
         wait_until("both are taken", || std::fs::read_dir(hidden.directory()).unwrap().count() == 0);

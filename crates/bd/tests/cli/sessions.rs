@@ -36,7 +36,7 @@ fn another_session_of_the_same_actor_does_not_get_its_bead() {
         sandbox.error(&["claim", &id], "already_claimed");
         run_in(sandbox, "second", &["claim", &id, "--take-over"]).failed("live", "already_claimed");
         run_in(sandbox, "second", &["update", &id, "--claim"]).failed("update", "already_claimed");
-        // Whoever presents the fence is the holder.
+        // A caller that presents the fence is the holder.
         let fence = claimed["fence"].as_str().unwrap();
         let moved = json_in(sandbox, "second", &["claim", &id, "--fence", fence]);
         assert_eq!((&moved["renewed"], &moved["fence"]), (&json!(true), &claimed["fence"]));

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How often it is looked whether a client that waits is still there.
 const LOOK_AT_CLIENT: Duration = Duration::from_millis(500);
 
-/// What nobody cleared away for so long is of clients that are gone.
+/// Files older than this belong to clients that are gone.
 const LEFT_OVER: Duration = Duration::from_secs(60 * 60);
 
 /// Serves the directory until the daemon leaves.

@@ -1,4 +1,4 @@
-//! Room for open files. A daemon that cannot open one more accepts no connection, and its clients would wait in vain.
+//! Room for open files. A daemon that cannot open one more accepts no connection, and its clients would wait until their deadlines.
 
 use std::fs::File;
 

@@ -23,11 +23,11 @@ impl Play {
         }
         let life = self.nodes[index].life;
         self.nodes[index].claiming = true;
-        let told = self.claim_next(index, dice);
+        let outcome = self.claim_next(index, dice);
         if self.nodes[index].life == life {
             self.nodes[index].claiming = false;
         }
-        told
+        outcome
     }
 
     fn claim_next(&mut self, index: usize, dice: &mut Dice) -> Result<String, Broken> {

@@ -36,19 +36,19 @@ impl Play {
         let replica = node.replica.as_mut().ok_or("the process does not run")?;
         let (saved, exchange) = synced.map_err(|error| format!("saving failed: {error}"))?;
         replica.finish_checkpoint(saved, Vec::new()).map_err(|error| error.to_string())?;
-        let told = match upkept {
+        let outcome = match upkept {
             Some(Ok(upkept)) => {
-                let told = format!("looked after refs: {}", upkept.summary());
+                let outcome = format!("looked after refs: {}", upkept.summary());
                 node.book.upkept(replica, upkept, &node.clock.now());
                 node.save();
                 node.commit()?;
-                told
+                outcome
             }
             Some(Err(error)) => error.to_string(),
             None => exchange.map_or_else(|error| error.to_string(), |exchange| format!("{exchange:?}")),
         };
         self.holders.look(&self.nodes[index])?;
-        Ok(told)
+        Ok(outcome)
     }
 
     /// Takes in what the remote has, and looks at the refs. `None` when the process died.

@@ -145,7 +145,7 @@ impl Node {
         Ok(self.replica()?.catalog().id_of(lineage).to_string())
     }
 
-    /// The claims of this machine that its users are told are confirmed, with the end of their safety.
+    /// The claims of this machine that its users see as confirmed, with the end of their safety.
     pub fn confirmed(&self) -> Vec<(String, Own)> {
         let Some(replica) = &self.replica else { return Vec::new() };
         let now = self.clock.now();

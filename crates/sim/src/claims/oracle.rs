@@ -10,7 +10,7 @@ use super::node::Node;
 use crate::machine::Broken;
 use crate::world::SimWorld;
 
-/// Confirmed claims as their holders know them. A holder whose process died believes what it was told until the lease is over
+/// Confirmed claims as their holders know them. A holder whose process died relies on its last answer until the lease is over
 /// or the machine is started anew.
 #[derive(Debug, Default)]
 pub struct Holders(BTreeMap<(usize, String), Held>);
@@ -45,7 +45,7 @@ impl Holders {
         // A process that was started without the file of the last one does not know its claims, and says nothing of them.
         self.0.retain(|(index, claim), held| {
             let unknown = held.life < node.life && !node.book.own.contains_key(claim);
-            held.is_safe() && (*index != node.index || unknown && !is_told_otherwise(node, held))
+            held.is_safe() && (*index != node.index || unknown && !knows_better(node, held))
         });
         for (claim, own) in node.confirmed() {
             self.hold(node, claim, &own);
@@ -80,7 +80,7 @@ impl Holders {
 }
 
 /// Whether the store here shows a holder that its claim is over.
-fn is_told_otherwise(node: &Node, held: &Held) -> bool {
+fn knows_better(node: &Node, held: &Held) -> bool {
     let Some(replica) = &node.replica else { return false };
     replica.catalog().bead(&held.lineage).is_none_or(|bead| {
         let claim = &bead.claim;

@@ -91,11 +91,11 @@ impl Play {
         }
         self.healed = false;
         for (number, step) in scenario.steps.iter().enumerate() {
-            let told = self.step(number, step);
-            let outcome = told.as_ref().unwrap_or_else(|broken| broken);
+            let report = self.step(number, step);
+            let outcome = report.as_ref().unwrap_or_else(|broken| broken);
             let (now_ms, machine) = (self.time.now_ms(), step.machine);
             self.trace.push(format!("{now_ms} machine {machine}: {:?}: {outcome}", step.action));
-            told?;
+            report?;
         }
         self.heal()?;
         self.judge()
@@ -125,7 +125,7 @@ impl Play {
     }
 
     fn act(&mut self, index: usize, action: Action, dice: &mut Dice) -> Result<String, Broken> {
-        let told = match action {
+        let report = match action {
             Action::Claim if self.nodes[index].scope != Scope::Old => self.claim(index, dice)?,
             Action::Claim | Action::ClaimHere => self.claim_here(index, dice)?,
             Action::Renew | Action::Release | Action::Close | Action::HandOver => {
@@ -144,7 +144,7 @@ impl Play {
             Action::Wait(_) | Action::Sleep(_) => String::new(),
         };
         self.holders.look(&self.nodes[index])?;
-        Ok(told)
+        Ok(report)
     }
 
     fn die(&mut self, index: usize, how: impl FnOnce(&mut Node)) -> String {
@@ -188,9 +188,9 @@ impl Play {
                 _ if dice.chance(30) => Action::Kill,
                 _ => Action::Claim,
             };
-            done = self.nodes[rival].open().and_then(|()| self.act(rival, action, dice)).map(|told| {
+            done = self.nodes[rival].open().and_then(|()| self.act(rival, action, dice)).map(|report| {
                 let now_ms = self.time.now_ms();
-                self.trace.push(format!("    {now_ms} meanwhile machine {rival}: {action:?}: {told}"));
+                self.trace.push(format!("    {now_ms} meanwhile machine {rival}: {action:?}: {report}"));
             });
             if done.is_err() {
                 break;
@@ -219,11 +219,11 @@ impl Play {
         };
         let meanwhile = RefCell::new(&mut meanwhile as &mut dyn FnMut());
         let line = Line { own: repository.clone(), server, partitioned, trouble, meanwhile };
-        let told = talk(&repository, &line);
+        let report = talk(&repository, &line);
         drop(line);
         broken?;
         let node = &self.nodes[index];
-        Ok((node.life == life && node.replica.is_some()).then_some(told))
+        Ok((node.life == life && node.replica.is_some()).then_some(report))
     }
 
     /// Nothing goes wrong any more, and all exchange until all leases are over everywhere.
@@ -235,8 +235,8 @@ impl Play {
             for index in 0..self.nodes.len() {
                 self.nodes[index].partitioned = false;
                 self.nodes[index].open()?;
-                let told = self.sync(index, &mut dice)?;
-                self.trace.push(format!("machine {index} heals: {told}"));
+                let report = self.sync(index, &mut dice)?;
+                self.trace.push(format!("machine {index} heals: {report}"));
             }
             self.time.pass(LEASE_MS / 2 + 1);
         }
@@ -258,8 +258,8 @@ impl Play {
         }
         let reading = Reading::new(&encoded[0])?;
         for node in &self.nodes {
-            let told = |lost| format!("after healing, of machine {}: {lost}", node.index);
-            reading.check_all(&node.facts).map_err(told)?;
+            let after_healing = |lost| format!("after healing, of machine {}: {lost}", node.index);
+            reading.check_all(&node.facts).map_err(after_healing)?;
         }
         let catalog = self.nodes[0].replica()?.catalog();
         let open: Vec<_> = catalog.live().filter(|(_, bead)| bead.status() != Status::Closed).collect();
@@ -278,9 +278,9 @@ impl Play {
         let mut dice = Dice::new(1);
         self.sync(0, &mut dice)?;
         for _ in 0..open {
-            let told = self.claim(0, &mut dice)?;
-            if !told.ends_with("confirmed: true") {
-                return Err(format!("in the end a claim got {told}; refs: {:?}", self.server.claims()));
+            let report = self.claim(0, &mut dice)?;
+            if !report.ends_with("confirmed: true") {
+                return Err(format!("in the end a claim got {report}; refs: {:?}", self.server.claims()));
             }
         }
         Ok(())

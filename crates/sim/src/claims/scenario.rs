@@ -2,6 +2,7 @@
 
 use super::node::{LEASE_MS, Scope};
 use crate::dice::Dice;
+use crate::shrink::shrink_steps;
 
 /// How far wall clocks are apart, to either side: many leases.
 const MAX_APART_MS: u64 = 20 * LEASE_MS;
@@ -63,33 +64,15 @@ impl ClaimScenario {
 
     /// A failure as people read it, with the steps that matter.
     pub fn describe(&self, message: String, trace: Vec<String>) -> String {
-        let (smallest, message, trace) = self.shrink(message, trace);
-        let (steps, machines) = (smallest.steps.len(), &smallest.machines);
+        let with = |steps: &[Step]| Self { steps: steps.to_vec(), ..self.clone() };
+        let run = |steps: &[Step]| with(steps).run().err();
+        let (steps, (message, trace)) = shrink_steps(self.steps.clone(), (message, trace), run);
+        let (steps, machines) = (steps.len(), &self.machines);
         let mut text = format!("seed {}: {message}\nshrunk to {steps} steps on {machines:?}:\n", self.seed);
         for line in trace {
             text.push_str(&format!("  {line}\n"));
         }
         text
-    }
-
-    /// Leaves steps out, in ever smaller pieces, as long as the run still fails.
-    fn shrink(&self, message: String, trace: Vec<String>) -> (Self, String, Vec<String>) {
-        let (mut smallest, mut message, mut trace) = (self.clone(), message, trace);
-        let mut piece = smallest.steps.len().div_ceil(2);
-        while piece > 0 {
-            let mut start = 0;
-            while start < smallest.steps.len() {
-                let mut candidate = smallest.clone();
-                let end = (start + piece).min(candidate.steps.len());
-                candidate.steps.drain(start..end);
-                match candidate.run() {
-                    Err(failure) => (smallest, (message, trace)) = (candidate, failure),
-                    Ok(_) => start += piece,
-                }
-            }
-            piece /= 2;
-        }
-        (smallest, message, trace)
     }
 }
 

@@ -28,7 +28,7 @@ pub fn withdraw<D: Disk, W: World>(
     replica.keep_lost_claim(lineage, holder.as_ref(), mark, winner)
 }
 
-/// Writes the claim of a holder into the store, whoever has the bead there.
+/// Writes the claim of a holder into the store, even if another actor holds the bead there.
 pub(super) fn award<D: Disk, W: World>(
     replica: &mut Replica<D, W>,
     lineage: &Lineage,
