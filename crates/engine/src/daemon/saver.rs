@@ -55,8 +55,6 @@ pub struct Saver {
     asked: bool,
     /// Others are at work, and somebody here waits for what they do.
     pub eager: bool,
-    /// Where the journal stood when the sync under way began.
-    pub position: u64,
     /// Who waits for the sync under way, and who for the one after it.
     pub waiting: Vec<Waiter>,
     pub next_waiting: Vec<Waiter>,
@@ -80,7 +78,6 @@ impl Default for Saver {
             budget: None,
             asked: false,
             eager: false,
-            position: 0,
             waiting: Vec::new(),
             next_waiting: Vec::new(),
         }
@@ -144,10 +141,10 @@ impl Saver {
         let may_look = may_push || self.look_due(config).is_some_and(|due| due <= now);
         let reach = match () {
             () if !asked && (failing || resting) || !may_look => Reach::Local,
-            () if may_push => Reach::Remote,
+            () if may_push => Reach::Remote { asked },
             () => Reach::Fetch,
         };
-        self.owed = reach != Reach::Remote;
+        self.owed = !may_push || reach == Reach::Local;
         if reach != Reach::Local {
             self.last_exchange = now;
         }
@@ -162,8 +159,9 @@ impl Saver {
     /// Takes note of how many races an exchange took.
     pub fn raced(&mut self, result: Option<&SyncResult>) {
         let rounds = result
-            .filter(|result| result.remote.is_some() && result.reach == Reach::Remote)
-            .and_then(|result| match &result.exchange {
+            .map(|result| &result.exchanged)
+            .filter(|exchanged| exchanged.remote.is_some() && matches!(exchanged.reach, Reach::Remote { .. }))
+            .and_then(|exchanged| match &exchanged.outcome {
                 Ok(exchange) => Some(exchange.rounds),
                 Err(failure) => is_contention(failure).then_some(MAX_ROUNDS),
             });
@@ -244,6 +242,8 @@ mod tests {
 
     use super::*;
 
+    const ASKED: Reach = Reach::Remote { asked: true };
+    const UNASKED: Reach = Reach::Remote { asked: false };
     const LONG: Duration = Duration::from_secs(3_600);
 
     fn contention() -> Failure {
@@ -257,7 +257,7 @@ mod tests {
     /// Else a daemon would wake for it again and again.
     fn is_done_when_due(saver: &mut Saver) {
         let due = saver.exchange_due(&Config::default()).expect("something is due");
-        assert_eq!(begun(saver, false, None, due), Reach::Remote, "what is due is not put off again");
+        assert_eq!(begun(saver, false, None, due), UNASKED, "what is due is not put off again");
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         let mut saver = Saver::default();
         let now = Instant::now();
         saver.breather = Some(now + LONG);
-        assert_eq!(begun(&mut saver, true, None, now), Reach::Remote);
+        assert_eq!(begun(&mut saver, true, None, now), ASKED);
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
         saver.remote_failed(&away());
         let before = saver.remote_retry;
         for _ in 0..10 {
-            assert_eq!(begun(&mut saver, true, None, Instant::now()), Reach::Remote);
+            assert_eq!(begun(&mut saver, true, None, Instant::now()), ASKED);
             saver.remote_failed(&away());
         }
         assert_eq!(saver.remote_retry, before);
@@ -349,8 +349,8 @@ mod tests {
         let room = now + Duration::from_secs(9);
         assert_eq!(begun(&mut saver, false, Some(room), now), Reach::Local);
         assert_eq!(saver.exchange_due(&Config::default()), Some(room));
-        assert_eq!(begun(&mut saver, false, None, room), Reach::Remote);
-        assert_eq!(begun(&mut saver, true, Some(room), now), Reach::Remote, "who asks does not wait");
+        assert_eq!(begun(&mut saver, false, None, room), UNASKED);
+        assert_eq!(begun(&mut saver, true, Some(room), now), ASKED, "who asks does not wait");
     }
 
     #[test]
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(saver.exchange_due(&Config::default()), Some(look));
         assert_eq!(begun(&mut saver, false, Some(room), look), Reach::Fetch);
         assert_eq!(saver.exchange_due(&Config::default()), Some(look + interval), "and again");
-        assert_eq!(begun(&mut saver, false, None, room), Reach::Remote, "what was kept back is pushed");
+        assert_eq!(begun(&mut saver, false, None, room), UNASKED, "what was kept back is pushed");
     }
 
     #[test]
