@@ -4,6 +4,7 @@
 
 mod support;
 
+use beads_core::import::Compare;
 use beads_core::query::ReadyFilter;
 use beads_core::{Actor, Catalog, EdgeKind, Field, Slot, Stamp, Status};
 use serde_json::{Value, json};
@@ -149,6 +150,30 @@ fn tombstones_are_deleted_with_or_without_a_time() {
         assert!(bead(&catalog, "bd-a1").deletion.is_some(), "{line}");
         assert_round_trip(&mut catalog);
     }
+}
+
+/// `bd import deletions.jsonl` once created an open bead for every deletion.
+#[test]
+fn deletions_that_are_imported_like_beads_are_deletions() {
+    let gone = r#"{"id":"bd-a1","ts":"2025-12-02T05:05:53Z","by":"ann","reason":"batch delete"}"#;
+    for lines in [gone.to_owned(), format!("{}\n{gone}", simple("bd-a1"))] {
+        let (mut by_itself, mut beside) = (Catalog::default(), Catalog::default());
+        let summary = import(&mut by_itself, &lines);
+        assert_eq!((summary.skipped.len(), by_itself.live_count()), (0, 0), "{summary:?}");
+        let beads = lines.strip_suffix(gone).unwrap();
+        import_with_deletions(&mut beside, beads, gone);
+        assert_eq!(by_itself.state(), beside.state());
+        let mut compare = Compare::default();
+        compare.line("deletions.jsonl", 1, gone.as_bytes());
+        let compared = compare.finish(by_itself.state());
+        assert_eq!((compared.equal, compared.is_equal()), (1, true), "{compared:?}");
+    }
+    let mut compare = Compare::default();
+    compare.line("deletions.jsonl", 1, gone.as_bytes());
+    let differences = compare.finish(one(&simple("bd-a1")).0.state()).differences;
+    assert_eq!((differences.len(), &differences[0].store), (1, &json!("open")));
+    let (bead, _) = one(&with(simple("bd-a1"), "ts", json!("2025-12-02T05:05:53Z")));
+    assert_eq!(bead.live_count(), 1, "a bead may have a field of that name");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::object::{self, Object};
 use super::summary::Notice;
 use super::time::{self, Time};
-use super::{content, id_in};
+use super::{content, id_in, is_deletion};
 use crate::State;
 use crate::export::export_jsonl;
 
@@ -51,6 +51,8 @@ pub struct Difference {
 #[derive(Debug, Default)]
 pub struct Compare {
     lines: BTreeMap<String, (usize, Map<String, Value>)>,
+    /// Lines that say only that a bead was deleted.
+    deletions: BTreeMap<String, usize>,
     result: Comparison,
 }
 
@@ -70,6 +72,10 @@ impl Compare {
             return;
         }
         let Some(id) = name_of(&line) else { return skip("it has no id".to_owned()) };
+        if is_deletion(&line) {
+            self.deletions.insert(id, number);
+            return;
+        }
         let updated = |line: &Map<String, Value>| line.get("updated_at").and_then(ms);
         match self.lines.get(&id) {
             Some((_, known)) if updated(known) > updated(&line) => {}
@@ -93,7 +99,20 @@ impl Compare {
             .filter_map(|line| object::read::<Object>(line).ok())
             .filter_map(|object| Some((name_of(&object.others)?, object.others)))
             .collect();
-        for (id, (line, file)) in std::mem::take(&mut self.lines) {
+        // A bead whose own line is in the file is compared with that one.
+        let alone = self.deletions.into_iter().filter(|(id, _)| !self.lines.contains_key(id));
+        for (id, line) in alone {
+            let store = here.remove(&id).and_then(|store| store.get("status").cloned());
+            let (field, file) = (Some("status".to_owned()), Value::from("tombstone"));
+            match store {
+                Some(status) if status == file => self.result.equal += 1,
+                store => {
+                    let store = store.unwrap_or_default();
+                    self.result.differences.push(Difference { line, id, field, file, store });
+                }
+            }
+        }
+        for (id, (line, file)) in self.lines {
             let differences = match here.remove(&id) {
                 Some(store) => differences(&file, &store),
                 None => vec![(None, Value::Object(file), Value::Null)],

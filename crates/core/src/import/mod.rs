@@ -116,6 +116,12 @@ impl Import {
                 }
                 self.drafts.push((place, *draft));
             }
+            Ok(Understood::Deletion(map)) => {
+                let id = id_in(&map);
+                if let Err(reason) = self.deletions.read(place.clone(), Fields::new(map)) {
+                    self.ledger.explain(&place, id.as_ref(), Verdict::Refused, &reason);
+                }
+            }
             Ok(Understood::Header) => self.ledger.decide(&place, None, Verdict::Header),
             Err((id, reason)) => self.ledger.explain(&place, id.as_ref(), Verdict::Refused, &reason),
         }
@@ -158,8 +164,15 @@ type Refusal = (Option<BeadId>, String);
 /// What a line of `issues.jsonl` is.
 enum Understood {
     Bead(Box<Draft>),
+    /// A line of `deletions.jsonl`, which was imported by itself or appended to this file.
+    Deletion(Map<String, Value>),
     /// It tells where an export comes from: `{"_schema": …}`.
     Header,
+}
+
+/// Returns whether a line says that a bead was deleted, and when, and nothing else of the bead.
+fn is_deletion(map: &Map<String, Value>) -> bool {
+    map.contains_key("ts") && !["title", "status", "created_at"].iter().any(|name| map.contains_key(*name))
 }
 
 /// What a line of `issues.jsonl` says by itself; `None` for a blank one.
@@ -179,6 +192,7 @@ fn understand(number: usize, bytes: &[u8]) -> Option<Result<Understood, Refusal>
             (Some(kind), _) if !["issue", "memory"].contains(&kind) => {
                 Err((id, format!("it is a {kind}, not a bead")))
             }
+            (None, Some(_)) if is_deletion(&object.others) => Ok(Understood::Deletion(object.others)),
             _ => {
                 let exact = object.exact();
                 let draft = Draft::read(Fields::new(object.others), exact).map_err(|reason| (id, reason))?;
