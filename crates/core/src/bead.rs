@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
@@ -40,7 +39,8 @@ macro_rules! for_each_single_register {
 macro_rules! define_bead {
     ($($field:ident: $ty:ty = $name:ident,)*) => {
         /// The names under which registers stand in `_v`, in conflicts and in `bd blame`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Field {
             $($name,)*

@@ -1,14 +1,15 @@
 //! Dependency edges (§4.3). A present or deleted edge is a register; who made it first is kept for provenance.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BeadId, Error, Lineage, Mark, Result};
 
 /// What an edge means. `from` waits for, is a child of, relates to, or was found while working on `to`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
+    #[default]
     Blocks,
     DiscoveredFrom,
     Parent,

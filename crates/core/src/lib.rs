@@ -11,6 +11,8 @@ pub mod op;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod query;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod snapshot;
 
 mod actor;
