@@ -29,6 +29,14 @@ struct Bb {
     area: Area,
 }
 
+/// Returns the whole command line, built.
+#[cfg(test)]
+pub(crate) fn command() -> clap::Command {
+    let mut command = <Bb as clap::CommandFactory>::command();
+    command.build();
+    command
+}
+
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Area {
