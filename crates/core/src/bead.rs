@@ -11,8 +11,7 @@ use crate::canonical::to_canonical;
 use crate::field::{
     Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup, Value,
 };
-#[cfg(feature = "planted")]
-use crate::planted;
+use crate::planted::{Bug, is_planted};
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
 /// The registers that hold a single field, named once. `type`, `status` and the claim hold groups and stand beside
@@ -121,8 +120,7 @@ macro_rules! define_bead {
                     self.claim.join(claim, claim_bytes);
                 }
                 for note in &patch.notes {
-                    #[cfg(feature = "planted")]
-                    if !self.notes.is_empty() && planted::is_planted(planted::Bug::NotesLostInJoin) {
+                    if !self.notes.is_empty() && is_planted(Bug::NotesLostInJoin) {
                         continue;
                     }
                     insert_note(&mut self.notes, note);

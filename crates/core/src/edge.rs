@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::planted::{Bug, is_planted};
 use crate::{BeadId, Error, Lineage, Mark, Result};
 
 /// What an edge means. `from` waits for, is a child of, relates to, or was found while working on `to`.
@@ -122,8 +123,7 @@ impl Edge {
         if other.created < self.created {
             self.created = other.created.clone();
         }
-        #[cfg(feature = "planted")]
-        if other.deleted && crate::planted::is_planted(crate::planted::Bug::EdgeRemovalLost) {
+        if other.deleted && is_planted(Bug::EdgeRemovalLost) {
             return;
         }
         if (&other.changed, other.deleted) > (&self.changed, self.deleted) {

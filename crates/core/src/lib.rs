@@ -8,7 +8,6 @@ pub mod field;
 pub mod import;
 pub mod limits;
 pub mod op;
-#[cfg(feature = "planted")]
 pub mod planted;
 pub mod query;
 #[cfg(feature = "schema")]

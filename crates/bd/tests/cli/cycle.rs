@@ -402,9 +402,14 @@ fn the_cycle_is_the_same_on_every_interface() {
     line.mutate(&json!({"op": "create", "title": "by the socket"})).unwrap();
     assert_eq!(open(), 4);
 
-    let everywhere = TABLE.iter().filter(|row| row.tool.is_some() && row.portal.is_some() && !row.ops.is_empty());
+    let everywhere =
+        TABLE.iter().filter(|row| row.tool.is_some() && row.portal.is_some() && !row.ops.is_empty());
     let everywhere: Vec<_> = everywhere.map(|row| row.verb).collect();
-    assert_eq!(everywhere, ["create", "claim", "close", "note"], "this test must try what every interface has");
+    assert_eq!(
+        everywhere,
+        ["create", "claim", "close", "note"],
+        "this test must try what every interface has"
+    );
     client.finish();
     assert_ne!(ACTOR, "tom");
 }

@@ -26,9 +26,10 @@ const DESTRUCTIVE: [&str; 13] = [
 
 /// The verbs that the table of operations calls destructive, as a document would write them.
 fn destructive_verbs() -> impl Iterator<Item = String> {
-    TABLE.iter().filter(|row| row.destructive).map(|row| {
-        if row.needs_apply { format!("{} --apply", row.verb) } else { format!("bd {}", row.verb) }
-    })
+    TABLE
+        .iter()
+        .filter(|row| row.destructive)
+        .map(|row| if row.needs_apply { format!("{} --apply", row.verb) } else { format!("bd {}", row.verb) })
 }
 
 fn suggested(text: &str) -> Option<String> {
