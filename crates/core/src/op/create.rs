@@ -99,6 +99,10 @@ impl Create {
         }
     }
 
+    pub(super) fn references_mut(&mut self) -> Vec<&mut String> {
+        self.parent.iter_mut().chain(self.deps.iter_mut().map(|dep| &mut dep.id)).collect()
+    }
+
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let parent = self.parent.as_deref().map(|name| catalog.resolve_to_change(name)).transpose()?;
         let mut ends = Vec::new();

@@ -121,6 +121,15 @@ impl Update {
         Self { id: id.into(), ..Self::default() }
     }
 
+    pub(super) fn references_mut(&mut self) -> Vec<&mut String> {
+        let parent = self.parent.iter_mut().filter_map(|change| match change {
+            Change::Set(parent) => Some(parent),
+            Change::Clear => None,
+        });
+        let deps = self.deps.iter_mut().map(|dep| &mut dep.id);
+        [&mut self.id].into_iter().chain(parent).chain(deps).collect()
+    }
+
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
