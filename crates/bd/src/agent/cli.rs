@@ -29,14 +29,6 @@ struct Bb {
     area: Area,
 }
 
-/// Returns the whole command line, built.
-#[cfg(test)]
-pub(crate) fn command() -> clap::Command {
-    let mut command = <Bb as clap::CommandFactory>::command();
-    command.build();
-    command
-}
-
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Area {
@@ -135,7 +127,7 @@ fn parse(args: &[OsString]) -> std::result::Result<Bb, clap::Error> {
 }
 
 /// The whole parser. Its options take any value: a message may begin with a bullet.
-fn command() -> clap::Command {
+pub(crate) fn command() -> clap::Command {
     let mut command = Bb::command();
     command.build();
     accept_any_value(command)
