@@ -115,7 +115,7 @@ const MAX_EVENT_TEXT: usize = 1_000;
 
 impl Event {
     pub fn new(kind: EventKind, at_ms: u64) -> Self {
-        let at = Timestamp::from_ms(at_ms).map(|time| time.to_string()).unwrap_or_default();
+        let at = Timestamp::text_of(at_ms);
         Self {
             kind,
             at,

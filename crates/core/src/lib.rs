@@ -107,6 +107,6 @@ pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
 pub use store_id::{MintedStoreId, StoreId};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, write_rfc3339};
 pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};
 pub use words::{MEMORY, StatusName, TypeName};

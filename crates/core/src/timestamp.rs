@@ -24,6 +24,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Formats milliseconds since 1970. A number that is no time has no text.
+    pub fn text_of(ms: u64) -> String {
+        Self::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
+    }
+
     /// Reads a time as people write it: RFC 3339 with any offset, a zone in brackets that `zones` knows, a date-time
     /// without either, which is meant in `local`, or a date, of which the first moment in UTC is meant.
     pub fn read(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Result<Self> {
@@ -94,8 +99,13 @@ impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ms = i64::try_from(self.0).map_err(|_| std::fmt::Error)?;
         let time = jiff::Timestamp::from_millisecond(ms).map_err(|_| std::fmt::Error)?;
-        write!(f, "{time:.3}")
+        write_rfc3339(time, f)
     }
+}
+
+/// Writes RFC 3339 in UTC with exactly three digits of a second, as every time is shown.
+pub fn write_rfc3339(time: jiff::Timestamp, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    write!(f, "{time:.3}")
 }
 
 /// RFC 3339 with any offset and any precision; what is finer than a millisecond is cut off.

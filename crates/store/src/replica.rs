@@ -505,14 +505,24 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Checkpoints now, in this thread. Returns whether the ref moved.
     pub fn checkpoint(&mut self, repository: &impl Repository) -> Result<bool> {
         let before = self.base.clone();
-        match self.begin_checkpoint()?.save(repository) {
-            Ok(saved) => self.finish_checkpoint(saved, Vec::new())?,
+        let checkpoint = self.begin_checkpoint()?;
+        self.save_checkpoint(checkpoint, repository)?;
+        Ok(self.base != before)
+    }
+
+    /// Saves a checkpoint that was begun, in this thread.
+    pub(crate) fn save_checkpoint(
+        &mut self,
+        checkpoint: Checkpoint,
+        repository: &impl Repository,
+    ) -> Result<()> {
+        match checkpoint.save(repository) {
+            Ok(saved) => self.finish_checkpoint(saved, Vec::new()),
             Err(error) => {
                 self.abandon_checkpoint();
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(self.base != before)
     }
 
     /// Records may have everything that the format of the store has, and programs that do not know it must refuse them.

@@ -85,6 +85,7 @@ mod validate;
 mod verify;
 mod version;
 mod watch;
+mod with_reason;
 
 use std::ffi::OsString;
 use std::io::Write;
