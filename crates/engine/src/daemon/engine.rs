@@ -16,7 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::claimer::Claimer;
 use super::connection::{Connections, Job, Traffic};
-use super::long_answers::LongAnswers;
+use super::imports::Imports;
+use super::long_answers::{LongAnswers, Task};
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
 use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer};
@@ -46,8 +47,9 @@ pub struct Engine {
     undelivered: Vec<(Instant, HandedOut)>,
     /// Claims whose replies the connections could not write.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
-    long: LongAnswers,
-    /// Long questions of this batch: their snapshots are set aside when the batch is durable.
+    pub(super) long: LongAnswers,
+    pub(super) imports: Imports,
+    /// Long questions and imports of this batch: their snapshots are set aside when the batch is durable.
     asked_long: Vec<Job>,
 }
 
@@ -99,6 +101,7 @@ impl Engine {
             undelivered: Vec::new(),
             lost,
             long: LongAnswers::default(),
+            imports: Imports::default(),
             asked_long: Vec::new(),
         };
         engine.service.note_remote();
@@ -132,6 +135,7 @@ impl Engine {
                 Some(result) = self.saver.results.recv() => self.synced(result),
                 Some(result) = self.claimer.results.recv() => self.round_done(result),
                 Some(lost) = self.lost.recv() => self.give_back(lost),
+                Some(import) = self.imports.read.recv() => self.continue_import(import),
                 () = tokio::time::sleep_until(wake.into()) => self.woke(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
@@ -195,9 +199,13 @@ impl Engine {
 
     fn answer_long(&mut self) {
         for Job { request, reply } in std::mem::take(&mut self.asked_long) {
+            if matches!(request.call, Call::Import { .. }) {
+                self.begin_import(Job { request, reply });
+                continue;
+            }
             let format = request.output.format;
-            let question = self.service.long_question(request);
-            self.long.answer(question, format, reply);
+            let question = Box::new(self.service.long_question(request));
+            self.long.run(Task::Answer(question, format, reply));
         }
     }
 
@@ -477,7 +485,8 @@ impl Engine {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
         let saved = result.is_ok();
-        self.saver.raced(result.as_ref().ok());
+        let now = Instant::now();
+        self.saver.raced(result.as_ref().ok(), now);
         let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
         let position = self.service.replica().position();
         let mut lost = Vec::new();
@@ -500,12 +509,12 @@ impl Engine {
             Ok(_) if exchanged => self.saver.exchanged(),
             Ok(_) => self.saver.saved(),
             Err(failure) if saved => {
-                self.saver.remote_failed(&failure);
+                self.saver.remote_failed(&failure, now);
                 log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
             }
             Err(failure) => {
                 self.service.replica().abandon_checkpoint();
-                self.saver.failed();
+                self.saver.failed(now);
                 log::note(&format!("saving failed: {}: {}", failure.code, failure.message));
                 self.changed();
             }

@@ -1,5 +1,6 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
+mod archive;
 mod atomic;
 mod claims;
 mod clients;
@@ -10,6 +11,7 @@ mod exclusive;
 mod export;
 mod first_look;
 mod import;
+mod import_source;
 mod leases;
 mod memories;
 mod migrate;
@@ -34,6 +36,7 @@ mod validate;
 pub use claims::claims;
 pub use exclusive::{ClaimJob, ClaimRound, Picked, RoundResult, Settled};
 pub use export::ExportJob;
+pub use import::{ImportJob, ReadImport};
 pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
@@ -45,7 +48,9 @@ pub use validate::findings_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beads_store::{Asked, Caller, GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{
+    Asked, Caller, GitRepository, Guarded, Identity, JournalCopy, RealDisk, RealWorld, Replica, StoreLock,
+};
 
 use beads_core::canonical::hex;
 use serde::de::DeserializeOwned;
@@ -59,6 +64,7 @@ use crate::journal_end;
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer, InitAnswer, SettingAnswer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
+use import_source::compare_file;
 
 /// Receipts of requests without an id of their own only have to outlive a restart of the daemon: a client asks again
 /// for fifteen seconds.
@@ -328,15 +334,13 @@ impl Service {
             Call::Verify => Ok(self.verify()),
             Call::ConflictList { all } => Ok(self.conflicts(*all)),
             Call::ConflictShow { id } => self.conflict(id),
-            Call::Validate => Ok(self.validate()),
+            Call::Validate => self.with_archive(JournalCopy::default(), |archive| Ok(archive.validate())),
             Call::Repair { .. } => self.repair_plan(),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
-            Call::Import { source, dry_run, decisions, input, .. } => {
-                self.import(request, source, (*dry_run, *decisions), input)
-            }
-            Call::CompareFile { path, name } => self.compare_file(path, name),
+            Call::Import { source, .. } => self.import(request, source),
+            Call::CompareFile { path, name } => compare_file(path, name, self.replica.catalog().state()),
             Call::Export { format, .. } => Ok(self.reader().export(*format)),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
