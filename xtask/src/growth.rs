@@ -52,7 +52,7 @@ pub fn fill(replica: &mut Replica<RealDisk, RealWorld>, beads: u32) -> Result<()
     Ok(())
 }
 
-fn bytes_below(directory: &Path) -> Result<u64> {
+pub fn bytes_below(directory: &Path) -> Result<u64> {
     let mut total = 0;
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;

@@ -34,9 +34,6 @@ const MAX_STARTS: usize = 3;
 const LOOK_AT_JOURNAL: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Without a daemon a command saves to the ref itself when that was last done long ago.
-const MAX_UNSAVED_RECORDS: u64 = 1_000;
-
 /// How to reach the store.
 #[derive(Debug, Clone)]
 pub struct Access {
@@ -407,7 +404,7 @@ fn in_process(
     let committed = service.commit();
     service.check_identity()?;
     committed?;
-    save_if_due(&mut service);
+    service.save_if_due();
     service.note_journal_end();
     if let Some(Err(failure)) = service.take_export().map(|job| job.run()) {
         // The mutation is done; the file is only a copy.
@@ -417,17 +414,6 @@ fn in_process(
         service.part();
     }
     Ok(reply)
-}
-
-/// The mutation is safe in the journal already, so a failure to save is left to `bd status` and the next command.
-fn save_if_due(service: &mut Service) {
-    let max_delay = service.config().duration("sync.max_delay");
-    let now_ms = service.replica().now_ms();
-    let unsaved = service.replica().unsaved();
-    let waited = unsaved.oldest_ms.map(|oldest| Duration::from_millis(now_ms.saturating_sub(oldest)));
-    if unsaved.records > MAX_UNSAVED_RECORDS || waited.is_some_and(|waited| waited > max_delay) {
-        let _ = service.checkpoint();
-    }
 }
 
 /// Passing: it has to outlive the loss of a reply, no more.

@@ -7,6 +7,7 @@ pub mod disk;
 pub mod frame;
 pub mod uninstall;
 mod url;
+mod vet;
 
 mod absorb;
 mod address;

@@ -3,14 +3,13 @@
 mod claims;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
+use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 
 use crate::address::Address;
 use crate::credentials::callbacks;
@@ -19,7 +18,8 @@ use crate::git::{GitRepository, clear_the_way, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
-use crate::{Error, Result, library, loose, neighbour};
+use crate::vet::{Depth, vet};
+use crate::{Error, Result, library, neighbour};
 
 /// A remote reached through the git library.
 #[derive(Debug, Clone)]
@@ -289,7 +289,9 @@ impl Line {
         let known = known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok());
         let known: Vec<Oid> = known.collect();
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
-            check_sizes(&neighbour.git, tip, &known)?;
+            // Packing what is copied takes as much memory as its longest object.
+            let refused = |reason: String| git2::Error::from_str(&format!("the remote is refused: {reason}"));
+            vet(&neighbour.git, tip, &known, Depth::Files).map_err(refused)?;
             copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
         outwait_lock(git.commondir(), &self.tracking_ref());
@@ -330,34 +332,6 @@ impl Line {
         let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");
         Ok(Pushed::Done)
     }
-}
-
-/// Refuses objects that are longer than anything a store writes, before they are packed, which takes as much memory.
-fn check_sizes(from: &git2::Repository, wanted: Oid, known: &[Oid]) -> Result<(), git2::Error> {
-    let odb = from.odb()?;
-    let mut walk = from.revwalk()?;
-    walk.push(wanted)?;
-    for known in known {
-        let _ = walk.hide(*known);
-    }
-    let mut seen = BTreeSet::new();
-    let check = |id: Oid, kind| {
-        let (length, _) = odb.read_header(id)?;
-        loose::check_length(length, kind)
-            .map_err(|reason| git2::Error::from_str(&format!("object {id} is refused: {reason}")))
-    };
-    for commit in walk {
-        let commit = commit?;
-        check(commit, ObjectType::Commit)?;
-        let tree = from.find_commit(commit)?.tree_id();
-        check(tree, ObjectType::Tree)?;
-        for entry in &from.find_tree(tree)? {
-            if entry.kind() == Some(ObjectType::Blob) && seen.insert(entry.id()) {
-                check(entry.id(), ObjectType::Blob)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Brings a commit and its history from one repository into another, but not what `known` brings along already.

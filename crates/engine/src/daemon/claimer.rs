@@ -64,7 +64,7 @@ impl Engine {
             None => return Some((request, reply)),
             Some(Ok(job)) => self.claimer.queue.push(Claiming { job: Box::new(job), reply, until }),
             Some(Err(failure)) => {
-                let position = self.service.replica().position();
+                let position = self.service.position();
                 let answer = render::reply(Err(failure), &request.output, position);
                 replies.push((reply, request.output.format, answer));
             }
@@ -90,7 +90,7 @@ impl Engine {
         if self.claimer.running || self.claimer.queue.is_empty() {
             return;
         }
-        let before = self.service.replica().position();
+        let before = self.service.position();
         let mut replies: Vec<Owed> = Vec::new();
         for mut claiming in std::mem::take(&mut self.claimer.queue) {
             // A client that left must not be given work.
@@ -141,7 +141,7 @@ impl Engine {
 
     pub(super) fn round_done(&mut self, result: Result<RoundResult, Failure>) -> Option<Stopped> {
         self.claimer.running = false;
-        let before = self.service.replica().position();
+        let before = self.service.position();
         let in_flight = std::mem::take(&mut self.claimer.in_flight);
         let outcomes = self.service.round_done(result, in_flight.len());
         let mut replies = Vec::new();

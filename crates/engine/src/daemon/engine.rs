@@ -2,14 +2,10 @@
 //! durable with one sync, and only then lets the answers go. So replies never speak of anything that a crash could
 //! take back, and what queued up during a sync shares the next one.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use beads_core::Op;
-use beads_core::op::{Guard, Unclaim};
 use beads_store::Fate;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -22,10 +18,9 @@ use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
 use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer};
 use crate::failure::{Code, Failure};
-use crate::log;
 use crate::render::{self, Answer, DaemonStatus};
-use crate::request::{Call, Format, HandedOut, Output, Reply, Request, Unconfirmed};
-use crate::service::{Reach, Service, SyncResult, claims};
+use crate::request::{Call, Format, HandedOut, Reply, Unconfirmed};
+use crate::service::Service;
 
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 
@@ -40,11 +35,11 @@ pub struct Engine {
     started: Instant,
     last_request: Instant,
     pub(super) saver: Saver,
-    exporting: Option<JoinHandle<()>>,
+    pub(super) exporting: Option<JoinHandle<()>>,
     pub(super) waiters: Waiters,
     pub(super) claimer: Claimer,
     /// Claims whose replies were lost, each with the time until which its caller may ask again.
-    undelivered: Vec<(Instant, HandedOut)>,
+    pub(super) undelivered: Vec<(Instant, HandedOut)>,
     /// Claims whose replies the connections could not write.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
     pub(super) long: LongAnswers,
@@ -52,12 +47,6 @@ pub struct Engine {
     /// Long questions and imports of this batch: their snapshots are set aside when the batch is durable.
     asked_long: Vec<Job>,
 }
-
-/// How long a claim whose reply was lost is kept for a caller that chose its request id.
-const KEPT_FOR_RETRY: Duration = Duration::from_secs(60);
-
-/// Why such a claim is given back.
-const UNDELIVERED: &str = "given back: the reply to the claim could not be delivered";
 
 /// An answer that may leave once the journal is synced.
 pub type Owed = (oneshot::Sender<Reply>, Format, Reply);
@@ -74,12 +63,6 @@ pub enum Stopped {
     /// The journal failed: memory is ahead of the disk and must not be saved.
     JournalFailed(Failure),
 }
-
-/// How long a daemon that leaves waits for the exchange under way, and then, once it was abandoned, for its thread.
-const LAST_EXCHANGE: Duration = Duration::from_secs(1);
-
-/// How far a save that nobody waits for steps back behind those who are waiting.
-const BACKGROUND: i32 = 5;
 
 impl Engine {
     pub fn new(mut service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
@@ -105,7 +88,7 @@ impl Engine {
             asked_long: Vec::new(),
         };
         engine.service.note_remote();
-        if engine.service.replica().unsaved().records > 0 {
+        if engine.service.has_unsaved() {
             engine.changed();
         }
         engine
@@ -163,7 +146,7 @@ impl Engine {
             // Clients see the connection end. Nothing they asked was done, so they ask the next daemon.
             fate => return Some(Stopped::Replaced(fate)),
         }
-        let before = self.service.replica().position();
+        let before = self.service.position();
         let mut replies = Vec::new();
         let (mut stop, mut bytes) = (None, 0);
         let mut next = Some(first);
@@ -184,7 +167,7 @@ impl Engine {
             }
             next = self.queue.try_recv().ok();
         }
-        if self.service.replica().position() > before {
+        if self.service.position() > before {
             replies.extend(self.try_waiters());
         }
         let stopped = self.deliver(replies, before).or(stop);
@@ -234,7 +217,7 @@ impl Engine {
                 lost.extend(answer.handed_out);
             }
         }
-        if self.service.replica().position() > before {
+        if self.service.position() > before {
             self.changed();
         }
         if !self.saver.next_waiting.is_empty() && !self.saver.running {
@@ -243,60 +226,8 @@ impl Engine {
         self.give_back(lost)
     }
 
-    /// Frees claims whose replies could not be delivered. One whose caller chose a request id may be asked for again, and
-    /// is kept for a while.
-    pub(super) fn give_back(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
-        let mut freed = false;
-        for claim in lost {
-            if claim.may_be_retried() {
-                self.undelivered.push((Instant::now() + KEPT_FOR_RETRY, claim));
-            } else {
-                freed |= self.free(&claim);
-            }
-        }
-        if !freed {
-            return None;
-        }
-        match self.service.commit() {
-            Ok(()) => {
-                self.changed();
-                self.serve_waiters()
-            }
-            Err(failure) => Some(Stopped::JournalFailed(failure)),
-        }
-    }
-
-    /// Under its fence, so that a claim that is over already, or another one, is left alone.
-    fn free(&mut self, claim: &HandedOut) -> bool {
-        let (Ok(fence), Ok(reason)) = (claim.fence.parse(), UNDELIVERED.parse()) else { return false };
-        let guard = Guard { fence: Some(fence), ..Guard::default() };
-        let unclaim = Unclaim { id: claim.id.clone(), guard, reason, ..Unclaim::default() };
-        let request = Request {
-            client: VERSION.to_owned(),
-            actor: claim.actor.clone(),
-            branch: Default::default(),
-            session: None,
-            request_id: None,
-            no_export: false,
-            offline: false,
-            call: Call::one(Op::Unclaim(unclaim)),
-            output: Output::default(),
-        };
-        self.service.answer(&request).error.is_none()
-    }
-
-    fn free_overdue(&mut self) -> Option<Stopped> {
-        let now = Instant::now();
-        let (due, kept): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.undelivered).into_iter().partition(|(until, _)| *until <= now);
-        self.undelivered = kept;
-        // Nobody asked again in time.
-        let lost = due.into_iter().map(|(_, claim)| HandedOut { request_id: None, ..claim }).collect();
-        self.give_back(lost)
-    }
-
-    fn serve_waiters(&mut self) -> Option<Stopped> {
-        let before = self.service.replica().position();
+    pub(super) fn serve_waiters(&mut self) -> Option<Stopped> {
+        let before = self.service.position();
         let replies = self.try_waiters();
         let delivered = self.deliver(replies, before);
         self.start_round();
@@ -314,7 +245,7 @@ impl Engine {
         match &request.call {
             Call::Sync => {
                 if let Some(told) = self.service.told_of_sync(&request).transpose() {
-                    let position = self.service.replica().position();
+                    let position = self.service.position();
                     let answer = render::reply(told.map(Answer::Synced), &request.output, position);
                     replies.push((reply, request.output.format, answer));
                     return None;
@@ -328,7 +259,7 @@ impl Engine {
             }
             Call::DaemonStatus | Call::DaemonStop => {
                 let status = Answer::Daemon(self.status());
-                let position = self.service.replica().position();
+                let position = self.service.position();
                 let answer = render::reply(Ok(status), &request.output, position);
                 let owed = (reply, request.output.format, answer);
                 if matches!(request.call, Call::DaemonStop) {
@@ -387,7 +318,7 @@ impl Engine {
         self.last_request + self.service.config().duration("daemon.idle").max(SHORTEST_IDLE)
     }
 
-    fn save_due(&self) -> Option<Instant> {
+    pub(super) fn save_due(&self) -> Option<Instant> {
         self.saver.save_due(self.service.config())
     }
 
@@ -427,125 +358,6 @@ impl Engine {
         None
     }
 
-    /// Sets a snapshot aside and saves and exchanges it in a thread of its own, so that nobody waits for git. While the
-    /// remote is failing, only somebody who asks for a sync makes it be tried before its time.
-    pub(super) fn start_sync(&mut self) {
-        let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_fetch();
-        self.saver.waiting.append(&mut self.saver.next_waiting);
-        let now = Instant::now();
-        let local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
-        let local_only = local_only || !asked && !self.service.syncs_itself();
-        self.exchange(if local_only { Reach::Local } else { Reach::Remote }, asked);
-    }
-
-    /// The same for claims that only need to see what others did. What is to be pushed stays due, and goes along when its time
-    /// has come: claims that follow each other closely must not keep it here.
-    pub(super) fn start_fetch(&mut self) {
-        if self.save_due().is_some_and(|due| due <= Instant::now()) {
-            return self.start_sync();
-        }
-        self.saver.begun_fetch();
-        self.exchange(Reach::Fetch, true);
-    }
-
-    fn exchange(&mut self, reach: Reach, asked: bool) {
-        self.claimer.fetch_begins();
-        self.saver.running = true;
-        let begun =
-            self.service.collect_garbage().and_then(|()| Ok(self.service.replica().begin_checkpoint()?));
-        let checkpoint = match begun {
-            Ok(checkpoint) => checkpoint,
-            Err(failure) => {
-                let _ = self.saver.send.send(Err(failure));
-                return;
-            }
-        };
-        self.saver.position = self.service.replica().position();
-        let mut plan = self.service.sync_plan();
-        plan.reach = reach;
-        plan.may_publish |= asked;
-        plan.upkeep = match reach {
-            Reach::Local => None,
-            Reach::Fetch => Some(Arc::new(self.service.look())),
-            Reach::Remote => self.service.upkeep().map(Arc::new),
-        };
-        let send = self.saver.send.clone();
-        std::thread::spawn(move || {
-            if !asked && cfg!(target_os = "linux") {
-                // There it is about this thread alone. Whoever is asked something goes first.
-                let _ = rustix::process::nice(BACKGROUND);
-            }
-            // Somebody waits for the result, also for that of a panic: nothing would ever be saved again.
-            let result = catch_unwind(AssertUnwindSafe(|| plan.run(checkpoint)));
-            let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
-        });
-    }
-
-    fn synced(&mut self, result: Result<SyncResult, Failure>) -> Option<Stopped> {
-        self.saver.running = false;
-        let exchanged = result.as_ref().is_ok_and(|result| result.remote.is_some());
-        let saved = result.is_ok();
-        let now = Instant::now();
-        self.saver.raced(result.as_ref().ok(), now);
-        let finished = result.and_then(|result| self.service.finish_sync(result, self.saver.position));
-        let position = self.service.replica().position();
-        let mut lost = Vec::new();
-        for Waiter { reply, request, claimed } in std::mem::take(&mut self.saver.waiting) {
-            let told = match claimed {
-                Some(claimed) => self.service.confirmed(claimed, finished.clone()),
-                None => finished.clone().and_then(|answer| {
-                    self.service.keep_told_of_sync(&request, &answer)?;
-                    Ok(Answer::Synced(answer))
-                }),
-            };
-            let handed_out = told.as_ref().map(|answer| claims(answer, &request)).unwrap_or_default();
-            let answer = Reply { handed_out, ..render::reply(told, &request.output, position) };
-            lost.extend(reply.send(answer).err().into_iter().flat_map(|answer| answer.handed_out));
-        }
-        if let Some(stopped) = self.give_back(lost) {
-            return Some(stopped);
-        }
-        match finished {
-            Ok(_) if exchanged => self.saver.exchanged(),
-            Ok(_) => self.saver.saved(),
-            Err(failure) if saved => {
-                self.saver.remote_failed(&failure, now);
-                log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
-            }
-            Err(failure) => {
-                self.service.replica().abandon_checkpoint();
-                self.saver.failed(now);
-                log::note(&format!("saving failed: {}: {}", failure.code, failure.message));
-                self.changed();
-            }
-        }
-        self.claims_fetched();
-        if !self.saver.running {
-            if !self.saver.next_waiting.is_empty() {
-                self.start_sync();
-            } else if self.claimer.wants_fetch() {
-                self.start_fetch();
-            }
-        }
-        self.start_export();
-        // A merge may have brought what somebody waits for.
-        self.serve_waiters()
-    }
-
-    /// Writes the file at `export.path`, if that is due, in a thread of its own.
-    fn start_export(&mut self) {
-        if let Some(job) = self.service.take_export() {
-            self.finish_export();
-            self.exporting = Some(std::thread::spawn(move || report(job.run())));
-        }
-    }
-
-    fn finish_export(&mut self) {
-        if let Some(thread) = self.exporting.take() {
-            let _ = thread.join();
-        }
-    }
-
     /// Saves what is not saved yet and lets go of the store. A client that asked for this learns how it went.
     pub async fn leave(mut self, stopped: Stopped) -> Result<(), Failure> {
         // Requests that are still in the queue see the end; their clients ask the next daemon.
@@ -567,41 +379,6 @@ impl Engine {
         }
         left
     }
-
-    async fn save_all(&mut self) -> Result<(), Failure> {
-        if self.saver.running {
-            self.finish_exchange().await;
-        }
-        self.finish_export();
-        match self.service.fate() {
-            Fate::Same | Fate::Touched => {}
-            fate => return Err(self.service.replaced(fate)),
-        }
-        if let Some(job) = self.service.take_export() {
-            report(job.run());
-        }
-        if self.service.replica().unsaved().records > 0 {
-            self.service.checkpoint()?;
-        }
-        Ok(())
-    }
-
-    /// Gives the exchange under way a moment, then abandons it: the next daemon waits for the store, and the remote may
-    /// never answer. What was not exchanged is the next daemon's to exchange.
-    async fn finish_exchange(&mut self) {
-        let mut result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
-        if result.is_err() {
-            beads_store::abandon_all();
-            result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
-        }
-        match result {
-            Ok(Some(result)) => {
-                self.saver.next_waiting.clear();
-                self.synced(result);
-            }
-            _ => self.service.replica().abandon_checkpoint(),
-        }
-    }
 }
 
 fn size((_, _, reply): &Owed) -> usize {
@@ -611,13 +388,6 @@ fn size((_, _, reply): &Owed) -> usize {
 fn refuse(replies: Vec<Owed>, failure: &Failure) {
     for (reply, format, _) in replies {
         let _ = reply.send(render::failure_reply(failure.clone(), format));
-    }
-}
-
-/// A file that cannot be written stops nothing: it is only a copy.
-fn report(exported: Result<(), Failure>) {
-    if let Err(failure) = exported {
-        log::note(&format!("exporting failed: {}: {}", failure.code, failure.message));
     }
 }
 

@@ -42,13 +42,13 @@ impl Engine {
     /// Takes one part of an import in and makes it durable. The rest comes after the requests that are waiting now.
     pub(super) fn continue_import(&mut self, importing: Importing) -> Option<Stopped> {
         let Importing { job, mut import } = importing;
-        let before = self.service.replica().position();
+        let before = self.service.position();
         let mut replies = Vec::new();
         match self.service.continue_import(&job.request, &mut import) {
             Some(answer) => replies.push((job.reply, job.request.output.format, answer)),
             None => drop(self.imports.send.send(Importing { job, import })),
         }
-        if self.service.replica().position() > before {
+        if self.service.position() > before {
             replies.extend(self.try_waiters());
         }
         let stopped = self.deliver(replies, before);

@@ -13,6 +13,8 @@ mod run;
 mod saver;
 mod socket;
 mod start;
+mod syncing;
+mod undelivered;
 mod waiters;
 
 pub use run::{RunOptions, run};

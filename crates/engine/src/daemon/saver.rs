@@ -55,8 +55,6 @@ pub struct Saver {
     asked: bool,
     /// Others are at work, and somebody here waits for what they do.
     pub eager: bool,
-    /// Where the journal stood when the sync under way began.
-    pub position: u64,
     /// Who waits for the sync under way, and who for the one after it.
     pub waiting: Vec<Waiter>,
     pub next_waiting: Vec<Waiter>,
@@ -80,7 +78,6 @@ impl Default for Saver {
             budget: None,
             asked: false,
             eager: false,
-            position: 0,
             waiting: Vec::new(),
             next_waiting: Vec::new(),
         }
@@ -155,8 +152,9 @@ impl Saver {
     /// Takes note of how many races an exchange took.
     pub fn raced(&mut self, result: Option<&SyncResult>, now: Instant) {
         let rounds = result
-            .filter(|result| result.remote.is_some() && result.reach == Reach::Remote)
-            .and_then(|result| match &result.exchange {
+            .map(|result| &result.exchanged)
+            .filter(|exchanged| exchanged.remote.is_some() && matches!(exchanged.reach, Reach::Remote { .. }))
+            .and_then(|exchanged| match &exchanged.outcome {
                 Ok(exchange) => Some(exchange.rounds),
                 Err(failure) => is_contention(failure).then_some(MAX_ROUNDS),
             });

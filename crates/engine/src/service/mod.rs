@@ -41,7 +41,7 @@ pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
-pub use sync::{Reach, SyncPlan, SyncResult, SyncState};
+pub use sync::{Reach, SyncJob, SyncPlan, SyncResult, SyncState};
 pub use uninstall::uninstall;
 pub use validate::findings_of;
 
@@ -72,6 +72,9 @@ const RETRY_WINDOW: Duration = Duration::from_secs(2 * 60);
 
 /// An id that its caller chose is good for a day, and a little more for clocks that differ.
 const REQUEST_WINDOW: Duration = Duration::from_secs(25 * 60 * 60);
+
+/// Without a daemon a command saves to the ref itself when the journal holds more than this.
+const MAX_UNSAVED_RECORDS: u64 = 1_000;
 
 /// Ids are names, and all of them are kept in memory.
 const MAX_REQUEST_ID_BYTES: usize = 200;
@@ -174,8 +177,14 @@ impl Service {
         &self.place
     }
 
-    pub fn replica(&mut self) -> &mut Replica<RealDisk, RealWorld> {
-        &mut self.replica
+    /// Returns the number of the last change. It grows with every change made here.
+    pub fn position(&self) -> u64 {
+        self.replica.position()
+    }
+
+    /// Returns whether the journal holds changes that the ref does not.
+    pub fn has_unsaved(&self) -> bool {
+        self.replica.unsaved().records > 0
     }
 
     /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
@@ -290,10 +299,16 @@ impl Service {
         Ok(self.replica.commit()?)
     }
 
-    /// Saves to the ref, in this thread. Returns whether the ref moved.
-    pub fn checkpoint(&mut self) -> Result<bool, Failure> {
-        self.note_unsynced();
-        Ok(self.replica.checkpoint(&self.repository)?)
+    /// Saves to the ref when the last save was long ago; for a command without a daemon. The changes are safe in the journal, so a
+    /// failure is left to `bd status` and the next command.
+    pub fn save_if_due(&mut self) {
+        let unsaved = self.replica.unsaved();
+        let now_ms = self.replica.now_ms();
+        let waited = unsaved.oldest_ms.map(|oldest| Duration::from_millis(now_ms.saturating_sub(oldest)));
+        let max_delay = self.config.duration("sync.max_delay");
+        if unsaved.records > MAX_UNSAVED_RECORDS || waited.is_some_and(|waited| waited > max_delay) {
+            let _ = self.checkpoint();
+        }
     }
 
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {

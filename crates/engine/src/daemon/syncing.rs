@@ -1,0 +1,171 @@
+//! Syncs of the daemon: each runs in a thread of its own, so that no client waits for git.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use beads_store::Fate;
+
+use super::engine::{Engine, Stopped};
+use super::saver::Waiter;
+use crate::failure::Failure;
+use crate::log;
+use crate::render::{self, Answer};
+use crate::request::Reply;
+use crate::service::{Reach, SyncJob, SyncResult, claims};
+
+/// How long a daemon that leaves waits for the exchange under way, and then, once it was abandoned, for its thread.
+const LAST_EXCHANGE: Duration = Duration::from_secs(1);
+
+/// How far a save that nobody waits for steps back behind those who are waiting.
+const BACKGROUND: i32 = 5;
+
+impl Engine {
+    /// Saves and exchanges everything. While the remote is failing, it is tried before its time only for a client that asks
+    /// for a sync.
+    pub(super) fn start_sync(&mut self) {
+        let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_fetch();
+        self.saver.waiting.append(&mut self.saver.next_waiting);
+        let now = Instant::now();
+        let local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
+        let local_only = local_only || !asked && !self.service.syncs_itself();
+        self.begin_sync(if local_only { Reach::Local } else { Reach::Remote { asked } });
+    }
+
+    /// The same for claims that only need to see what others did. What is to be pushed stays due, and goes along when its time
+    /// has come: claims that follow each other closely must not keep it here.
+    pub(super) fn start_fetch(&mut self) {
+        if self.save_due().is_some_and(|due| due <= Instant::now()) {
+            return self.start_sync();
+        }
+        self.saver.begun_fetch();
+        self.begin_sync(Reach::Fetch);
+    }
+
+    fn begin_sync(&mut self, reach: Reach) {
+        self.claimer.fetch_begins();
+        self.saver.running = true;
+        let send = self.saver.send.clone();
+        let job = match SyncJob::begin(&mut self.service, reach) {
+            Ok(job) => job,
+            Err(failure) => {
+                let _ = send.send(Err(failure));
+                return;
+            }
+        };
+        std::thread::spawn(move || {
+            if !reach.is_waited_for() && cfg!(target_os = "linux") {
+                // There it is about this thread alone. Whoever is asked something goes first.
+                let _ = rustix::process::nice(BACKGROUND);
+            }
+            // Somebody waits for the result, also for that of a panic: nothing would ever be saved again.
+            let result = catch_unwind(AssertUnwindSafe(|| job.run()));
+            let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
+        });
+    }
+
+    pub(super) fn synced(&mut self, result: Result<SyncResult, Failure>) -> Option<Stopped> {
+        self.saver.running = false;
+        let exchanged = result.as_ref().is_ok_and(|result| result.exchanged.remote.is_some());
+        let saved = result.is_ok();
+        let now = Instant::now();
+        self.saver.raced(result.as_ref().ok(), now);
+        let finished = SyncJob::finish(&mut self.service, result);
+        let position = self.service.position();
+        let mut lost = Vec::new();
+        for Waiter { reply, request, claimed } in std::mem::take(&mut self.saver.waiting) {
+            let told = match claimed {
+                Some(claimed) => self.service.confirmed(claimed, finished.clone()),
+                None => finished.clone().and_then(|answer| {
+                    self.service.keep_told_of_sync(&request, &answer)?;
+                    Ok(Answer::Synced(answer))
+                }),
+            };
+            let handed_out = told.as_ref().map(|answer| claims(answer, &request)).unwrap_or_default();
+            let answer = Reply { handed_out, ..render::reply(told, &request.output, position) };
+            lost.extend(reply.send(answer).err().into_iter().flat_map(|answer| answer.handed_out));
+        }
+        if let Some(stopped) = self.give_back(lost) {
+            return Some(stopped);
+        }
+        match finished {
+            Ok(_) if exchanged => self.saver.exchanged(),
+            Ok(_) => self.saver.saved(),
+            Err(failure) if saved => {
+                self.saver.remote_failed(&failure, now);
+                log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
+            }
+            Err(failure) => {
+                self.saver.failed(now);
+                log::note(&format!("saving failed: {}: {}", failure.code, failure.message));
+                self.changed();
+            }
+        }
+        self.claims_fetched();
+        if !self.saver.running {
+            if !self.saver.next_waiting.is_empty() {
+                self.start_sync();
+            } else if self.claimer.wants_fetch() {
+                self.start_fetch();
+            }
+        }
+        self.start_export();
+        // A merge may have brought what somebody waits for.
+        self.serve_waiters()
+    }
+
+    /// Writes the file at `export.path`, if that is due, in a thread of its own.
+    fn start_export(&mut self) {
+        if let Some(job) = self.service.take_export() {
+            self.finish_export();
+            self.exporting = Some(std::thread::spawn(move || report(job.run())));
+        }
+    }
+
+    fn finish_export(&mut self) {
+        if let Some(thread) = self.exporting.take() {
+            let _ = thread.join();
+        }
+    }
+
+    pub(super) async fn save_all(&mut self) -> Result<(), Failure> {
+        if self.saver.running {
+            self.finish_exchange().await;
+        }
+        self.finish_export();
+        match self.service.fate() {
+            Fate::Same | Fate::Touched => {}
+            fate => return Err(self.service.replaced(fate)),
+        }
+        if let Some(job) = self.service.take_export() {
+            report(job.run());
+        }
+        if self.service.has_unsaved() {
+            self.service.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the exchange under way a moment, then abandons it: the next daemon waits for the store, and the remote may
+    /// never answer. What was not exchanged is the next daemon's to exchange.
+    async fn finish_exchange(&mut self) {
+        let mut result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
+        if result.is_err() {
+            beads_store::abandon_all();
+            result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
+        }
+        match result {
+            Ok(Some(result)) => {
+                self.saver.next_waiting.clear();
+                self.synced(result);
+            }
+            _ => SyncJob::abandon(&mut self.service),
+        }
+    }
+}
+
+/// A file that cannot be written stops nothing: it is only a copy.
+fn report(exported: Result<(), Failure>) {
+    if let Err(failure) = exported {
+        log::note(&format!("exporting failed: {}: {}", failure.code, failure.message));
+    }
+}

@@ -1,0 +1,253 @@
+//! One sync: begun on the open store, run in any thread, finished on the open store. The daemon and a command without a daemon
+//! differ only in the thread that runs it.
+
+use std::time::Duration;
+
+use beads_core::{Event, EventKind};
+use beads_store::{
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, JoinOnly, Remote, Saved, SystemUptime, Upkeep,
+    UpkeepResult, is_over_network,
+};
+
+use super::{Reach, SyncPlan};
+use crate::failure::Failure;
+use crate::log;
+use crate::render::SyncAnswer;
+use crate::service::Service;
+
+/// How long claim refs may take after an exchange.
+const LONGEST_UPKEEP: Duration = Duration::from_secs(20);
+
+/// A pause between two races for the remote, at most; it grows with each race.
+const JITTER_MS: u64 = 50;
+
+/// Everything a thread needs to save a checkpoint and to exchange it with the remote.
+#[derive(Debug)]
+pub struct SyncJob {
+    plan: SyncPlan,
+    reach: Reach,
+    checkpoint: Checkpoint,
+    /// What is done with claim refs once the exchange went through.
+    upkeep: Option<Upkeep>,
+    /// Where the journal stood when the checkpoint was set aside.
+    position: u64,
+}
+
+/// A checkpoint that was saved, and how the exchange went.
+#[derive(Debug)]
+pub struct SyncResult {
+    saved: Saved,
+    /// Where the journal stood when the checkpoint was set aside.
+    pub(super) position: u64,
+    pub exchanged: Exchanged,
+}
+
+/// How the exchange with the remote went, if there was one.
+#[derive(Debug)]
+pub struct Exchanged {
+    pub reach: Reach,
+    pub remote: Option<String>,
+    pub outcome: Result<Exchange, Failure>,
+    /// The remote has no store, and was not given one.
+    pub(super) withheld: bool,
+    /// When the last commit of others that came here was made.
+    pub(super) foreign_ms: Option<u64>,
+    /// Whether the remote is reached over a network.
+    over_network: bool,
+    /// What became of claim refs, if anything was to be done with them.
+    upkeep: Option<Result<UpkeepResult, Failure>>,
+}
+
+impl Exchanged {
+    /// Returns what there is to say when no remote was reached.
+    fn without_remote(reach: Reach, outcome: Result<Exchange, Failure>) -> Self {
+        let (remote, withheld, foreign_ms, over_network, upkeep) = (None, false, None, false, None);
+        Self { reach, remote, outcome, withheld, foreign_ms, over_network, upkeep }
+    }
+
+    fn pushed(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|exchange| exchange.pushed)
+    }
+
+    /// Returns what to tell watchers: that the remote began to fail or recovered, and what was exchanged.
+    fn events(&self, was_failing: bool, now_ms: u64) -> Vec<Event> {
+        let turn = match &self.outcome {
+            Err(failure) if !was_failing => Some((EventKind::SyncFailed, Some(failure.message.clone()))),
+            Ok(_) if was_failing && self.remote.is_some() => {
+                Some((EventKind::SyncRecovered, self.remote.clone()))
+            }
+            _ => None,
+        };
+        let turn = turn.map(|(kind, text)| Event { text, ..Event::new(kind, now_ms) });
+        let exchange = self.outcome.as_ref().ok().filter(|exchange| exchange.pulled || exchange.pushed);
+        let synced = exchange.map(|exchange| Event {
+            text: self.remote.clone(),
+            pulled: exchange.pulled,
+            pushed: exchange.pushed,
+            ..Event::new(EventKind::Synced, now_ms)
+        });
+        turn.into_iter().chain(synced).collect()
+    }
+}
+
+impl SyncJob {
+    /// Sets a snapshot of everything durable aside.
+    pub fn begin(service: &mut Service, reach: Reach) -> Result<Self, Failure> {
+        if reach != Reach::Save {
+            service.collect_garbage()?;
+        }
+        let checkpoint = service.replica.begin_checkpoint()?;
+        let upkeep = match reach {
+            Reach::Save | Reach::Local => None,
+            Reach::Fetch => Some(service.look()),
+            Reach::Remote { .. } => service.upkeep(),
+        };
+        let (plan, position) = (service.sync_plan(), service.replica.position());
+        Ok(Self { plan, reach, checkpoint, upkeep, position })
+    }
+
+    /// Saves the snapshot and exchanges it. Needs nothing of the open store, so any thread can do it.
+    pub fn run(self) -> Result<SyncResult, Failure> {
+        let repository = self.plan.guarded(GitRepository::open(self.plan.git_dir())?);
+        let result = self.run_in(&repository);
+        // Tidying up is for later if it cannot be done now; nothing depends on it.
+        if let Err(error) = repository.inner().pack_loose_history() {
+            log::note(&format!("packing failed: {error}"));
+        }
+        result
+    }
+
+    /// The same in a repository that is open already, without tidying up there.
+    fn run_in(self, repository: &Guarded<GitRepository>) -> Result<SyncResult, Failure> {
+        let name = if self.reach.asks_remote() { self.plan.remote_name() } else { Ok(None) };
+        let (position, reach) = (self.position, self.reach);
+        let (saved, exchanged) = match name {
+            Ok(Some(name)) => self.exchange(repository, name)?,
+            Ok(None) => {
+                let saved = self.checkpoint.save(repository)?;
+                (saved, Exchanged::without_remote(reach, Ok(Exchange::default())))
+            }
+            Err(failure) => {
+                let saved = self.checkpoint.save(repository)?;
+                (saved, Exchanged::without_remote(reach, Err(failure)))
+            }
+        };
+        Ok(SyncResult { saved, position, exchanged })
+    }
+
+    fn exchange(
+        self,
+        repository: &Guarded<GitRepository>,
+        name: String,
+    ) -> Result<(Saved, Exchanged), Failure> {
+        let Self { plan, reach, checkpoint, upkeep, .. } = self;
+        let remote = plan.guarded(plan.open(&name, plan.deadline));
+        let may_publish = reach == Reach::Remote { asked: true } || plan.may_publish_to(&name);
+        let remote = JoinOnly::new(remote, may_publish);
+        let (saved, mut outcome) = match reach {
+            Reach::Fetch => checkpoint.fetch(repository, &remote)?,
+            _ => checkpoint.sync(repository, &remote, pause)?,
+        };
+        let withheld = remote.is_withheld();
+        if let (true, Ok(exchange)) = (withheld, &mut outcome) {
+            exchange.pushed = false;
+        }
+        let theirs = outcome.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
+        let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
+        // Never before the store: a claim that is over on its ref must be over there, too.
+        let upkeep = upkeep.filter(|_| outcome.is_ok() && !withheld);
+        let upkeep = upkeep.map(|upkeep| keep_up(&plan, &upkeep, &name));
+        let over_network = is_over_network(plan.git_dir(), remote.name());
+        let outcome = outcome.map_err(Failure::from);
+        let remote = Some(name);
+        Ok((saved, Exchanged { reach, remote, outcome, withheld, foreign_ms, over_network, upkeep }))
+    }
+
+    /// Takes note of what a job did. After a failure everything is still in the journal.
+    pub fn finish(service: &mut Service, result: Result<SyncResult, Failure>) -> Result<SyncAnswer, Failure> {
+        match result {
+            Ok(result) => service.finish_sync(result),
+            Err(failure) => {
+                Self::abandon(service);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives up a job whose result will not come: everything is still in the journal.
+    pub fn abandon(service: &mut Service) {
+        service.replica.abandon_checkpoint();
+    }
+}
+
+/// With a deadline of its own: the exchange has had its time.
+fn keep_up(plan: &SyncPlan, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
+    let deadline = plan.deadline.min(LONGEST_UPKEEP);
+    let remote: Guarded<AnyRemote> = plan.guarded(plan.open(remote, deadline));
+    Ok(upkeep.run(&GitRepository::open(plan.git_dir())?, &remote, &SystemUptime)?)
+}
+
+/// Rivals that lost at the same moment must not meet again at the next.
+fn pause(round: u32) {
+    let random = getrandom::u64().unwrap_or_default();
+    std::thread::sleep(Duration::from_millis(random % (JITTER_MS * u64::from(round) + 1)));
+}
+
+impl Service {
+    /// Does a whole sync in this thread.
+    pub(super) fn sync_here(&mut self, reach: Reach) -> Result<SyncAnswer, Failure> {
+        let result = SyncJob::begin(self, reach)?.run();
+        SyncJob::finish(self, result)
+    }
+
+    /// Saves to the ref, in this thread.
+    pub fn checkpoint(&mut self) -> Result<SyncAnswer, Failure> {
+        self.note_unsynced();
+        let result = SyncJob::begin(self, Reach::Save)?.run_in(&self.repository);
+        SyncJob::finish(self, result)
+    }
+
+    fn finish_sync(&mut self, result: SyncResult) -> Result<SyncAnswer, Failure> {
+        let SyncResult { saved, position, exchanged } = result;
+        let now_ms = self.replica.now_ms();
+        self.note_unsynced();
+        let brought = saved.brought_something();
+        let events = exchanged.events(self.sync_state.last_error.is_some(), now_ms);
+        self.replica.finish_checkpoint(saved, events)?;
+        if brought {
+            // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
+            self.note_merge();
+        }
+        if exchanged.remote.is_some() {
+            self.note_exchange(exchanged.over_network, brought);
+        }
+        if exchanged.pushed() {
+            self.note_push();
+        }
+        let positions = (position, self.replica.position());
+        self.sync_state.note(&exchanged, positions, now_ms);
+        if exchanged.remote.is_some() || exchanged.outcome.is_err() {
+            self.sync_state.save(&self.place.store_dir());
+        }
+        match exchanged.upkeep {
+            Some(Ok(upkeep)) => {
+                if upkeep.pushed() {
+                    self.note_push();
+                }
+                self.upkept(upkeep);
+                self.follow_fences();
+            }
+            Some(Err(failure)) => log::note(&format!("claim refs: {}: {}", failure.code, failure.message)),
+            None => {}
+        }
+        let exchange = exchanged.outcome?;
+        Ok(SyncAnswer {
+            remote: exchanged.remote,
+            commit: self.replica.base().map(str::to_owned),
+            pulled: exchange.pulled,
+            pushed: exchange.pushed,
+            rounds: exchange.rounds,
+            conflicts: exchange.conflicts,
+        })
+    }
+}
