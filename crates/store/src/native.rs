@@ -271,7 +271,12 @@ impl Line {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
         clear_the_way(&self.repository.git, &self.tracking_ref())?;
         let fetched = match self.neighbour(Direction::Fetch)? {
-            Some(neighbour) => self.fetch_from_neighbour(&neighbour, tip),
+            Some(neighbour) => {
+                // Packing what is copied takes as much memory as its longest object.
+                let refused = |reason| Error::RemoteInvalid { commit: tip.to_string(), reason };
+                vet(&neighbour.git, tip, &self.known(), Depth::Files).map_err(refused)?;
+                self.fetch_from_neighbour(&neighbour, tip)
+            }
             None => self.fetch_over_the_wire(tip),
         };
         let fetched = fetched.map_err(|error| self.failed(&error))?;
@@ -280,18 +285,19 @@ impl Line {
         Ok(Some(fetched.to_string()))
     }
 
-    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
-    /// for good. So the objects come as one pack, as they go.
-    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
+    /// The commits of the sync ref that are here, with all they build on.
+    fn known(&self) -> Vec<Oid> {
         let git = &self.repository.git;
         let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
         // A ref may have outlived its objects.
-        let known = known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok());
-        let known: Vec<Oid> = known.collect();
+        known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok()).collect()
+    }
+
+    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
+    /// for good. So the objects come as one pack, as they go.
+    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
+        let (git, known) = (&self.repository.git, self.known());
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
-            // Packing what is copied takes as much memory as its longest object.
-            let refused = |reason: String| git2::Error::from_str(&format!("the remote is refused: {reason}"));
-            vet(&neighbour.git, tip, &known, Depth::Files).map_err(refused)?;
             copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
         outwait_lock(git.commondir(), &self.tracking_ref());
