@@ -229,7 +229,7 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     /// Copies the mutations that the ref does not hold yet, to be parsed elsewhere.
     pub fn copy_unsaved(&self) -> Result<JournalCopy> {
-        Ok(JournalCopy { unsynced: self.unsynced.iter().cloned().collect(), ..self.journal.copy()? })
+        Ok(JournalCopy { unsynced: self.unsynced.clone(), ..self.journal.copy()? })
     }
 
     /// Records that were passed over when the store was opened, because they speak of beads that garbage collection had

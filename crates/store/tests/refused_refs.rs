@@ -59,6 +59,9 @@ fn exchange(clone: &mut Clone) -> (usize, Result<()>) {
     (remote.asked.get(), exchange.map(drop))
 }
 
+/// Makes a remote refuse the ref of a clone, which has something to push then.
+type SetUp = fn(&Path, &mut Clone);
+
 /// A branch `beads` on the remote, where `beads/store` should be.
 fn branch_in_the_way(root: &Path, clone: &mut Clone) {
     let remote = git2::Repository::open(root.join("remote.git")).unwrap();
@@ -85,7 +88,7 @@ fn triangle(root: &Path, clone: &mut Clone) {
 
 #[test]
 fn a_remote_that_refuses_the_ref_is_asked_a_few_times_per_exchange() {
-    let set_ups: [(&str, fn(&Path, &mut Clone)); 3] =
+    let set_ups: [(&str, SetUp); 3] =
         [("a branch", branch_in_the_way), ("a lock", stale_lock), ("a triangle", triangle)];
     for transport in transports() {
         for (name, set_up) in set_ups {
