@@ -1,15 +1,18 @@
 """Eight machines, one Git remote, and everything that goes wrong between them.
 
-usage: fleet.py BD WORKDIR SEED BEADS
+usage: fleet.py BD EARLIER_BD DYNAMIC_BD WORKDIR SEED BEADS
 
 Each machine has a clone, a home and a daemon of its own, and two workers: threads that run `bd`, claim beads with
-`claim.scope = remote`, write a note under the claim's fence, and close. Machine 7 behaves like a `bd` that knows no claim refs:
-it claims locally. The wall clocks of machines 1 and 2 are a day off. The parent kills daemons and commands, lets the line cut and
+`claim.scope = remote`, write a note under the claim's fence, and close. Machine 7 runs an earlier
+`bd`, which knows no claim refs and claims locally. The wall clocks of machines 1 and 2 are a day off: libfaketime
+shifts them, which needs a `bd` with shared libraries. The parent kills daemons and commands, lets the line cut and
 swallow answers, and stops machine 6 for longer than its lease.
 
 The judge reads the union of what all workers saw: no bead is held by two confirmed claims at once, and every note and close that
 was acknowledged is on every machine in the end, or among the conflicts.
 """
+import atexit
+import datetime
 import json
 import os
 import random
@@ -21,7 +24,8 @@ import time
 
 from fleet_server import Line, serve
 
-BD, WORK, SEED, BEADS = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+BD, EARLIER_BD, DYNAMIC_BD = map(os.path.abspath, sys.argv[1:4])
+WORK, SEED, BEADS = sys.argv[4], int(sys.argv[5]), int(sys.argv[6])
 MACHINES, WORKERS, OLD, SLEEPER = 8, 2, 7, 6
 LEASE_S = 12
 LIMIT_S = 420
@@ -32,6 +36,7 @@ CLOCKS = {1: "+1d", 2: "-1d"}
 class Machine:
     def __init__(self, number, url):
         self.number = number
+        self.bd = EARLIER_BD if number == OLD else DYNAMIC_BD if number in CLOCKS else BD
         self.home = os.path.join(WORK, f"m{number}")
         self.repo = os.path.join(self.home, "repo")
         os.makedirs(self.home)
@@ -60,7 +65,7 @@ class Machine:
 
     def run(self, actor, *args):
         """The answer, or None when the command was killed or said nothing."""
-        command = subprocess.Popen([BD, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        command = subprocess.Popen([self.bd, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.running.add(command)
         out, _ = command.communicate()
         self.running.discard(command)
@@ -83,6 +88,15 @@ class Machine:
 
 def failed(answer):
     return answer is None or "error" in answer
+
+
+def check_clock(machine):
+    """A clock that should be a day off must be: a preloaded library is ignored by a program that is linked statically."""
+    bead = machine.run("judge", "create", "what time is it")
+    made = datetime.datetime.fromisoformat(bead["created_at"].replace("Z", "+00:00")).timestamp()
+    if abs(made - time.time()) < 43_200:
+        raise SystemExit(f"the clock of machine {machine.number} is right")
+    machine.run("judge", "close", bead["id"])
 
 
 class Worker(threading.Thread):
@@ -210,6 +224,9 @@ def main():
     line = Line(SEED)
     server = serve(root, line)
     machines = [Machine(number, f"http://127.0.0.1:{server.server_port}/r.git") for number in range(MACHINES)]
+    atexit.register(lambda: [machine.run("judge", "daemon", "stop") for machine in machines])
+    for number in CLOCKS:
+        check_clock(machines[number])
     for number in range(BEADS):
         machines[0].run("judge", "create", f"bead {number}")
     for machine in machines:
@@ -237,9 +254,6 @@ def main():
     problems += missing(machines, workers)
     if len(closed) < BEADS:
         problems.append(f"{BEADS - len(closed)} beads were not closed in {LIMIT_S} s")
-    for machine in machines:
-        machine.run("judge", "daemon", "stop")
-    server.shutdown()
     claims = [claim for worker in workers for claim in worker.claims]
     confirmed = sum(claim["confirmed"] for claim in claims)
     print(f"{BEADS} beads, {MACHINES} machines, {len(claims)} claims ({confirmed} confirmed), {did}, requests {line.counts}, {len(problems)} problems")

@@ -201,6 +201,14 @@ impl From<beads_store::Error> for Failure {
     }
 }
 
+/// Returns how long a `Retry-After` asks to wait: seconds, or until a date.
+fn seconds_until(retry_after: &str) -> Option<u64> {
+    let until = |date: jiff::Zoned| date.timestamp().duration_since(jiff::Timestamp::now()).as_secs();
+    let date = || jiff::fmt::rfc2822::parse(retry_after).ok().map(until);
+    let seconds = retry_after.parse().ok();
+    seconds.or_else(|| date().map(|seconds| u64::try_from(seconds).unwrap_or_default()))
+}
+
 /// For an error that several requests share. What the core says loses its details.
 impl From<&beads_store::Error> for Failure {
     fn from(error: &beads_store::Error) -> Self {
@@ -208,6 +216,9 @@ impl From<&beads_store::Error> for Failure {
             beads_store::Error::CursorExpired { oldest, .. } => json!({"oldest": oldest}),
             beads_store::Error::CursorAhead { newest, .. } => json!({"newest": newest}),
             beads_store::Error::Timeout { remote, .. } => json!({"remote": remote}),
+            beads_store::Error::RateLimited { remote, retry_after, .. } => {
+                json!({"remote": remote, "retry_after": retry_after, "retry_after_s": seconds_until(retry_after)})
+            }
             beads_store::Error::ProgramMissing { program, remote } => {
                 json!({"program": program, "remote": remote})
             }

@@ -89,6 +89,11 @@ pub enum Error {
     Remote { remote: String, reason: String },
 
     #[error(
+        "the remote {remote} asks to be tried again later (Retry-After: {retry_after}): {reason}; nothing was lost, everything is safe here"
+    )]
+    RateLimited { remote: String, reason: String, retry_after: String },
+
+    #[error(
         "the sync with {remote} took longer than {seconds} s (the setting sync.deadline); nothing was lost, everything is safe here"
     )]
     Timeout { remote: String, seconds: u64 },
@@ -164,7 +169,7 @@ impl Error {
             Self::NoRevision(_) => Code::NotFound,
             Self::AmbiguousRevision(_) => Code::AmbiguousRevision,
             Self::NoStore(_) => Code::NoStore,
-            Self::Remote { .. } => Code::NetworkError,
+            Self::Remote { .. } | Self::RateLimited { .. } => Code::NetworkError,
             Self::Timeout { .. } => Code::Timeout,
             Self::ProgramMissing { .. } => Code::DependencyMissing,
             Self::PushRefused { .. } | Self::RemoteBranchInTheWay { .. } => Code::PushRefused,

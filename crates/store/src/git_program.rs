@@ -2,6 +2,7 @@
 //! what is sent is a delta.
 
 mod claims;
+mod http_trace;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -112,6 +113,9 @@ impl GitProgram {
             .args(address.proxy.iter().flat_map(|proxy| ["-c".to_owned(), format!("http.proxy={proxy}")]))
             .args(self.token_arguments(address))
             .args(arguments);
+        if web_host(&address.fetch).or_else(|| web_host(&address.push)).is_some() {
+            command.envs(http_trace::TRACE);
+        }
         run(command, self.deadline.left(), work).map_err(|unfinished| match unfinished {
             Unfinished::Missing => self.missing("git"),
             Unfinished::TooLong => self.deadline.passed(&self.remote),
@@ -173,7 +177,11 @@ impl GitProgram {
         if NO_SSH.iter().any(|sign| output.stderr.contains(sign)) {
             return self.missing("ssh");
         }
-        Error::Remote { remote: self.remote.clone(), reason: last_lines(&output.stderr) }
+        let (remote, reason) = (self.remote.clone(), last_lines(&output.stderr));
+        match http_trace::retry_after(&output.stderr) {
+            Some(retry_after) => Error::RateLimited { remote, reason, retry_after },
+            None => Error::Remote { remote, reason },
+        }
     }
 
     /// Believes that a push arrived when the remote shows it.
@@ -318,7 +326,8 @@ fn named(option: &str, program: Option<&str>) -> Option<String> {
 /// The reason that git gave, on one line and without credentials: its errors if there are any, else the end of what it said.
 fn last_lines(text: &str) -> String {
     let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
-    let tells = |line: &&str| !line.is_empty() && !noise.iter().any(|start| line.starts_with(start));
+    let is_noise = |line: &str| noise.iter().any(|start| line.starts_with(start));
+    let tells = |line: &&str| !line.is_empty() && !is_noise(line) && !http_trace::is_trace(line);
     let lines: Vec<_> = text.lines().map(str::trim).filter(tells).collect();
     let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
     let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();

@@ -8,7 +8,7 @@ use beads_engine::failure::Failure;
 use beads_engine::log;
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, Answer, DaemonStatus};
-use beads_engine::request::{Call, Reply};
+use beads_engine::request::{Call, Format, Reply};
 use beads_store::StoreLock;
 use clap::Subcommand;
 
@@ -70,13 +70,17 @@ impl Args {
                 let request = globals.request(&place, Call::DaemonStop)?;
                 let socket = SocketPath::of(&place);
                 let before = socket.birth();
+                let mut stopped = false;
                 if let Some(reply) = client::ask_running(&place, &request, PATIENCE)? {
                     if reply.error.is_some() || reply.exit != 0 {
                         return Ok(reply);
                     }
                     // It has left when it lets go of the store, or when a client that needs one has started the next.
                     let is_another = || socket.birth().is_some_and(|now| Some(now) != before);
-                    drop(StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?);
+                    stopped = StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?.is_some();
+                }
+                if stopped && globals.format() == Format::Text {
+                    return Ok(answered("stopped\n".to_owned()));
                 }
                 status(globals, &place)
             }

@@ -475,6 +475,7 @@ fn a_bead_that_is_handed_over_goes_to_that_agent_first_and_then_to_anyone() {
         bd.json_as("ann", &["claim", &id]);
         bd.error_as("eve", &["handover", &id, "--to", "bob"], "not_holder");
         bd.json_as("ann", &["handover", &id, "--to", "bob", "-m", "the tests are missing"]);
+        assert!(bd.text(&["show", &id]).contains("offered to @bob until "), "an offer is not a claim yet");
         assert_eq!(bd.show(&id)["offered"], true);
         bd.error_as("eve", &["claim", &id], "already_claimed");
         let taken = bd.json_as("bob", &["claim", "--next"]);

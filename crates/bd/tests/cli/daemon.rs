@@ -57,7 +57,7 @@ fn stopping_saves_and_ends_it() {
     let bd = sandbox();
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid().unwrap();
-    bd.text(&["daemon", "stop"]);
+    assert_eq!(bd.text(&["daemon", "stop"]), "stopped\n");
     // The lock is free again, and the process on its way out.
     wait_until("the daemon ends", || !is_alive(pid));
     assert!(!bd.socket().exists());

@@ -14,8 +14,8 @@ use crate::service::{Reach, SyncResult};
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(15);
 
-/// A server that says that it is asked too often is left alone for this long, and twice as long each time it says so again, up
-/// to the second. Neither git nor libgit2 passes on the server's own `Retry-After`.
+/// A server that says that it is asked too often is left alone for as long as it asks, up to the second. When it does not say how
+/// long, or the git library keeps that to itself, it is the first, and twice as long each time it says so again.
 const RATE_LIMITED: Duration = Duration::from_secs(60);
 const LONGEST_RATE_LIMITED: Duration = Duration::from_secs(15 * 60);
 
@@ -101,7 +101,7 @@ impl Saver {
         Some(self.retry.map_or(due, |(not_before, _)| due.max(not_before)))
     }
 
-    /// When to look for changes of others, to bring there what was kept back, or to try a remote again that failed.
+    /// Returns when to look for changes of others, to push what was kept back, or to try a failed remote again.
     pub fn exchange_due(&self, config: &Config) -> Option<Instant> {
         if self.running {
             return None;
@@ -109,14 +109,16 @@ impl Saver {
         if let Some((not_before, _)) = self.remote_retry {
             return Some(not_before);
         }
+        let kept_back = self.breather.max(self.budget).filter(|_| self.owed);
+        let due = [self.look_due(config), kept_back].into_iter().flatten().min()?;
+        Some(self.breather.map_or(due, |breather| due.max(breather)))
+    }
+
+    /// Returns when to look for changes of others. The budget of pushes does not delay that.
+    fn look_due(&self, config: &Config) -> Option<Instant> {
         let interval = config.duration("sync.interval");
         let interval = if self.eager { interval.min(FAST_INTERVAL) } else { interval };
-        let regular = (!interval.is_zero()).then(|| self.last_exchange + interval);
-        // Whatever keeps changes back keeps back what would bring them along.
-        let until = self.breather.max(self.budget);
-        let kept_back = until.filter(|_| self.owed);
-        let due = [regular, kept_back].into_iter().flatten().min()?;
-        Some(until.map_or(due, |until| due.max(until)))
+        (!interval.is_zero()).then(|| self.last_exchange + interval)
     }
 
     /// When an exchange can be had that is wanted before its time: not while the remote is failing or left to others, and not at
@@ -128,20 +130,25 @@ impl Saver {
         (!spared).then(|| wanted.max(earliest))
     }
 
-    /// A sync begins. Returns whether it saves here and leaves the remote alone: it is failing or left to others, and
-    /// nobody asked for it.
-    pub fn begun(&mut self, asked: bool, budget: Option<Instant>, now: Instant) -> bool {
+    /// Begins a sync and returns how far it goes. Unless somebody asked for it, a remote that is failing or left to others is not
+    /// asked, and nothing is pushed while the budget is used up.
+    pub fn begun(&mut self, asked: bool, budget: Option<Instant>, config: &Config, now: Instant) -> Reach {
         (self.asked, self.budget) = (asked, budget);
         (self.first_change, self.last_change) = (None, None);
         let failing = self.remote_retry.is_some_and(|(not_before, _)| now < not_before);
         let resting = self.remote_retry.is_none() && self.breather.is_some_and(|until| now < until);
-        let poor = budget.is_some_and(|until| now < until);
-        let local_only = !asked && (failing || resting || poor);
-        self.owed = local_only;
-        if !local_only {
+        let may_push = asked || budget.is_none_or(|until| until <= now);
+        let may_look = may_push || self.look_due(config).is_some_and(|due| due <= now);
+        let reach = match () {
+            () if !asked && (failing || resting) || !may_look => Reach::Local,
+            () if may_push => Reach::Remote { asked },
+            () => Reach::Fetch,
+        };
+        self.owed = !may_push || reach == Reach::Local;
+        if reach != Reach::Local {
             self.last_exchange = now;
         }
-        local_only
+        reach
     }
 
     /// A fetch begins, which pushes nothing: whatever is due stays due.
@@ -182,7 +189,9 @@ impl Saver {
     pub fn remote_failed(&mut self, failure: &Failure, now: Instant) {
         if is_rate_limit(failure) {
             let before = self.remote_retry.map(|(_, pause)| pause).filter(|pause| *pause >= RATE_LIMITED);
-            let pause = before.map_or(RATE_LIMITED, |pause| (pause * 2).min(LONGEST_RATE_LIMITED));
+            let pause =
+                wanted_pause(failure).unwrap_or_else(|| before.map_or(RATE_LIMITED, |pause| pause * 2));
+            let pause = pause.clamp(FIRST_RETRY, LONGEST_RATE_LIMITED);
             self.remote_retry = Some((now + pause.mul_f64(1.0 + fraction() / 4.0), pause));
             return;
         }
@@ -209,8 +218,16 @@ fn fraction() -> f64 {
     f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
 }
 
-/// Whether a server said that it is asked too often.
+/// Returns how long the server asked to be left alone.
+fn wanted_pause(failure: &Failure) -> Option<Duration> {
+    failure.details["retry_after_s"].as_u64().map(Duration::from_secs)
+}
+
+/// Returns whether a server said that it is asked too often.
 fn is_rate_limit(failure: &Failure) -> bool {
+    if wanted_pause(failure).is_some() {
+        return true;
+    }
     let said = failure.message.to_ascii_lowercase();
     let signs = ["error: 429", "status code: 429", "too many requests", "rate limit", "rate-limit"];
     failure.code == Code::NetworkError && signs.iter().any(|sign| said.contains(sign))
@@ -222,18 +239,26 @@ fn is_contention(failure: &Failure) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    const ASKED: Reach = Reach::Remote { asked: true };
+    const UNASKED: Reach = Reach::Remote { asked: false };
     const LONG: Duration = Duration::from_secs(3_600);
 
     fn contention() -> Failure {
         Failure::new(Code::SyncContention, "others were faster")
     }
 
+    fn begun(saver: &mut Saver, asked: bool, budget: Option<Instant>, now: Instant) -> Reach {
+        saver.begun(asked, budget, &Config::default(), now)
+    }
+
     /// Else a daemon would wake for it again and again.
     fn is_done_when_due(saver: &mut Saver) {
         let due = saver.exchange_due(&Config::default()).expect("something is due");
-        assert!(!saver.begun(false, None, due), "what is due is not put off again");
+        assert_eq!(begun(saver, false, None, due), UNASKED, "what is due is not put off again");
     }
 
     #[test]
@@ -241,7 +266,7 @@ mod tests {
         let mut saver = Saver::default();
         let now = Instant::now();
         saver.breather = Some(now + Duration::from_secs(5));
-        assert!(saver.begun(false, None, now), "saved here only");
+        assert_eq!(begun(&mut saver, false, None, now), Reach::Local);
         assert_eq!(saver.exchange_due(&Config::default()), saver.breather);
         is_done_when_due(&mut saver);
         assert!(saver.exchange_due(&Config::default()) > saver.breather, "nothing is owed any more");
@@ -252,7 +277,7 @@ mod tests {
         let mut saver = Saver::default();
         let now = Instant::now();
         saver.breather = Some(now + LONG);
-        assert!(!saver.begun(true, None, now));
+        assert_eq!(begun(&mut saver, true, None, now), ASKED);
     }
 
     #[test]
@@ -282,7 +307,7 @@ mod tests {
         saver.remote_failed(&away(), Instant::now());
         let before = saver.remote_retry;
         for _ in 0..10 {
-            assert!(!saver.begun(true, None, Instant::now()));
+            assert_eq!(begun(&mut saver, true, None, Instant::now()), ASKED);
             saver.remote_failed(&away(), Instant::now());
         }
         assert_eq!(saver.remote_retry, before);
@@ -305,14 +330,41 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_left_alone_for_as_long_as_it_asks() {
+        let mut saver = Saver::default();
+        for (asked, expected) in [(120, 120), (7, 7), (0, 1), (u64::MAX, 15 * 60)] {
+            let failure =
+                Failure::new(Code::NetworkError, "error: 403").with(json!({"retry_after_s": asked}));
+            saver.remote_failed(&failure, Instant::now());
+            let (earliest, latest) = (Duration::from_secs(expected), Duration::from_secs(expected * 2));
+            let due = saver.exchange_due(&Config::default());
+            assert!(due > Some(Instant::now() + earliest - FIRST_RETRY), "{asked}");
+            assert!(due < Some(Instant::now() + latest), "{asked}");
+        }
+    }
+
+    #[test]
     fn what_the_budget_keeps_back_is_due_when_there_is_room_again() {
         let mut saver = Saver::default();
         let now = Instant::now();
         let room = now + Duration::from_secs(9);
-        assert!(saver.begun(false, Some(room), now), "saved here only");
+        assert_eq!(begun(&mut saver, false, Some(room), now), Reach::Local);
         assert_eq!(saver.exchange_due(&Config::default()), Some(room));
-        assert!(!saver.begun(false, None, room));
-        assert!(!saver.begun(true, Some(room), now), "who asks does not wait");
+        assert_eq!(begun(&mut saver, false, None, room), UNASKED);
+        assert_eq!(begun(&mut saver, true, Some(room), now), ASKED, "who asks does not wait");
+    }
+
+    #[test]
+    fn a_spent_budget_delays_pushes_and_not_fetches() {
+        let mut saver = Saver::default();
+        let interval = Config::default().duration("sync.interval");
+        let start = saver.last_exchange;
+        let (look, room) = (start + interval, start + 10 * interval);
+        assert_eq!(begun(&mut saver, false, Some(room), start), Reach::Local);
+        assert_eq!(saver.exchange_due(&Config::default()), Some(look));
+        assert_eq!(begun(&mut saver, false, Some(room), look), Reach::Fetch);
+        assert_eq!(saver.exchange_due(&Config::default()), Some(look + interval), "and again");
+        assert_eq!(begun(&mut saver, false, None, room), UNASKED, "what was kept back is pushed");
     }
 
     #[test]
@@ -338,7 +390,7 @@ mod tests {
             }
             wakes += 1;
             assert!(wakes < 10_000, "a daemon that spins");
-            if !saver.begun(false, None, now) {
+            if begun(&mut saver, false, None, now) != Reach::Local {
                 tries += 1;
                 saver.remote_failed(failure, now);
             }

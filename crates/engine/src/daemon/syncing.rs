@@ -26,9 +26,9 @@ impl Engine {
         let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_fetch();
         self.saver.waiting.append(&mut self.saver.next_waiting);
         let now = Instant::now();
-        let local_only = self.saver.begun(asked, self.service.push_not_before(now), now);
-        let local_only = local_only || !asked && !self.service.syncs_itself();
-        self.begin_sync(if local_only { Reach::Local } else { Reach::Remote { asked } });
+        let reach = self.saver.begun(asked, self.service.push_not_before(now), self.service.config(), now);
+        let is_wanted = asked || self.service.syncs_itself();
+        self.begin_sync(if is_wanted { reach } else { Reach::Local });
     }
 
     /// The same for claims that only need to see what others did. What is to be pushed stays due, and goes along when its time

@@ -18,7 +18,8 @@ pub fn bead(out: &mut String, view: &BeadView, progress: Option<&Progress>, styl
         view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str())
     );
     if let Some(assignee) = &view.assignee {
-        let _ = write!(out, "  @{}", escape(assignee.as_str()));
+        let offer = if view.offered { "offered to " } else { "" };
+        let _ = write!(out, "  {offer}@{}", escape(assignee.as_str()));
         if let Some(expires) = view.assignee_expires {
             let _ = write!(out, " until {expires}");
         }

@@ -134,6 +134,25 @@ fn a_remote_that_only_gives_leaves_everything_safe_here() {
 }
 
 #[test]
+fn a_rate_limit_is_reported_with_the_time_that_the_server_asks_for() {
+    let Some(servers) = Servers::running() else { return };
+    for way in WAYS.into_iter().filter(|way| way.door != Door::Ssh) {
+        eprintln!("{way:?}");
+        let (name, _) = servers.repository("limited-");
+        let ann = servers.friend(way, &name, Mode::Embedded);
+        ann.create("kept");
+        let run = ann.sync_fails();
+        let error = &run.value()["error"];
+        assert_eq!((run.exit, error["code"].as_str()), (Some(22), Some("network_error")), "{run:?}");
+        assert!(error["message"].as_str().unwrap().contains("429"), "{run:?}");
+        if way.transport == "git" {
+            assert_eq!(error["details"]["retry_after_s"], 120, "{run:?}");
+            assert!(!run.stderr.contains("Recv header"), "{run:?}");
+        }
+    }
+}
+
+#[test]
 fn a_server_that_is_not_there_is_told_and_heals() {
     let Some(servers) = Servers::running() else { return };
     for way in WAYS {
