@@ -95,7 +95,8 @@ fn measure(git_dir: &Path) -> Result<Size> {
     let mut size = Size { loose: 0, packs: 0, bytes: bytes_below(&objects)? };
     for entry in std::fs::read_dir(&objects)? {
         let entry = entry?;
-        let files = if entry.metadata()?.is_dir() { std::fs::read_dir(entry.path())?.count() } else { 0 };
+        // Git may remove a directory while it packs.
+        let files = std::fs::read_dir(entry.path()).map_or(0, Iterator::count);
         match entry.file_name().to_str() {
             Some("pack") => size.packs += files,
             Some(name) if name.len() == 2 => size.loose += files,
