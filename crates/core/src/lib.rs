@@ -8,9 +8,10 @@ pub mod field;
 pub mod import;
 pub mod limits;
 pub mod op;
-#[cfg(feature = "planted")]
 pub mod planted;
 pub mod query;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod snapshot;
 
 mod actor;
@@ -106,6 +107,6 @@ pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
 pub use store_id::{MintedStoreId, StoreId};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, write_rfc3339};
 pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};
 pub use words::{MEMORY, StatusName, TypeName};

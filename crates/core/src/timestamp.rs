@@ -24,6 +24,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Formats milliseconds since 1970. A number that is no time has no text.
+    pub fn text_of(ms: u64) -> String {
+        Self::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
+    }
+
     /// Reads a time as people write it: RFC 3339 with any offset, a zone in brackets that `zones` knows, a date-time
     /// without either, which is meant in `local`, or a date, of which the first moment in UTC is meant.
     pub fn read(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Result<Self> {
@@ -94,8 +99,13 @@ impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ms = i64::try_from(self.0).map_err(|_| std::fmt::Error)?;
         let time = jiff::Timestamp::from_millisecond(ms).map_err(|_| std::fmt::Error)?;
-        write!(f, "{time:.3}")
+        write_rfc3339(time, f)
     }
+}
+
+/// Writes RFC 3339 in UTC with exactly three digits of a second, as every time is shown.
+pub fn write_rfc3339(time: jiff::Timestamp, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    write!(f, "{time:.3}")
 }
 
 /// RFC 3339 with any offset and any precision; what is finer than a millisecond is cut off.
@@ -112,24 +122,6 @@ impl std::str::FromStr for Timestamp {
 /// Serialises a time as the public schema has it, in contrast to the integer of the files.
 pub(crate) mod rfc3339 {
     use super::Timestamp;
-
-    /// The type that stands for a time in schemas.
-    #[derive(Debug)]
-    pub enum Rfc3339 {}
-
-    impl schemars::JsonSchema for Rfc3339 {
-        fn schema_name() -> std::borrow::Cow<'static, str> {
-            "Time".into()
-        }
-
-        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-            schemars::json_schema!({
-                "description": "RFC 3339 in UTC with milliseconds",
-                "type": "string",
-                "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
-            })
-        }
-    }
 
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
     pub fn serialize<S: serde::Serializer>(time: &Timestamp, s: S) -> Result<S::Ok, S::Error> {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beads_core::limits::MIN_TOMBSTONE_TTL_MS;
-use beads_store::Transport;
+use beads_store::{Transport, replace_file};
 
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
-use crate::replace_file::replace_file;
 use crate::scope::Scope;
 
 /// The prefix of minted ids is not local: it lives in the store and is the same on every replica.

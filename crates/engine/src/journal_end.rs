@@ -74,7 +74,7 @@ pub fn look(place: &Place, found: JournalEnd, now_ms: u64) {
     let closed: Option<Closed> = serde_json::from_slice(&text).ok();
     let lost = closed.filter(|closed| Some(closed.git_dir) == git_dir(place) && found.is_before(closed.end));
     if let Some(closed) = lost {
-        let time = Timestamp::from_ms(now_ms).map(|time| time.to_string()).unwrap_or_default();
+        let time = Timestamp::text_of(now_ms);
         let name = format!("{}{}{LOST}", stem(place), time.replace(':', ""));
         if let Ok(text) = serde_json::to_vec(&Lost { closed, found }) {
             let _ = std::fs::write(path.with_file_name(name), text);

@@ -18,7 +18,6 @@ mod names;
 mod not_writable;
 pub mod place;
 pub mod render;
-pub mod replace_file;
 pub mod request;
 mod request_directory;
 mod request_files;

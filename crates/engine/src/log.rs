@@ -55,7 +55,7 @@ pub fn note(message: &str) {
         eprintln!("{}", escape(&message));
         return;
     };
-    let time = Timestamp::from_ms(RealWorld.now_ms()).map(|time| time.to_string()).unwrap_or_default();
+    let time = Timestamp::text_of(RealWorld.now_ms());
     let line = format!("{time} [{}] {}\n", std::process::id(), escape(&message));
     let is_full = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() >= MAX_BYTES);
     // A log that is gone is not made anew: its directory was removed, or another store is there now.

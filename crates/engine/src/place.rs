@@ -100,6 +100,11 @@ impl Place {
         Some((git.common_dir, git.work_tree?))
     }
 
+    /// The git directory of the work tree around a directory, in which `HEAD` is what is checked out there.
+    pub fn git_dir_around(directory: &Path) -> Option<PathBuf> {
+        find_git(directory).map(|git| git.git_dir)
+    }
+
     pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
         let start = absolute(&wanted.start)?;
         let repository = find_git(&start);

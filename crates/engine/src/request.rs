@@ -1,22 +1,24 @@
 //! What a client asks of whoever holds the store, as it travels over the socket (docs/PROTOCOL.md).
 
+mod output;
+mod query;
+mod reply;
+
+pub use output::{Format, Output};
+pub use query::{EventsQuery, GraphFormat, Moment, Query};
+pub use reply::{ClaimOver, HandedOut, OverReason, Reply, Unconfirmed};
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close, Fence, NoteAdd};
-use beads_core::query::{CountBy, Direction, Filter, PlanFor, ReadyFilter};
-use beads_core::{Actor, BeadId, EdgeKind, Line, Op};
-use beads_store::Cursor;
+use beads_core::{Actor, Line, Op};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::rest::Rest;
 use crate::session_id::SessionId;
 
 /// Nobody waits longer than a day; also keeps clocks from overflowing.
@@ -356,7 +358,7 @@ impl InputNotes {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportFormat {
     Jsonl,
@@ -365,6 +367,7 @@ pub enum ExportFormat {
     Dot,
     Mermaid,
     /// The files of the store of the earlier Rust implementation: an object with their contents by name.
+    #[value(help = clap::builder::Resettable::Reset)]
     LegacyStore,
 }
 
@@ -403,283 +406,4 @@ pub struct Each {
     pub first: usize,
     #[serde(default)]
     pub dry_run: bool,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Query {
-    Show {
-        ids: Vec<String>,
-    },
-    List(Filter),
-    /// The same, as text each bead below its parent.
-    Forest(Filter),
-    /// The same, each bead in full.
-    Details(Filter),
-    Ready(ReadyFilter),
-    Blocked(Filter),
-    Deleted,
-    /// Some deleted beads, by their ids.
-    DeletedBeads {
-        ids: Vec<String>,
-    },
-    Notes {
-        id: String,
-    },
-    /// Memories: all, the one with this key, or those that mention every word.
-    Memories {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        asked: Option<String>,
-        /// Only the beginning of the first line of each.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        brief: bool,
-    },
-    Labels,
-    LabelsOf {
-        id: String,
-    },
-    DepList {
-        id: String,
-        direction: Direction,
-        kind: Option<EdgeKind>,
-    },
-    DepTree {
-        id: String,
-        direction: Direction,
-        depth: Option<usize>,
-    },
-    Explain(ReadyFilter),
-    Plan(PlanFor),
-    Graph {
-        id: Option<String>,
-        closed: bool,
-        format: GraphFormat,
-    },
-    ShowAsOf {
-        ids: Vec<String>,
-        moment: Moment,
-    },
-    Log {
-        id: String,
-    },
-    Blame {
-        id: String,
-    },
-    Diff {
-        from: Moment,
-        to: Option<Moment>,
-    },
-    Cycles,
-    Epics,
-    Count {
-        filter: Filter,
-        by: Option<CountBy>,
-    },
-    Status,
-    Events(EventsQuery),
-    /// The revisions of beads, by id; see `Catalog::revisions`. Ids that mean nothing are left out.
-    Revisions {
-        ids: Vec<String>,
-    },
-    /// Whether a claim is over, and why; with a wait, answered when it is.
-    ClaimOver {
-        fence: Fence,
-    },
-}
-
-/// Which events are asked for.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EventsQuery {
-    /// Those behind this cursor; when absent no events, only the newest cursor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Cursor>,
-    /// Only about these beads.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ids: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<usize>,
-}
-
-/// A state of the past: a commit of the sync ref by the beginning of its name, or a time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Moment {
-    Revision(String),
-    Time(beads_core::Timestamp),
-}
-
-/// What a graph is drawn as when it is not asked for as data.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum GraphFormat {
-    #[default]
-    Text,
-    Mermaid,
-    Dot,
-    Svg,
-}
-
-/// How the answer should look.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Output {
-    pub format: Format,
-    /// The dialect of a value or of JSON that was asked for; the store's setting and the caller decide when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dialect: Option<Dialect>,
-    /// The caller passed what only programs written for the Go `bd` pass.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub compat_caller: bool,
-    pub color: bool,
-    /// Columns of the terminal; absent when the output is piped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub width: Option<usize>,
-    pub quiet: bool,
-    /// As text, nothing but the ids of the beads that a mutation was about.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub ids_only: bool,
-    pub verbose: bool,
-}
-
-impl Output {
-    /// The dialect that suits the caller when nothing else decides.
-    pub fn dialect_of_caller(&self) -> Dialect {
-        if self.compat_caller { Dialect::Compat } else { Dialect::Spec }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// The answer as a value, for programs that speak the protocol themselves.
-    #[default]
-    Value,
-    /// Rendered for people.
-    Text,
-    /// Rendered as `--json` prints it.
-    Json,
-}
-
-/// The answer to a request. How it travels is in [`crate::wire`].
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Reply {
-    /// The place in the order of all mutations that this answer reflects.
-    pub position: u64,
-    pub exit: u8,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stdout: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub stderr: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Box<RawValue>>,
-    /// The ids of the beads that the request changed, for a client that cannot show the rest.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
-    /// What became of each line of an import, for a client that asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decisions: Option<Box<RawValue>>,
-    /// The number of bytes of standard output that follow the line, in place of `stdout`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<usize>,
-    /// The end of a long standard output, which is still on its way.
-    #[serde(skip)]
-    pub rest: Option<Arc<Rest>>,
-    /// Claims of the caller that ended without its doing since it was last answered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claim_over: Vec<ClaimOver>,
-    /// Claims that this reply hands out: given back when it cannot be delivered.
-    #[serde(skip)]
-    pub handed_out: Vec<HandedOut>,
-    /// A claim that still has to be confirmed before the reply may leave.
-    #[serde(skip)]
-    pub unconfirmed: Option<Box<Unconfirmed>>,
-}
-
-/// The end of a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ClaimOver {
-    pub id: BeadId,
-    /// The fence of the claim that is over.
-    pub fence: String,
-    pub reason: OverReason,
-    /// Who ended it; absent when its time ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<Actor>,
-    /// Who holds the bead now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<Actor>,
-    /// What was said about a closing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-}
-
-impl std::fmt::Display for ClaimOver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the claim on {} is over: {}", self.id, self.reason.as_str())?;
-        if let Some(by) = &self.by {
-            write!(f, " by {by}")?;
-        }
-        match &self.text {
-            Some(text) => write!(f, " ({text})"),
-            None => Ok(()),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OverReason {
-    /// Its bead was closed.
-    Closed,
-    /// Its bead was closed as not to be done.
-    Cancelled,
-    /// Its bead was deleted.
-    Deleted,
-    /// Another claim took its place.
-    Taken,
-    /// It was given back.
-    Released,
-    /// Its lease ran out.
-    Expired,
-}
-
-impl OverReason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Cancelled => "cancelled",
-            Self::Deleted => "deleted",
-            Self::Taken => "taken",
-            Self::Released => "released",
-            Self::Expired => "expired",
-        }
-    }
-}
-
-/// A claim on its way to its holder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandedOut {
-    pub actor: Actor,
-    pub request_id: Option<String>,
-    pub id: String,
-    pub fence: String,
-    /// The claim was there before: a lost reply does not end it.
-    pub renewed: bool,
-}
-
-impl HandedOut {
-    /// Whether the caller chose the request id, and so may ask again. An id that was drawn for it does not count.
-    pub fn may_be_retried(&self) -> bool {
-        self.request_id.as_ref().is_some_and(|id| !id.starts_with('~'))
-    }
-}
-
-/// A claim that the remote may not have yet, as it will be shown.
-#[derive(Debug, Clone)]
-pub struct Unconfirmed {
-    pub request: Request,
-    pub claimed: serde_json::Value,
 }

@@ -4,11 +4,10 @@
 //! to `<id>.taken`, and the client withdraws it by unlinking it, so exactly one of the two happens. A request whose client
 //! does not hold the lock any more, or whose deadline has passed, is never run. The answer is `<id>.reply`.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,17 +42,5 @@ pub fn open_own(path: &Path) -> io::Result<File> {
 
 /// Whether the client of a request holds its lock, and so waits for the answer.
 pub fn is_waited_for(request: &File) -> bool {
-    match request.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => true,
-        Ok(()) => {
-            let _ = request.unlock();
-            false
-        }
-        Err(TryLockError::Error(_)) => false,
-    }
-}
-
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    beads_store::is_locked(request).unwrap_or(false)
 }

@@ -1,20 +1,20 @@
 //! Asks a daemon through files, for clients that cannot use its socket: sandboxes deny sockets, or hide the directory that
 //! the socket is in. See [`crate::request_directory`].
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use beads_store::{Holder, StoreLock};
+use beads_store::{Holder, RealWorld, Replacement, StoreLock, World, try_lock};
 
 use crate::conversation::{Exchange, are_sockets_denied, work_of};
 use crate::daemon::MAX_FRAME_BYTES;
 use crate::hangup::Hangup;
 use crate::place::Place;
 use crate::request::{Reply, Request};
-use crate::request_directory::{Head, directory, is_safe, now_ms, open_own};
+use crate::request_directory::{Head, directory, is_safe, open_own};
 use crate::wire;
 
 /// How often a client looks for its reply, and whether the daemon is still there.
@@ -56,21 +56,15 @@ impl Posted {
     fn new(directory: &Path, frame: &[u8], deadline_ms: u64) -> io::Result<Self> {
         let id = format!("{:016x}{:016x}", getrandom::u64().unwrap_or_default(), std::process::id());
         let path = |ending: &str| directory.join(format!("{id}.{ending}"));
-        let written = path("tmp");
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&written)?;
-        let mut post = || -> io::Result<()> {
-            file.try_lock().map_err(|_| io::Error::other("it is locked"))?;
-            let mut bytes = serde_json::to_vec(&Head { deadline_ms })?;
-            bytes.push(b'\n');
-            bytes.extend_from_slice(frame);
-            file.write_all(&bytes)?;
-            std::fs::rename(&written, path("request"))
-        };
-        let posted = post();
-        if posted.is_err() {
-            let _ = std::fs::remove_file(&written);
+        let mut next = Replacement::private(&path("request"), path("tmp"))?;
+        if !try_lock(next.file())? {
+            return Err(io::Error::other("it is locked"));
         }
-        posted?;
+        let mut bytes = serde_json::to_vec(&Head { deadline_ms })?;
+        bytes.push(b'\n');
+        bytes.extend_from_slice(frame);
+        next.write_all(&bytes)?;
+        let file = next.publish()?;
         Ok(Self { _file: file, request: path("request"), taken: path("taken"), reply: path("reply") })
     }
 
@@ -112,7 +106,7 @@ pub fn exchange(place: &Place, request: &Request, patience: Duration, hangup: Op
     frame.push(b'\n');
     let time = patience + request.call.wait() + work_of(&request.call);
     let deadline = Instant::now() + time;
-    let deadline_ms = now_ms().saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let deadline_ms = RealWorld.now_ms().saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let Ok(posted) = Posted::new(&directory, &frame, deadline_ms) else { return Exchange::Nobody };
     let (mut pause, mut looked) = (SHORTEST_PAUSE, Instant::now());
     loop {

@@ -28,7 +28,7 @@ fn directories() -> Vec<PathBuf> {
 
 /// Writes a rescue file and returns its path once it is on stable storage.
 pub fn write(place: &Place, header: &RescueHeader, state: &State) -> Result<PathBuf, Failure> {
-    let time = Timestamp::from_ms(header.at_ms).map(|time| time.to_string()).unwrap_or_default();
+    let time = Timestamp::text_of(header.at_ms);
     let stem = format!("{}{}", stem(place), time.replace(':', ""));
     let mut failed = Failure::new(Code::IoError, "there is no directory for rescue files: set HOME");
     for directory in directories() {

@@ -1,11 +1,12 @@
 //! A file that a process holds locked for as long as its session lasts. The kernel releases the lock when the process dies,
 //! however it dies, so others on this machine know that the session is gone without waiting.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
+use beads_store::{is_locked, open_to_lock, try_lock};
 use sha2::{Digest, Sha256};
 
 use crate::session_id::SessionId;
@@ -27,19 +28,15 @@ impl SessionLock {
     pub fn hold(store_dir: &Path, session: &SessionId) -> Option<Self> {
         let path = path_of(store_dir, session);
         let _ = DirBuilder::new().mode(0o700).create(path.parent()?);
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).ok()?;
-        file.try_lock().ok()?;
+        let file = open_to_lock(&path, 0o600).ok()?;
+        try_lock(&file).ok().filter(|is_ours| *is_ours)?;
         Some(Self { _file: file, path })
     }
 
     /// Whether the process behind a session is known to be gone: it held its file locked, and does no more.
     pub fn is_gone(store_dir: &Path, session: &SessionId) -> bool {
         let Ok(file) = File::open(path_of(store_dir, session)) else { return false };
-        match file.try_lock_shared() {
-            Ok(()) => true,
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
-        }
+        is_locked(&file).is_ok_and(|is_locked| !is_locked)
     }
 
     /// Removes the file of a session whose process is gone.

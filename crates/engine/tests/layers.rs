@@ -30,6 +30,57 @@ fn a_cycle_is_found() {
     assert_eq!(imports("use super::f;\nuse super::super::g;", 1), edges(&["f"]));
 }
 
+/// Each of these is done in one place, or in the few that are named with what they do instead. A further place would sooner or
+/// later do it differently.
+#[test]
+fn there_is_one_way_to_do_each() {
+    let replacing = [
+        "bd/src/tool/install.rs",             // replaces a link, not a file
+        "engine/src/daemon/file_requests.rs", // takes a request, which only one can
+        "engine/src/log.rs",                  // keeps the earlier log
+        "engine/src/rescued.rs",              // marks a rescue as taken in
+        "engine/src/service/uninstall.rs",    // moves a repository
+        "store/src/pack.rs",                  // moves objects aside and back
+        "store/src/repair/mod.rs",            // moves damaged segments aside
+        "store/src/replace_file.rs",
+    ];
+    let finding = [
+        "bd/src/agent/root.rs", // as contract 2 has it
+        "engine/src/place.rs",
+    ];
+    let saving = [
+        "engine/src/service/sync/job.rs",
+        "store/src/replica.rs",
+        "store/src/rescue.rs", // joins a rescued state into what is saved
+    ];
+    is_only_in("fs::rename(", &replacing);
+    is_only_in("TryLockError", &["store/src/file_lock.rs"]);
+    is_only_in("flock", &[]);
+    is_only_in("join(\".git\")", &finding);
+    is_only_in("Repository::discover", &["bd/src/agent/root.rs"]);
+    is_only_in(":.3}", &["core/src/timestamp.rs"]);
+    is_only_in("kosaraju_scc", &["core/src/query/work_graph.rs"]);
+    is_only_in("-> &mut Replica", &[]);
+    is_only_in(".begin_checkpoint()", &saving);
+}
+
+/// Asserts which files of the four crates have a text, tests left out.
+fn is_only_in(text: &str, expected: &[&str]) {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = BTreeSet::new();
+    for file in
+        ["core", "store", "engine", "bd"].iter().flat_map(|name| rust_files(&crates.join(name).join("src")))
+    {
+        let source = std::fs::read_to_string(&file).unwrap();
+        let code = source.split("#[cfg(test)]\nmod tests").next().unwrap();
+        if code.contains(text) {
+            found.insert(file.strip_prefix(crates).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    let expected: BTreeSet<_> = expected.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(found, expected, "the files with {text:?}");
+}
+
 /// Returns which top-level module names which others.
 fn module_graph(source: &Path) -> Graph {
     let mut graph = Graph::new();

@@ -4,7 +4,7 @@
 use beads_core::import::{Import, LEGACY_FILES, LegacyFile, Plan};
 use beads_core::snapshot::META;
 use beads_core::{Actor, Catalog, Clock, Stamp, Timestamp};
-use git2::{ErrorCode, ObjectType, Oid};
+use git2::ObjectType;
 use serde_json::Value;
 
 use crate::absorb::grant_leases;
@@ -81,29 +81,6 @@ impl GitRepository {
         }
         Ok(earlier)
     }
-
-    /// Gives a commit a name that nothing moves.
-    pub fn keep_as(&self, reference: &str, commit: &str) -> Result<()> {
-        match self.git.reference(reference, Oid::from_str(commit)?, false, "bd migrate") {
-            Ok(_) => {}
-            Err(error) if error.code() == ErrorCode::Exists => {
-                let known = self.git.refname_to_id(reference)?.to_string();
-                if known != commit {
-                    return Err(error.into());
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-        let file = self.git.commondir().join(reference);
-        for path in file.ancestors().skip(1).take(3) {
-            crate::disk::sync_directory(path).map_err(|source| Error::Io {
-                action: "sync",
-                path: path.to_owned(),
-                source,
-            })?;
-        }
-        Ok(())
-    }
 }
 
 /// The reference that keeps a replaced commit.
@@ -154,7 +131,7 @@ pub fn take_over(
     catalog.take(&delta)?;
     let backups: Vec<_> = replaced.iter().map(|commit| backup_of(commit)).collect();
     for (reference, commit) in backups.iter().zip(&replaced) {
-        repository.keep_as(reference, commit)?;
+        repository.keep_as(reference, commit, "bd migrate")?;
     }
     let commit = match &ours {
         Some(tip) if delta.is_empty() => tip.clone(),

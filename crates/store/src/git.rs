@@ -416,7 +416,7 @@ pub(crate) fn is_lost_race(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }
 
-fn sync_all(places: &[PathBuf]) -> Result<()> {
+pub(crate) fn sync_all(places: &[PathBuf]) -> Result<()> {
     for path in places {
         sync_directory(path).map_err(|source| Error::Io { action: "sync", path: path.clone(), source })?;
     }

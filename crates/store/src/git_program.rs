@@ -28,6 +28,16 @@ static WAS_THERE: AtomicBool = AtomicBool::new(false);
 /// What git says when it finds no ssh to run, by itself or through a shell.
 const NO_SSH: [&str; 3] = ["cannot run ssh", "ssh: not found", "ssh: command not found"];
 
+/// What git and servers say of a ref that is not where it was expected.
+const RACES: [&str; 6] = [
+    "stale info",
+    "fetch first",
+    "non-fast-forward",
+    "cannot lock ref",
+    "failed to update ref",
+    "reference already exists",
+];
+
 /// The settings that decide what is fetched and pushed, or what else happens meanwhile. Those that decide how a server is
 /// reached stay the user's.
 const OVERRIDES: [&str; 15] = [
@@ -100,6 +110,30 @@ impl GitProgram {
         arguments.extend(["--", &address.fetch, refspec]);
         let output = self.run(address, &arguments)?;
         if output.success { Ok(()) } else { Err(self.failed(&output)) }
+    }
+
+    /// Pushes what the refspecs name and nothing else, and runs no hook of the user's.
+    fn push_refs(
+        &self,
+        address: &Address,
+        options: &[String],
+        refspecs: &[String],
+        work: &mut dyn FnMut(),
+    ) -> Result<Output> {
+        let program = named("--receive-pack", address.receive_pack.as_deref());
+        let mut arguments = vec![
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            "--no-signed",
+            "--recurse-submodules=no",
+        ];
+        arguments.extend(options.iter().map(String::as_str));
+        arguments.extend(program.as_deref());
+        arguments.extend(["--", &address.push]);
+        arguments.extend(refspecs.iter().map(String::as_str));
+        self.run_while(address, &arguments, work)
     }
 
     fn run(&self, address: &Address, arguments: &[&str]) -> Result<Output> {
@@ -237,21 +271,8 @@ impl Remote for GitProgram {
         let address = self.address()?;
         // An empty expectation means: only if the ref is not there.
         let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
-        let refspec = format!("{new}:{REF}");
-        let program = named("--receive-pack", address.receive_pack.as_deref());
-        let mut arguments = vec![
-            "push",
-            "--quiet",
-            "--porcelain",
-            "--no-verify",
-            "--no-follow-tags",
-            "--no-signed",
-            "--recurse-submodules=no",
-            &lease,
-        ];
-        arguments.extend(program.as_deref());
-        arguments.extend(["--", &address.push, &refspec]);
-        let output = self.run_while(&address, &arguments, work)?;
+        let output =
+            self.push_refs(&address, &["--quiet".to_owned(), lease], &[format!("{new}:{REF}")], work)?;
         if output.success {
             let confirmed = self.confirm(&address, new)?;
             if confirmed == Pushed::Done
@@ -264,15 +285,7 @@ impl Remote for GitProgram {
             return Ok(confirmed);
         }
         let said = format!("{}\n{}", output.stdout, output.stderr);
-        let lost = [
-            "stale info",
-            "fetch first",
-            "non-fast-forward",
-            "cannot lock ref",
-            "failed to update ref",
-            "reference already exists",
-        ];
-        if lost.iter().any(|sign| said.contains(sign)) {
+        if RACES.iter().any(|sign| said.contains(sign)) {
             return Ok(Pushed::Lost(format!("{}{}", last_lines(&said), address.hint())));
         }
         let refused = ["[remote rejected]", "pre-receive hook declined", "ref updates aborted by hook"];

@@ -1,13 +1,15 @@
 //! The kernel's file lock on a store. The lock holder is the authority; the kernel releases the lock when the holder
 //! dies, however it dies.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_lock::{is_locked, open_to_lock, try_lock};
+use crate::wall::{RealWorld, World};
 use crate::{Error, Result};
 
 /// The first wait for a lock that is taken, and the longest: commands hold it for a few milliseconds.
@@ -40,11 +42,10 @@ impl Holder {
         let name = ["USER", "LOGNAME"]
             .iter()
             .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self {
             pid: std::process::id(),
             user: name.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw())),
-            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            since_ms: RealWorld.now_ms(),
             // A path that JSON cannot express is left out: nobody could ask there.
             socket: socket.filter(|path| path.to_str().is_some()).map(Path::to_owned),
         }
@@ -64,20 +65,15 @@ impl StoreLock {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(|source| io("make the directory of", source))?;
         }
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|source| io("open", source))?;
-        match file.try_lock() {
-            Ok(()) => {
+        let file = open_to_lock(path, 0o666).map_err(|source| io("open", source))?;
+        match try_lock(&file) {
+            Ok(true) => {
                 let lock = Self { file };
                 lock.record(&Holder::ours(None));
                 Ok(Some(lock))
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(io("lock", source)),
+            Ok(false) => Ok(None),
+            Err(source) => Err(io("lock", source)),
         }
     }
 
@@ -93,10 +89,11 @@ impl StoreLock {
     /// Whether some process holds the lock now. Takes nothing and creates nothing.
     pub fn is_taken(path: &Path) -> bool {
         let Ok(file) = File::open(path) else { return false };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        is_locked(&file).unwrap_or(false)
     }
 
-    /// Takes the lock, waiting for it if need be.
+    /// Takes the lock, waiting for it if need be. Unlike [`lock_within`](crate::lock_within) it looks again and again, because the wait may
+    /// become pointless.
     pub fn take(path: &Path, patience: Duration) -> Result<Self> {
         Self::take_unless(path, patience, || false)?.ok_or_else(|| Error::busy(path, patience))
     }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 
 use git2::{ObjectType, Oid};
-use rustix::fs::{FlockOperation, flock};
 
 use crate::GitRepository;
+use crate::file_lock::try_lock;
 use crate::repository::REF;
 
 /// Hooks that may refuse a push. Only git can run them as they expect.
@@ -115,7 +115,7 @@ pub fn has_moved(git: &git2::Repository) -> bool {
 pub fn pack(repository: &GitRepository) {
     let objects = repository.git.commondir().join("objects");
     let Ok(directory) = File::open(&objects) else { return };
-    if flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
+    if try_lock(&directory).is_ok_and(|is_ours| is_ours) {
         let _ = repository.pack_loose_history();
     }
 }

@@ -2,6 +2,7 @@
 //! there is no half-loaded one.
 
 use beads_core::op::Undo;
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{
     Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Field, Line, Lineage, Mark, Op, Stamp,
     Status, concurrent_writes,
@@ -443,8 +444,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.journal.rotate(&self.header(self.position))?;
             self.ground_noted = true;
         }
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBeforeSaved) {
+        if is_planted(Bug::TrimBeforeSaved) {
             self.journal.trim_before(self.journal.current_segment())?;
         }
         self.saving = self.unsaved();
@@ -504,14 +504,24 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Checkpoints now, in this thread. Returns whether the ref moved.
     pub fn checkpoint(&mut self, repository: &impl Repository) -> Result<bool> {
         let before = self.base.clone();
-        match self.begin_checkpoint()?.save(repository) {
-            Ok(saved) => self.finish_checkpoint(saved, Vec::new())?,
+        let checkpoint = self.begin_checkpoint()?;
+        self.save_checkpoint(checkpoint, repository)?;
+        Ok(self.base != before)
+    }
+
+    /// Saves a checkpoint that was begun, in this thread.
+    pub(crate) fn save_checkpoint(
+        &mut self,
+        checkpoint: Checkpoint,
+        repository: &impl Repository,
+    ) -> Result<()> {
+        match checkpoint.save(repository) {
+            Ok(saved) => self.finish_checkpoint(saved, Vec::new()),
             Err(error) => {
                 self.abandon_checkpoint();
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(self.base != before)
     }
 
     /// Records may have everything that the format of the store has, and programs that do not know it must refuse them.

@@ -161,13 +161,7 @@ impl<D: Disk, W: World> Replica<D, W> {
     pub fn join_rescued(&mut self, repository: &impl Repository, rescue: &Rescue) -> Result<usize> {
         let mut checkpoint = self.begin_checkpoint()?;
         let conflicts = checkpoint.join(repository, &rescue.state, rescue.header.base.as_deref());
-        match checkpoint.save(repository) {
-            Ok(saved) => self.finish_checkpoint(saved, Vec::new())?,
-            Err(error) => {
-                self.abandon_checkpoint();
-                return Err(error);
-            }
-        }
+        self.save_checkpoint(checkpoint, repository)?;
         Ok(conflicts)
     }
 

@@ -1,15 +1,15 @@
 //! The record of the last commits that the sync ref was seen to contain. The newest stands twice: in a file, because whatever
 //! moves our ref may take other refs with it, and as a ref, because git deletes commits that no ref leads to.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use git2::{ErrorCode, Oid};
 
 use crate::checkpoint::state_of;
-use crate::disk::sync_directory;
+use crate::replace_file::replace_file;
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, GitRepository, Result};
 
@@ -94,12 +94,7 @@ impl GitRepository {
         let write = || -> std::io::Result<()> {
             let directory = path.parent().unwrap_or(self.git.commondir());
             fs::create_dir_all(directory)?;
-            let temporary = path.with_extension("tmp");
-            let mut file = File::create(&temporary)?;
-            file.write_all((past.join("\n") + "\n").as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            sync_directory(directory)
+            replace_file(&path, (past.join("\n") + "\n").as_bytes())
         };
         write().map_err(|source| Error::Io { action: "write", path: path.clone(), source })
     }

@@ -18,7 +18,7 @@ impl GitRepository {
         let backup = match self.tip()? {
             Some(tip) => {
                 let backup = format!("{BACKUP_REFS}{name}");
-                crate::repair::keep(self, &backup, &tip)?;
+                self.keep_as(&backup, &tip, "bd uninstall")?;
                 Some(backup)
             }
             None => None,

@@ -105,7 +105,7 @@ impl Session<'_> {
     fn forget(&self) -> Result<()> {
         let (pending, dir) = (self.path(&[PENDING]), self.path(&[]));
         files::remove(&pending)
-            .and_then(|()| files::sync_dir(&dir))
+            .and_then(|()| beads_store::sync_directory(&dir))
             .map_err(|why| Error::unwritable(&pending, why))
     }
 

@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use beads_store::{Replacement, sync_directory};
 use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -85,15 +86,12 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     make_dir(dir)?;
-    let temporary = dir.join(TEMPORARY);
-    remove(&temporary)?;
-    // create_new: a link planted under this name is never followed.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-    write_all(&mut file, bytes)?;
-    file.sync_all()?;
+    let mut next = Replacement::beside(path, dir.join(TEMPORARY))?;
+    write_all(&mut next, bytes)?;
+    next.sync()?;
     crash_point();
-    fs::rename(&temporary, path)?;
-    sync_dir(dir)?;
+    next.publish()?;
+    sync_directory(dir)?;
     crash_point();
     Ok(())
 }
@@ -149,13 +147,13 @@ fn append_all(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_all(&mut file, bytes)?;
     file.sync_all()?;
     if fresh {
-        sync_dir(dir)?;
+        sync_directory(dir)?;
     }
     crash_point();
     Ok(())
 }
 
-fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+fn write_all(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     #[cfg(test)]
     let bytes = {
         let (begun, rest) = bytes.split_at(bytes.len() / 2);
@@ -198,12 +196,8 @@ pub fn make_dir(dir: &Path) -> io::Result<()> {
         make_dir(parent)?;
         match fs::create_dir(dir) {
             Err(why) if why.kind() != io::ErrorKind::AlreadyExists || !dir.is_dir() => return Err(why),
-            _ => sync_dir(parent)?,
+            _ => sync_directory(parent)?,
         }
     }
     Ok(())
-}
-
-pub fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

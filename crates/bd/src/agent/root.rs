@@ -135,6 +135,8 @@ fn refuse_links_out(main: &Path, dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Finds the repository as git does and not as `beads_engine::place` does: this store is one for all work trees that git knows
+/// (contract 2), and a link that leads nowhere must be an error.
 fn open_around(dir: &Path) -> Result<Option<Repository>> {
     match Repository::discover(dir) {
         Ok(found) => Ok(Some(found)),

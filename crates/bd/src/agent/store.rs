@@ -1,13 +1,12 @@
 //! The files of the store, one lock around them, and what a killed process left undone.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
+use beads_store::{lock_within, open_to_lock};
 
 use super::agent_id::AgentId;
 use super::agent_record::Agent;
@@ -152,27 +151,9 @@ fn busy(path: &Path, why: &io::Error) -> Error {
 
 /// The kernel's lock: gone with the process that held it, however it ended.
 fn lock(path: &Path, wait: Duration) -> Result<File, (PathBuf, io::Error)> {
-    let fail = |why| (path.to_path_buf(), why);
-    // Without O_NONBLOCK a pipe in place of the lock would keep every command waiting for ever.
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
-    let file = options.open(path).map_err(fail)?;
-    if !file.metadata().map_err(fail)?.is_file() {
-        return Err(fail(beads_store::not_regular()));
-    }
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(TryLockError::WouldBlock) => {}
-        Err(TryLockError::Error(why)) => return Err(fail(why)),
-    }
-    // Waiting in the kernel wakes one waiter at a time, in turn; the thread is what gives it an end.
-    let (done, waiting) = mpsc::channel();
-    std::thread::spawn(move || drop(done.send(file.lock().map(|()| file))));
-    match waiting.recv_timeout(wait) {
-        Ok(held) => held.map_err(fail),
-        Err(_) => Err(fail(io::ErrorKind::TimedOut.into())),
-    }
+    let locked = open_to_lock(path, 0o666).and_then(|file| lock_within(file, wait));
+    let held = locked.and_then(|held| held.ok_or_else(|| io::ErrorKind::TimedOut.into()));
+    held.map_err(|why| (path.to_path_buf(), why))
 }
 
 /// One operation on the store, all at one moment.

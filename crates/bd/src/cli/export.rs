@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use beads_engine::failure::Failure;
 use beads_engine::render::{Answer, ExportAnswer};
 use beads_engine::request::{Call, ExportFormat, Reply};
-use clap::ValueEnum;
 
 use super::globals::Globals;
 use super::output_file::{OutputFile, is_standard_output};
@@ -20,33 +19,16 @@ use super::output_file::{OutputFile, is_standard_output};
     after_help = "Examples:\n  bd export -o issues.jsonl\n  bd export --format mermaid\n  bd export --format legacy-store -o old-store"
 )]
 pub struct Args {
-    #[arg(long, value_enum, default_value_t = Shape::Jsonl)]
-    format: Shape,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    format: ExportFormat,
     /// Replace this file in one step, instead of printing; a directory for legacy-store
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shape {
-    Jsonl,
-    Csv,
-    Md,
-    Dot,
-    Mermaid,
-    LegacyStore,
-}
-
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
-        let format = match self.format {
-            Shape::Jsonl => ExportFormat::Jsonl,
-            Shape::Csv => ExportFormat::Csv,
-            Shape::Md => ExportFormat::Md,
-            Shape::Dot => ExportFormat::Dot,
-            Shape::Mermaid => ExportFormat::Mermaid,
-            Shape::LegacyStore => ExportFormat::LegacyStore,
-        };
+        let format = self.format;
         let call = Call::Export { format, path: None };
         let path = self.output.map(|path| globals.absolute(&path)).transpose()?;
         if format == ExportFormat::LegacyStore {

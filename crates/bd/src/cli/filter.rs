@@ -72,6 +72,22 @@ pub struct FilterArgs {
     limit: usize,
 }
 
+/// The filters of a list that can be limited to the children of one bead.
+#[derive(Debug, Clone, Args)]
+pub struct SelectionArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Direct children of this bead
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+impl SelectionArgs {
+    pub fn filter(self) -> Filter {
+        Filter { parent: self.parent, ..self.filter.filter() }
+    }
+}
+
 /// A status to look for, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum StatusArg {

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use beads_core::Timestamp;
 use beads_engine::failure::{Code, Failure};
+use beads_engine::place::Place;
 use beads_engine::request::InputNotes;
 use serde_json::Value;
 
@@ -26,12 +27,13 @@ pub struct Found {
 
 /// Looks for a `.beads` directory with something of Go's bd in it, from `start` upwards to the top of the repository.
 pub fn find(start: &Path) -> Result<Found, Failure> {
+    let top = Place::repository_around(start).map(|(_, work_tree)| work_tree);
     for directory in start.ancestors() {
         let beads = directory.join(".beads");
         if let Some(found) = look_into(&beads)? {
             return Ok(found);
         }
-        if directory.join(".git").exists() {
+        if Some(directory) == top.as_deref() {
             break;
         }
     }
@@ -134,5 +136,5 @@ fn newest_in(directory: &Path) -> Option<SystemTime> {
 fn shown(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
+    Timestamp::text_of(ms)
 }

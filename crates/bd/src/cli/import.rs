@@ -255,7 +255,8 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
             format!("{name} is neither a directory nor a reference: {}", error.message()),
         )
     };
-    let repository = git2::Repository::discover(&here).map_err(missing)?;
+    let git_dir = Place::git_dir_around(&here).unwrap_or(here);
+    let repository = git2::Repository::open(git_dir).map_err(missing)?;
     let commit =
         repository.revparse_single(&name).and_then(|object| object.peel_to_commit()).map_err(missing)?;
     let tree = commit.tree().map_err(missing)?;

@@ -1,8 +1,8 @@
-use beads_core::query::{Filter, ReadyFilter};
+use beads_core::query::ReadyFilter;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
-use super::filter::FilterArgs;
+use super::filter::SelectionArgs;
 
 /// List beads, all of them unless filtered
 #[derive(Debug, clap::Args)]
@@ -11,10 +11,7 @@ use super::filter::FilterArgs;
 )]
 pub struct Args {
     #[command(flatten)]
-    filter: FilterArgs,
-    /// Direct children of this bead
-    #[arg(long, value_name = "ID")]
-    parent: Option<String>,
+    beads: SelectionArgs,
     /// Closed beads too, which is what happens anyway
     #[arg(long)]
     all: bool,
@@ -29,10 +26,11 @@ pub struct Args {
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
         if self.ready {
-            let asked = ReadyFilter { filter: self.filter.filter(), under: self.parent };
-            return Ok(Call::query(Query::Ready(asked)));
+            let mut filter = self.beads.filter();
+            let under = filter.parent.take();
+            return Ok(Call::query(Query::Ready(ReadyFilter { filter, under })));
         }
-        let filter = Filter { parent: self.parent, ..self.filter.filter() };
+        let filter = self.beads.filter();
         if self.all && !filter.status.is_empty() {
             return Err(Failure::usage("--all and --status contradict each other"));
         }

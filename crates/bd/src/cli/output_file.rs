@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use beads_engine::failure::Failure;
-use beads_engine::replace_file::Replacement;
+use beads_store::Replacement;
 
 /// An output that is open before there is anything to write, so that a path that cannot be written shows first.
 #[derive(Debug)]

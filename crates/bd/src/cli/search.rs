@@ -2,7 +2,7 @@ use beads_core::query::Filter;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
-use super::filter::FilterArgs;
+use super::filter::SelectionArgs;
 
 /// Find beads by a text in id, title, description or notes
 #[derive(Debug, clap::Args)]
@@ -14,10 +14,7 @@ pub struct Args {
     #[arg(hide = true)]
     more: Vec<String>,
     #[command(flatten)]
-    filter: FilterArgs,
-    /// Direct children of this bead
-    #[arg(long, value_name = "ID")]
-    parent: Option<String>,
+    beads: SelectionArgs,
 }
 
 impl Args {
@@ -26,6 +23,6 @@ impl Args {
         if text.trim().is_empty() {
             return Err(Failure::invalid("an empty text matches everything; bd list does that"));
         }
-        Ok(Call::query(Query::List(Filter { parent: self.parent, text: Some(text), ..self.filter.filter() })))
+        Ok(Call::query(Query::List(Filter { text: Some(text), ..self.beads.filter() })))
     }
 }

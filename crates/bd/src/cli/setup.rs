@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use beads_engine::failure::{Code, Failure};
+use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply};
 use serde_json::{Value, json};
@@ -65,7 +66,8 @@ impl Args {
             return self.clients(globals);
         }
         let here = globals.directory()?;
-        let root = here.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(&here);
+        let root = Place::repository_around(&here).map_or(here, |(_, work_tree)| work_tree);
+        let root = root.as_path();
         let clients = self.client.map_or(Client::ALL.to_vec(), |client| vec![client]);
         if self.print {
             return print(&clients, root, globals);

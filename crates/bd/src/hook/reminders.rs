@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use beads_engine::replace_file::replace_file;
 use beads_store::open_regular;
+use beads_store::replace_file;
 use sha2::{Digest, Sha256};
 
 /// Sessions that ended without a word are forgotten after this.

@@ -3,6 +3,7 @@
 use beads_core::Timestamp;
 use beads_engine::escape::escape_json;
 use beads_engine::failure::{Code, Failure};
+use beads_store::{RealWorld, World};
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Budgeted};
@@ -75,8 +76,7 @@ fn envelope(
     warnings: &[Value],
     suggestions: Vec<Suggestion>,
 ) -> String {
-    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
-    let timestamp = Timestamp::from_ms(now).map(|time| time.to_string()).unwrap_or_default();
+    let timestamp = Timestamp::text_of(RealWorld.now_ms());
     let suggestions: Vec<Value> = suggestions.into_iter().map(Suggestion::json).collect();
     let mut warnings = warnings.to_vec();
     if session.must_restart() {

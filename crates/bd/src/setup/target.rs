@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use beads_engine::confined::confined;
 use beads_engine::failure::{Code, Failure};
-use beads_engine::replace_file::replace_file;
 use beads_store::open_regular;
+use beads_store::replace_file;
 
 use super::Client;
 use super::edit::Edit;

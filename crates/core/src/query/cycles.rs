@@ -1,6 +1,4 @@
-use petgraph::algo::kosaraju_scc;
-use petgraph::graphmap::DiGraphMap;
-
+use super::work_graph::WorkGraph;
 use crate::{Catalog, EdgeKind, Lineage};
 
 impl Catalog {
@@ -12,21 +10,16 @@ impl Catalog {
     }
 
     fn cycles_of(&self, kind: EdgeKind) -> Vec<Vec<Lineage>> {
-        let mut graph: DiGraphMap<&Lineage, ()> = DiGraphMap::new();
-        for (from, _) in self.live() {
-            for to in self.targets(from, kind).filter(|to| self.live_bead(to).is_some()) {
-                graph.add_edge(from, to, ());
-            }
-        }
-        let mut cycles: Vec<Vec<Lineage>> = kosaraju_scc(&graph)
-            .into_iter()
-            .filter(|group| group.len() > 1 || graph.contains_edge(group[0], group[0]))
-            .map(|group| {
-                let mut group: Vec<_> = group.into_iter().cloned().collect();
-                group.sort_unstable();
-                group
-            })
-            .collect();
+        // A bead from which no edge starts is in no circle.
+        let beads = self.live().map(|(lineage, _)| lineage);
+        let beads = beads.filter(|lineage| self.targets(lineage, kind).next().is_some()).collect();
+        let graph = WorkGraph::of(beads, |lineage| self.targets(lineage, kind));
+        let cycle = |group: &Vec<usize>| {
+            let mut cycle: Vec<_> = group.iter().map(|bead| graph.beads[*bead].clone()).collect();
+            cycle.sort_unstable();
+            cycle
+        };
+        let mut cycles: Vec<Vec<Lineage>> = graph.circles().map(cycle).collect();
         cycles.sort_unstable();
         cycles
     }

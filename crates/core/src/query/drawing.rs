@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::plan::LeftOut;
+use super::reach::reach;
 use super::work_graph::{Waiting, WorkGraph};
 use crate::{Catalog, EdgeKind, Lineage, Result, Status};
 
@@ -55,30 +56,11 @@ impl Catalog {
     }
 
     fn around<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {
-        let family: BTreeSet<&Lineage> = self
-            .below(root)
-            .iter()
-            .filter_map(|lineage| Some(self.state().beads().get_key_value(lineage)?.0))
-            .chain([root])
-            .collect();
-        let mut all = family.clone();
-        all.extend(self.reach(&family, |catalog, bead| Box::new(catalog.targets(bead, EdgeKind::Blocks))));
-        all.extend(self.reach(&family, |catalog, bead| Box::new(catalog.sources(bead, EdgeKind::Blocks))));
+        let mut all = self.below(root);
+        all.insert(root);
+        let blockers = reach(all.iter().copied(), |bead| self.targets(bead, EdgeKind::Blocks));
+        let waiting = reach(all.iter().copied(), |bead| self.sources(bead, EdgeKind::Blocks));
+        all.extend(blockers.into_iter().chain(waiting));
         all
-    }
-
-    fn reach<'a>(
-        &'a self,
-        start: &BTreeSet<&'a Lineage>,
-        step: impl Fn(&'a Self, &'a Lineage) -> Box<dyn Iterator<Item = &'a Lineage> + 'a>,
-    ) -> BTreeSet<&'a Lineage> {
-        let mut found = BTreeSet::new();
-        let mut frontier: Vec<&Lineage> = start.iter().copied().collect();
-        while let Some(bead) = frontier.pop() {
-            if found.insert(bead) {
-                frontier.extend(step(self, bead));
-            }
-        }
-        found
     }
 }

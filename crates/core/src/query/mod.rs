@@ -16,6 +16,7 @@ mod list;
 mod memories;
 mod orphans;
 mod plan;
+mod reach;
 mod ready;
 mod revision;
 mod similar;

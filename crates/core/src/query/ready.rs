@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::reach::reach;
 use super::{Filter, SortKey};
 use crate::{Actor, Catalog, EdgeKind, Error, Lineage, Priority, QueueKey, Result};
 
@@ -125,17 +126,10 @@ impl Catalog {
     }
 
     /// Everything below a bead, through any number of generations.
-    pub fn below(&self, root: &Lineage) -> BTreeSet<Lineage> {
-        let mut found = BTreeSet::new();
-        let mut frontier = vec![root.clone()];
-        while let Some(parent) = frontier.pop() {
-            for child in self.sources(&parent, EdgeKind::Parent) {
-                if child != root && found.insert(child.clone()) {
-                    frontier.push(child.clone());
-                }
-            }
-        }
-        found
+    pub fn below<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {
+        let mut below = reach([root], |parent| self.sources(parent, EdgeKind::Parent));
+        below.remove(root);
+        below
     }
 }
 

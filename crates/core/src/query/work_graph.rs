@@ -1,10 +1,11 @@
-//! Unfinished beads and who of them waits for whom: what impact, plan and critical path are computed on.
+//! Beads and who of them waits for whom: the one graph that impact, plan, critical path, drawings and cycles are computed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
 
+use super::reach::reach;
 use crate::{BeadType, Catalog, Lineage};
 
 /// Beads by number, oldest first, so that every answer is the same for the same beads.
@@ -29,6 +30,19 @@ pub(crate) enum Waiting {
 impl<'a> WorkGraph<'a> {
     /// The graph of the given beads; edges to others do not count.
     pub fn new(catalog: &'a Catalog, beads: BTreeSet<&'a Lineage>, waiting: Waiting) -> Self {
+        Self::of(beads, |lineage| {
+            let is_epic = catalog.bead(lineage).is_some_and(|bead| bead.kind.value.kind == BeadType::Epic);
+            let by_children = waiting == Waiting::BlockersAndChildren && is_epic;
+            let children = by_children.then(|| catalog.open_children(lineage));
+            catalog.open_blockers(lineage).chain(children.into_iter().flatten())
+        })
+    }
+
+    /// The same with the beads before each one as `before` names them.
+    pub fn of<I: Iterator<Item = &'a Lineage>>(
+        beads: BTreeSet<&'a Lineage>,
+        before: impl Fn(&'a Lineage) -> I,
+    ) -> Self {
         let beads: Vec<_> = beads.into_iter().collect();
         let numbers: BTreeMap<&Lineage, usize> =
             beads.iter().enumerate().map(|(number, lineage)| (*lineage, number)).collect();
@@ -41,12 +55,8 @@ impl<'a> WorkGraph<'a> {
         let mut shape: DiGraphMap<usize, ()> = DiGraphMap::new();
         for (number, lineage) in graph.beads.iter().enumerate() {
             shape.add_node(number);
-            let mut before: BTreeSet<usize> =
-                catalog.open_blockers(lineage).filter_map(|blocker| numbers.get(blocker)).copied().collect();
-            let is_epic = catalog.bead(lineage).is_some_and(|bead| bead.kind.value.kind == BeadType::Epic);
-            if waiting == Waiting::BlockersAndChildren && is_epic {
-                before.extend(catalog.open_children(lineage).filter_map(|child| numbers.get(child)));
-            }
+            let before: BTreeSet<usize> =
+                before(lineage).filter_map(|earlier| numbers.get(earlier)).copied().collect();
             for earlier in before {
                 graph.waits_for[number].push(earlier);
                 graph.needed_by[earlier].push(number);
@@ -91,25 +101,21 @@ impl<'a> WorkGraph<'a> {
         self.groups.iter().flatten().copied()
     }
 
+    /// Groups of beads that wait for each other, or a bead for itself.
+    pub fn circles(&self) -> impl Iterator<Item = &Vec<usize>> {
+        self.groups
+            .iter()
+            .filter(|group| group.len() > 1 || group.iter().any(|bead| self.waits_for[*bead].contains(bead)))
+    }
+
     /// Beads that can never be finished as things are: in a circle, or waiting for one.
     pub fn stuck(&self) -> BTreeSet<usize> {
-        let in_circle = self
-            .groups
-            .iter()
-            .filter(|group| group.len() > 1 || group.iter().any(|bead| self.waits_for[*bead].contains(bead)));
-        self.and_all_behind(in_circle.flatten().copied())
+        self.and_all_behind(self.circles().flatten().copied())
     }
 
     /// These beads and everything that waits for them, however indirectly.
     pub fn and_all_behind(&self, beads: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        let mut frontier: Vec<usize> = beads.into_iter().collect();
-        while let Some(bead) = frontier.pop() {
-            if found.insert(bead) {
-                frontier.extend(&self.needed_by[bead]);
-            }
-        }
-        found
+        reach(beads, |bead| self.needed_by[bead].iter().copied())
     }
 
     /// The heaviest chain from a bead that waits for nothing to one that nothing waits for; among equals the oldest

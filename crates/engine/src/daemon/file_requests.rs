@@ -1,11 +1,12 @@
 //! Requests that come as files (see [`crate::request_directory`]).
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use beads_store::{RealWorld, Replacement, World};
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job, Owed};
@@ -13,7 +14,7 @@ use super::{MAX_FRAME_BYTES, ReadCommand};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
-use crate::request_directory::{Head, directory, is_safe, is_waited_for, now_ms, open_own};
+use crate::request_directory::{Head, directory, is_safe, is_waited_for, open_own};
 use crate::wire::{encode, takes_body};
 
 /// How many requests are taken at a time; the others wait in the directory.
@@ -124,7 +125,7 @@ fn read(taken: &Path) -> Option<(File, Vec<u8>)> {
     let head: Head = serde_json::from_slice(&head).ok()?;
     let mut line = Vec::new();
     reader.read_to_end(&mut line).ok()?;
-    (head.deadline_ms >= now_ms() && line.pop() == Some(b'\n')).then_some((file, line))
+    (head.deadline_ms >= RealWorld.now_ms() && line.pop() == Some(b'\n')).then_some((file, line))
 }
 
 /// `None` when the daemon leaves, or the client is gone.
@@ -156,13 +157,10 @@ async fn ask(request: Request, jobs: &mpsc::Sender<Job>, file: &File) -> Option<
 
 /// Writes the reply beside its place and renames it.
 fn put(taken: &Path, reply: Reply, with_body: bool) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
     let (line, body) = encode(reply, with_body)?;
-    let written = taken.with_extension("answer");
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&written)?;
-    file.write_all(&line).and_then(|()| file.write_all(&body))?;
-    std::fs::rename(&written, taken.with_extension("reply"))
+    let mut next = Replacement::private(&taken.with_extension("reply"), taken.with_extension("answer"))?;
+    next.write_all(&line).and_then(|()| next.write_all(&body))?;
+    next.publish().map(drop)
 }
 
 /// Tells when something may have come, from a thread that waits for the kernel or, where that is not possible, for a while.

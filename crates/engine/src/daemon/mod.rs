@@ -6,7 +6,6 @@ mod engine;
 mod file_requests;
 mod imports;
 mod long_answers;
-#[cfg(feature = "planted")]
 mod planted;
 mod room;
 mod run;

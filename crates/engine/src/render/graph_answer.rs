@@ -7,7 +7,6 @@ use beads_core::{BeadId, BeadType, EdgeKind, Priority, Status, Title};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::graph::{Arrow, Graph, Node};
 use super::style::Style;
 use super::{dot, mermaid, svg};
 use crate::escape::escape;
@@ -43,31 +42,11 @@ pub struct ArrowAnswer {
     pub critical: bool,
 }
 
-impl GraphAnswer {
-    fn graph(&self) -> Graph {
-        let node = |node: &NodeAnswer| Node {
-            id: node.id.clone(),
-            title: node.title.clone(),
-            status: node.status,
-            priority: node.priority,
-            kind: node.issue_type,
-            highlight: node.critical,
-        };
-        let arrow = |edge: &ArrowAnswer| Arrow {
-            from: edge.from.clone(),
-            to: edge.to.clone(),
-            kind: edge.kind,
-            highlight: edge.critical,
-        };
-        Graph { nodes: self.nodes.iter().map(node).collect(), edges: self.edges.iter().map(arrow).collect() }
-    }
-}
-
 pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
     match answer.format {
         GraphFormat::Text => text(out, answer, style),
-        GraphFormat::Dot => out.push_str(&dot::render(&answer.graph())),
-        GraphFormat::Mermaid => out.push_str(&mermaid::render(&answer.graph())),
+        GraphFormat::Dot => out.push_str(&dot::render(&answer.nodes, &answer.edges)),
+        GraphFormat::Mermaid => out.push_str(&mermaid::render(&answer.nodes, &answer.edges)),
         GraphFormat::Svg => out.push_str(&svg::render(answer)),
     }
 }
@@ -98,5 +77,34 @@ fn text(out: &mut String, answer: &GraphAnswer, style: Style) {
     if !answer.critical_path.is_empty() {
         let path: Vec<_> = answer.critical_path.iter().map(BeadId::as_str).collect();
         let _ = writeln!(out, "* critical path: {}", path.join(" -> "));
+    }
+}
+
+#[cfg(test)]
+pub(super) mod example {
+    use super::*;
+
+    /// Draws two beads with hostile titles and every kind of edge between them.
+    pub fn drawn(draw: impl Fn(&[NodeAnswer], &[ArrowAnswer]) -> String) -> String {
+        let node = |id: &str, title: &str, status, critical| NodeAnswer {
+            id: id.parse().unwrap(),
+            title: title.parse().unwrap(),
+            status,
+            priority: Priority::default(),
+            issue_type: BeadType::Task,
+            layer: 0,
+            critical,
+        };
+        let edge = |kind| ArrowAnswer {
+            from: "bd-a.1".parse().unwrap(),
+            to: "bd-end".parse().unwrap(),
+            kind,
+            critical: kind == EdgeKind::Blocks,
+        };
+        let nodes = [
+            node("bd-a.1", "say \"hi\" \\N <b>", Status::Open, true),
+            node("bd-end", "#1; `x` & y", Status::Closed, false),
+        ];
+        draw(&nodes, &EdgeKind::ALL.map(edge))
     }
 }

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use beads_core::{BeadId, BeadType, BeadView, EdgeKind, Status};
 
+use super::markup::{self, backslashed};
+
 pub fn render(views: &[BeadView]) -> String {
     let by_id: BTreeMap<&BeadId, &BeadView> = views.iter().map(|view| (&view.id, view)).collect();
     let epics = nearest_epics(views, &by_id);
@@ -74,15 +76,8 @@ fn item(out: &mut String, view: &BeadView) {
 
 /// Text that Markdown would take for markup.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+    const SPECIAL: [char; 11] = ['\\', '`', '*', '_', '[', ']', '<', '>', '#', '|', '~'];
+    markup::escaped(text, |out, c| backslashed(out, c, &SPECIAL))
 }
 
 #[cfg(test)]

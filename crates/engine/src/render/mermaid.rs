@@ -4,37 +4,41 @@ use std::fmt::Write;
 
 use beads_core::{BeadId, EdgeKind, Status};
 
-use super::graph::{Arrow, Graph, Node};
+use super::graph_answer::{ArrowAnswer, NodeAnswer};
+use super::markup;
 
-pub fn render(graph: &Graph) -> String {
+pub fn render(nodes: &[NodeAnswer], edges: &[ArrowAnswer]) -> String {
     let mut out = String::from("flowchart LR\n");
-    for node in &graph.nodes {
+    for node in nodes {
         write_node(&mut out, node);
     }
-    for arrow in &graph.edges {
+    for arrow in edges {
         write_arrow(&mut out, arrow);
     }
     out.push_str("  classDef open fill:#ffffff,stroke:#666666\n");
     out.push_str("  classDef in_progress fill:#fff2cc,stroke:#666666\n");
     out.push_str("  classDef closed fill:#d9ead3,stroke:#666666\n");
-    write_highlights(&mut out, graph);
+    write_highlights(&mut out, nodes, edges);
     out
 }
 
-fn write_node(out: &mut String, node: &Node) {
+fn write_node(out: &mut String, node: &NodeAnswer) {
     let (name, title) = (name(&node.id), escaped(node.title.as_str()));
     let class = match node.status {
         Status::Open => "open",
         Status::InProgress => "in_progress",
         Status::Closed => "closed",
     };
-    let _ =
-        writeln!(out, "  {name}[\"{}<br/>{title}<br/>{} {}\"]:::{class}", node.id, node.priority, node.kind);
+    let _ = writeln!(
+        out,
+        "  {name}[\"{}<br/>{title}<br/>{} {}\"]:::{class}",
+        node.id, node.priority, node.issue_type
+    );
 }
 
-fn write_arrow(out: &mut String, arrow: &Arrow) {
+fn write_arrow(out: &mut String, arrow: &ArrowAnswer) {
     let line = match arrow.kind {
-        _ if arrow.highlight => "==>",
+        _ if arrow.critical => "==>",
         EdgeKind::Blocks => "-->",
         EdgeKind::Parent | EdgeKind::DiscoveredFrom => "-.->",
         EdgeKind::Related => "-.-",
@@ -42,17 +46,16 @@ fn write_arrow(out: &mut String, arrow: &Arrow) {
     let _ = writeln!(out, "  {} {line}|{}| {}", name(&arrow.from), arrow.kind, name(&arrow.to));
 }
 
-fn write_highlights(out: &mut String, graph: &Graph) {
-    let nodes: Vec<_> = graph.nodes.iter().filter(|node| node.highlight).map(|node| name(&node.id)).collect();
+fn write_highlights(out: &mut String, nodes: &[NodeAnswer], edges: &[ArrowAnswer]) {
+    let nodes: Vec<_> = nodes.iter().filter(|node| node.critical).map(|node| name(&node.id)).collect();
     if !nodes.is_empty() {
         out.push_str("  classDef highlight stroke:#cc0000,stroke-width:3px\n");
         let _ = writeln!(out, "  class {} highlight", nodes.join(","));
     }
-    let edges: Vec<_> = graph
-        .edges
+    let edges: Vec<_> = edges
         .iter()
         .enumerate()
-        .filter(|(_, arrow)| arrow.highlight)
+        .filter(|(_, arrow)| arrow.critical)
         .map(|(index, _)| index.to_string())
         .collect();
     if !edges.is_empty() {
@@ -77,26 +80,23 @@ fn name(id: &BeadId) -> String {
 
 /// Inside quotes, where Mermaid takes HTML and its own `#…;` entities.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '#' | '<' | '>' | '&' | '`' | ';' | '\\' => {
-                let _ = write!(out, "#{};", u32::from(c));
-            }
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
+    markup::escaped(text, |out, c| {
+        let is_special = matches!(c, '"' | '#' | '<' | '>' | '&' | '`' | ';' | '\\');
+        if is_special {
+            let _ = write!(out, "#{};", u32::from(c));
         }
-    }
-    out
+        is_special
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::graph_answer::example;
     use super::*;
 
     #[test]
     fn titles_and_ids_cannot_break_the_chart() {
-        let chart = render(&super::super::graph::example::graph());
+        let chart = example::drawn(render);
         let title = "say #34;hi#34; #92;N #60;b#62;";
         assert!(
             chart.contains(&format!("  n_bd_da_p1[\"bd-a.1<br/>{title}<br/>P2 task\"]:::open\n")),

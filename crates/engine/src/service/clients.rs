@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::place::{Kind, Place};
 use crate::render::CompatSetup;
-use crate::replace_file::replace_file;
+use beads_store::replace_file;
 
 /// The file that clients watch, relative to the main work tree.
 pub const EXPORT_PATH: &str = ".beads/issues.jsonl";

@@ -8,15 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use beads_core::{BeadView, EdgeKind, State, export_earlier_store, export_jsonl};
 
-use beads_store::open_regular;
+use beads_store::{open_regular, replace_file};
 
 use super::Service;
 use super::reader::Reader;
 use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
-use crate::render::graph::{Arrow, Graph, Node};
-use crate::render::{Answer, ExportAnswer, csv, dot, markdown, mermaid};
-use crate::replace_file::replace_file;
+use crate::render::{Answer, ArrowAnswer, ExportAnswer, NodeAnswer, csv, dot, markdown, mermaid};
 use crate::request::{ExportFormat, Request};
 
 /// The file at `export.path` and whether it has to be written.
@@ -148,9 +146,9 @@ impl Reader<'_> {
         let content = match format {
             ExportFormat::Csv => csv::render(&views),
             ExportFormat::Md => markdown::render(&views),
-            ExportFormat::Dot => dot::render(&graph(&views)),
+            ExportFormat::Dot => drawn(&views, dot::render),
             ExportFormat::Mermaid | ExportFormat::Jsonl | ExportFormat::LegacyStore => {
-                mermaid::render(&graph(&views))
+                drawn(&views, mermaid::render)
             }
         };
         let content = match format {
@@ -162,27 +160,33 @@ impl Reader<'_> {
     }
 }
 
-/// Every live bead and every edge between two of them.
-fn graph(views: &[BeadView]) -> Graph {
-    let mut graph = Graph::default();
+fn drawn(views: &[BeadView], draw: impl Fn(&[NodeAnswer], &[ArrowAnswer]) -> String) -> String {
+    let (nodes, edges) = graph(views);
+    draw(&nodes, &edges)
+}
+
+/// Every live bead and every edge between two of them. Nothing stands out, and there are no layers.
+fn graph(views: &[BeadView]) -> (Vec<NodeAnswer>, Vec<ArrowAnswer>) {
+    let (mut nodes, mut edges) = (Vec::new(), Vec::new());
     for view in views {
-        graph.nodes.push(Node {
+        nodes.push(NodeAnswer {
             id: view.id.clone(),
             title: view.title.clone(),
             status: view.status,
             priority: view.priority,
-            kind: view.kind,
-            highlight: false,
+            issue_type: view.kind,
+            layer: 0,
+            critical: false,
         });
         let mut arrows: Vec<(EdgeKind, _)> =
             view.dependencies.iter().map(|link| (link.kind, link.id.clone())).collect();
         arrows.sort();
-        graph.edges.extend(arrows.into_iter().map(|(kind, to)| Arrow {
+        edges.extend(arrows.into_iter().map(|(kind, to)| ArrowAnswer {
             from: view.id.clone(),
             to,
             kind,
-            highlight: false,
+            critical: false,
         }));
     }
-    graph
+    (nodes, edges)
 }

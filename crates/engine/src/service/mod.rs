@@ -26,7 +26,9 @@ mod reader;
 mod repair;
 mod repair_deps;
 mod replaced;
+mod request_id;
 mod sessions;
+mod settings;
 mod status;
 mod sync;
 mod undo;
@@ -48,36 +50,19 @@ pub use validate::findings_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beads_store::{
-    Asked, Caller, GitRepository, Guarded, Identity, JournalCopy, RealDisk, RealWorld, Replica, StoreLock,
-};
+use beads_store::{GitRepository, Guarded, Identity, JournalCopy, RealDisk, RealWorld, Replica, StoreLock};
 
-use beads_core::canonical::hex;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-
-use crate::config::{Config, PREFIX_KEY, REPLICATED, is_replicated};
+use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::journal_end;
 use crate::place::{Kind, Place};
-use crate::render::{self, Answer, InitAnswer, SettingAnswer};
+use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
 use import_source::compare_file;
 
-/// Receipts of requests without an id of their own only have to outlive a restart of the daemon: a client asks again
-/// for fifteen seconds.
-const RETRY_WINDOW: Duration = Duration::from_secs(2 * 60);
-
-/// An id that its caller chose is good for a day, and a little more for clocks that differ.
-const REQUEST_WINDOW: Duration = Duration::from_secs(25 * 60 * 60);
-
 /// Without a daemon a command saves to the ref itself when the journal holds more than this.
 const MAX_UNSAVED_RECORDS: u64 = 1_000;
-
-/// Ids are names, and all of them are kept in memory.
-const MAX_REQUEST_ID_BYTES: usize = 200;
 
 /// An open store. Whoever has one holds the lock.
 #[derive(Debug)]
@@ -125,36 +110,49 @@ impl Service {
             let disk = RealDisk::watched(place.store_dir(), identity.clone());
             Replica::open(disk, &repository, RealWorld)
         };
-        let mut replica = match open() {
+        let replica = match open() {
             Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
             opened => opened?,
         };
         journal_end::look(place, replica.journal_end().into(), replica.now_ms());
-        let config = Config::load(&place.store_dir())?;
-        if config.tombstone_ttl()?.is_some() {
-            replica.keep_tags();
+        let mut service = Self::assemble(place, (replica, repository, identity), Some(lock))?;
+        if service.config.tombstone_ttl()?.is_some() {
+            service.replica.keep_tags();
         }
-        let sync_state = SyncState::load(&place.store_dir());
+        Ok(service)
+    }
+
+    /// Puts an open store together. Without the lock it is only read.
+    fn assemble(
+        place: &Place,
+        (replica, repository, identity): (
+            Replica<RealDisk, RealWorld>,
+            Guarded<GitRepository>,
+            Arc<Identity>,
+        ),
+        lock: Option<StoreLock>,
+    ) -> Result<Self, Failure> {
+        let (store_dir, writes) = (place.store_dir(), lock.is_some());
         Ok(Self {
             place: place.clone(),
             replica,
             repository,
             identity,
             remote: None,
-            config,
-            sync_state,
+            config: Config::load(&store_dir)?,
+            sync_state: SyncState::load(&store_dir),
             auto_export: Default::default(),
             indexes: Arc::default(),
-            looked: false,
+            looked: !writes,
             digest: String::new(),
             watched: claims::Watched::default(),
-            claim_refs: exclusive::ClaimRefs::load(&place.store_dir()),
-            sessions: Arc::new(sessions::Sessions::load(&place.store_dir(), true)),
+            claim_refs: exclusive::ClaimRefs::load(&store_dir),
+            sessions: Arc::new(sessions::Sessions::load(&store_dir, writes)),
             pushes: push_budget::Pushes::default(),
             confirms_later: false,
             remarks: Vec::new(),
             looked_for_clients: false,
-            _lock: Some(lock),
+            _lock: lock,
         })
     }
 
@@ -370,177 +368,12 @@ impl Service {
             }
         }
     }
-
-    /// Takes note of what is asked under the request's id.
-    fn identify(&mut self, request: &Request, call: &Call) -> Result<(), Failure> {
-        if let Some(id) = &request.request_id {
-            check_request_id(id)?;
-            self.digest = digest(request, call);
-        }
-        Ok(())
-    }
-
-    fn caller(&self, request: &Request, index: usize) -> Caller {
-        let asked = request.request_id.as_ref().map(|id| {
-            let window = if id.starts_with('~') { RETRY_WINDOW } else { REQUEST_WINDOW };
-            Asked { id: format!("{id}/{index}"), digest: self.digest.clone(), keep_ms: millis(window) }
-        });
-        Caller {
-            actor: request.actor.clone(),
-            branch: request.branch.clone(),
-            lease_ms: millis(self.config.duration("claim.lease")),
-            request: asked,
-        }
-    }
-
-    /// The first answer to a request that left nothing in the state from which it could be told again.
-    fn told<T: DeserializeOwned>(&self, caller: &Caller) -> Result<Option<T>, Failure> {
-        let told = self.replica.told(caller)?;
-        told.map(|told| serde_json::from_value(told).map_err(Failure::internal)).transpose()
-    }
-
-    fn init(
-        &mut self,
-        request: &Request,
-        prefix: Option<&str>,
-        compat: bool,
-        private: bool,
-    ) -> Result<Answer, Failure> {
-        if let Some(prefix) = prefix {
-            self.set_prefix(request, prefix)?;
-        }
-        self.checkpoint()?;
-        if private {
-            self.hide_private_store()?;
-        }
-        let compat = if compat { Some(self.set_up_clients()?) } else { None };
-        let prefix = self.replica.catalog().state().prefix().prefix.clone();
-        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone(), compat }))
-    }
-
-    fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
-        let op = beads_core::Op::SetPrefix(beads_core::op::SetPrefix { prefix: prefix.parse()? });
-        let caller = self.caller(request, 0);
-        self.replica.apply(&op, &caller)?;
-        Ok(())
-    }
-
-    fn config_get(&self, key: &str) -> Result<Answer, Failure> {
-        let value = if key == PREFIX_KEY {
-            self.replica.catalog().state().prefix().prefix.to_string()
-        } else if is_replicated(key) {
-            self.replica.catalog().state().setting(key).unwrap_or_default().to_owned()
-        } else {
-            self.config.get(key)?.to_owned()
-        };
-        Ok(Answer::Setting(SettingAnswer { key: key.to_owned(), value }))
-    }
-
-    fn config_set(&mut self, request: &Request, key: &str, value: &str) -> Result<Answer, Failure> {
-        if key == PREFIX_KEY {
-            self.set_prefix(request, value)?;
-        } else if is_replicated(key) {
-            self.set_setting(request, key, value)?;
-        } else {
-            if key == "export.path" {
-                self.check_export_path(value)?;
-            }
-            self.set(key, value)?;
-            if key == "export.path" {
-                self.export_now()?;
-            }
-        }
-        self.config_get(key)
-    }
-
-    /// Changes a setting of this replica.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        let mut config = self.config.clone();
-        config.set(key, value)?;
-        config.save(&self.place.store_dir())?;
-        self.config = config;
-        Ok(())
-    }
-
-    fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {
-        let set = beads_core::op::SetSetting { key: key.parse()?, value: value.parse()? };
-        let caller = self.caller(request, 0);
-        self.replica.apply(&beads_core::Op::SetSetting(set), &caller)?;
-        Ok(())
-    }
-
-    fn config_unset(&mut self, request: &Request, key: &str) -> Result<Answer, Failure> {
-        if key == PREFIX_KEY {
-            return Err(Failure::invalid("issue_prefix always has a value; set another one"));
-        }
-        if is_replicated(key) {
-            self.set_setting(request, key, "")?;
-            return self.config_get(key);
-        }
-        let mut config = self.config.clone();
-        config.unset(key)?;
-        config.save(&self.place.store_dir())?;
-        self.config = config;
-        self.config_get(key)
-    }
-
-    fn config_list(&self) -> Answer {
-        let mut all = self.config.all();
-        let state = self.replica.catalog().state();
-        all.insert(PREFIX_KEY.into(), state.prefix().prefix.to_string());
-        for (key, _) in REPLICATED {
-            all.insert((*key).to_owned(), state.setting(key).unwrap_or_default().to_owned());
-        }
-        Answer::Settings(all)
-    }
-}
-
-fn check_request_id(id: &str) -> Result<(), Failure> {
-    if id.trim_start_matches('~').is_empty() || id.len() > MAX_REQUEST_ID_BYTES {
-        return Err(Failure::invalid(format!("a request id has 1 to {MAX_REQUEST_ID_BYTES} bytes")));
-    }
-    Ok(())
 }
 
 /// Pins the git directory and the lock file that are at their paths now.
 fn pinned(place: &Place) -> Result<Arc<Identity>, Failure> {
     let identity = Identity::of(&[&place.git_dir, &place.lock_path()]);
     identity.map(Arc::new).map_err(|error| Failure::io("look at", &place.git_dir, &error))
-}
-
-/// Tells one request from another under the same id. What only says how to answer does not count, nor at which time exactly
-/// something is due: in two days is another time whenever it is said. An id that was drawn at random needs none.
-fn digest(request: &Request, call: &Call) -> String {
-    if request.request_id.as_ref().is_none_or(|id| id.starts_with('~')) {
-        return String::new();
-    }
-    let said = match call {
-        Call::Import { source, dry_run, .. } => {
-            serde_json::to_value((&request.actor, source.what(), dry_run))
-        }
-        call => serde_json::to_value((&request.actor, call)),
-    };
-    let mut said = said.unwrap_or_default();
-    forget_times(&mut said);
-    hex(&Sha256::digest(said.to_string()))[..16].to_owned()
-}
-
-/// That there is a time counts, not which.
-fn forget_times(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(forget_times),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                match name.as_str() {
-                    "due_at" | "defer_until" => *value = Value::Bool(!value.is_null()),
-                    // Whatever names are in there, they are the user's.
-                    "metadata" => {}
-                    _ => forget_times(value),
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Whether there is nothing yet of what the caller waits for.

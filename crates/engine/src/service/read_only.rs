@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use beads_store::{GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, Repository};
 
-use super::{Service, SyncState};
-use crate::config::Config;
+use super::Service;
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 
@@ -37,27 +36,7 @@ impl Service {
         let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
         let repository = Guarded::reading(repository, &place.git_dir, identity.clone());
         let replica = Replica::open(RealDisk::reading(place.store_dir()), &repository, RealWorld)?;
-        Ok(Self {
-            place: place.clone(),
-            replica,
-            repository,
-            identity,
-            remote: None,
-            config: Config::load(&place.store_dir())?,
-            sync_state: SyncState::load(&place.store_dir()),
-            auto_export: Default::default(),
-            indexes: Arc::default(),
-            looked: true,
-            digest: String::new(),
-            claim_refs: super::exclusive::ClaimRefs::load(&place.store_dir()),
-            sessions: Arc::new(super::sessions::Sessions::load(&place.store_dir(), false)),
-            pushes: Default::default(),
-            watched: Default::default(),
-            confirms_later: false,
-            remarks: Vec::new(),
-            looked_for_clients: false,
-            _lock: None,
-        })
+        Self::assemble(place, (replica, repository, identity), None)
     }
 }
 

@@ -36,7 +36,7 @@ impl Service {
 
     fn sync_status(&self, now_ms: u64) -> SyncStatus {
         let state = &self.sync_state;
-        let shown = |ms: u64| Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default();
+        let shown = |ms: u64| Timestamp::text_of(ms);
         let unsynced = self.replica.position().saturating_sub(state.pushed_position);
         // Until the first save the journal knows when the wait began. A state that was lost knows the last success at best.
         let waiting_since = state.first_unpushed_ms.or(self.replica.unsaved().oldest_ms);

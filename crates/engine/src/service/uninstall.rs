@@ -16,12 +16,8 @@ pub fn uninstall(
     dry_run: bool,
 ) -> Result<UninstallAnswer, Failure> {
     let mut service = Service::open(place, lock)?;
-    let name: String = Timestamp::from_ms(service.replica.now_ms())
-        .map(|time| time.to_string())
-        .unwrap_or_default()
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
+    let name: String =
+        Timestamp::text_of(service.replica.now_ms()).chars().filter(char::is_ascii_alphanumeric).collect();
     let beads = service.replica.catalog().live_count();
     let mut answer =
         UninstallAnswer { store: place.store_dir(), beads, dry_run, ..UninstallAnswer::default() };

@@ -2,21 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{GitProgram, last_lines, named};
+use super::{GitProgram, RACES, last_lines, named};
 use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped, seen_refs};
 use crate::git::GitRepository;
 use crate::repository::{CommitId, REF};
 use crate::{Error, Result};
-
-/// What git and servers say of a ref that is not where it was expected.
-const RACES: [&str; 6] = [
-    "stale info",
-    "fetch first",
-    "non-fast-forward",
-    "cannot lock ref",
-    "failed to update ref",
-    "reference already exists",
-];
 
 /// What they say when something else went wrong.
 const TROUBLE: [&str; 3] = ["[remote failure]", "unpacker error", "internal server error"];
@@ -64,20 +54,7 @@ impl ClaimRemote for GitProgram {
             .iter()
             .map(|change| format!("{}:{}", change.new.as_deref().unwrap_or_default(), name(change)))
             .collect();
-        let program = named("--receive-pack", address.receive_pack.as_deref());
-        let mut arguments = vec![
-            "push",
-            "--porcelain",
-            "--no-verify",
-            "--no-follow-tags",
-            "--no-signed",
-            "--recurse-submodules=no",
-        ];
-        arguments.extend(leases.iter().map(String::as_str));
-        arguments.extend(program.as_deref());
-        arguments.extend(["--", &address.push]);
-        arguments.extend(refspecs.iter().map(String::as_str));
-        let output = self.run(&address, &arguments)?;
+        let output = self.push_refs(&address, &leases, &refspecs, &mut || ())?;
         let said = outcomes(&output.stdout);
         let mut swapped = Vec::new();
         for change in changes {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Code, Salvage, State};
-use git2::{ObjectType, Oid};
+use git2::ObjectType;
 
+use crate::Result;
 use crate::git::GitRepository;
 use crate::repository::{CommitId, REF, Repository};
-use crate::{Error, Result};
 
 /// How many damaged commits are passed on the way back to a good one.
 const MAX_COMMITS: usize = 10_000;
@@ -228,20 +228,6 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
 
 fn decode(repository: &GitRepository, commit: &str) -> Result<State> {
     Ok(repository.snapshot(commit)?.decode()?.state)
-}
-
-/// Gives a commit a name that nothing moves.
-pub fn keep(repository: &GitRepository, reference: &str, commit: &str) -> Result<()> {
-    repository.git.reference(reference, Oid::from_str(commit)?, false, "bd repair")?;
-    let directory = repository.git.commondir().join(reference);
-    for path in directory.ancestors().skip(1).take(3) {
-        crate::disk::sync_directory(path).map_err(|source| Error::Io {
-            action: "sync",
-            path: path.to_owned(),
-            source,
-        })?;
-    }
-    Ok(())
 }
 
 /// The file in which git keeps the sync ref.

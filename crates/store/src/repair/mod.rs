@@ -139,14 +139,12 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
     })
 }
 
-pub(crate) use commits::keep;
-
 impl Plan {
     /// Does what the plan says. The new commit stands before anything is put aside, so a crash in between leaves a
     /// store that can be repaired again without losing anything.
     pub fn apply(&self, repository: &GitRepository) -> Result<CommitId> {
         if let (Some(reference), Some(tip)) = (&self.backup_ref, self.tip.commit()) {
-            keep(repository, reference, tip)?;
+            repository.keep_as(reference, tip, "bd repair")?;
         }
         if matches!(self.tip, Tip::Unnamed { .. }) {
             self.put_aside(&commits::ref_file(repository))?;

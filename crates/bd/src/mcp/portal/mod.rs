@@ -9,10 +9,11 @@ mod status;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_core::Actor;
+use beads_core::{Actor, Timestamp};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::hangup::Hangup;
 use beads_engine::request::Call;
+use beads_store::{RealWorld, World};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -125,6 +126,12 @@ static TABLE: &[Portal] = &[
 
 pub fn find(name: &str) -> Option<&'static Portal> {
     TABLE.iter().find(|portal| portal.name == name)
+}
+
+/// Every portal, with whether it changes something.
+#[cfg(test)]
+pub fn effects() -> impl Iterator<Item = (&'static str, bool)> {
+    TABLE.iter().map(|portal| (portal.name, !portal.read_only))
 }
 
 /// The portals that a toolset shows.
@@ -308,7 +315,7 @@ fn kind(bead: &Value) -> &str {
 /// The hour, and the day unless it is today.
 fn until(time: &str) -> String {
     let (day, hour) = (time.get(..10).unwrap_or(time), time.get(11..16).unwrap_or_default());
-    let today = jiff::Timestamp::now().to_string();
+    let today = Timestamp::text_of(RealWorld.now_ms());
     if today.starts_with(day) { format!("{hour}Z") } else { format!("{day} {hour}Z") }
 }
 

@@ -1,10 +1,11 @@
 use std::time::Duration;
 
-use beads_core::Op;
 use beads_core::op::{ClaimBead, ClaimNext};
 use beads_core::query::{Filter, ReadyFilter};
+use beads_core::{Op, Timestamp};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
+use beads_store::{RealWorld, World};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -136,7 +137,7 @@ impl Next {
 
 /// What the caller holds under a lease that still runs.
 pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
-    let now = jiff::Timestamp::now().to_string();
+    let now = Timestamp::text_of(RealWorld.now_ms());
     let mut held = caller.session.held(caller.actor)?;
     held.retain(|bead| text(bead, "assignee_expires") > now.as_str() && bead["offered"] != true);
     Ok(held)

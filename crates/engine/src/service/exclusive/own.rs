@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use beads_store::{ClaimBook, Own, Watch, Watched};
+use beads_store::{ClaimBook, Own, Watch, Watched, replace_file};
 use serde::{Deserialize, Serialize};
-
-use crate::replace_file::replace_file;
 
 /// A server that does not let claim refs be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

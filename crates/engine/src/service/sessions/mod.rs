@@ -258,7 +258,7 @@ impl Service {
 
 /// A time as it is shown.
 fn shown(ms: u64) -> String {
-    Timestamp::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
+    Timestamp::text_of(ms)
 }
 
 /// Whose session it is, as messages name it.

@@ -8,8 +8,8 @@ use beads_core::{Lineage, Stamp};
 use serde::{Deserialize, Serialize};
 
 use crate::log;
-use crate::replace_file::replace_file;
 use crate::session_id::SessionId;
+use beads_store::replace_file;
 
 /// A session that was not heard from for so long is silent.
 pub const SILENT_MS: u64 = 60_000;

@@ -1,7 +1,7 @@
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use beads_store::Replacement;
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
@@ -62,14 +62,10 @@ impl SyncState {
 
     pub(in crate::service) fn save(&self, store_dir: &Path) {
         let path = Self::path(store_dir);
-        let temporary = path.with_extension("tmp");
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        let _ = std::fs::remove_file(&temporary);
         // Errors of a remote are in it, which others on this machine need not read.
-        let mut options = std::fs::OpenOptions::new();
-        let opened = options.write(true).create_new(true).mode(0o600).open(&temporary);
-        let written = opened.and_then(|mut file| file.write_all(&bytes));
-        let _ = written.and_then(|()| std::fs::rename(&temporary, &path));
+        let begun = Replacement::private(&path, path.with_extension("tmp"));
+        let _ = begun.and_then(|mut next| next.write_all(&bytes).and_then(|()| next.publish()));
     }
 
     /// Takes note of how an exchange went. The positions are those of the exchanged checkpoint and of the last change.

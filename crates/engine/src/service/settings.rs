@@ -1,0 +1,112 @@
+//! Making a store, and its settings.
+
+use beads_core::Op;
+use beads_core::op::{SetPrefix, SetSetting};
+
+use super::Service;
+use crate::config::{PREFIX_KEY, REPLICATED, is_replicated};
+use crate::failure::Failure;
+use crate::render::{Answer, InitAnswer, SettingAnswer};
+use crate::request::Request;
+
+impl Service {
+    pub(super) fn init(
+        &mut self,
+        request: &Request,
+        prefix: Option<&str>,
+        compat: bool,
+        private: bool,
+    ) -> Result<Answer, Failure> {
+        if let Some(prefix) = prefix {
+            self.set_prefix(request, prefix)?;
+        }
+        self.checkpoint()?;
+        if private {
+            self.hide_private_store()?;
+        }
+        let compat = if compat { Some(self.set_up_clients()?) } else { None };
+        let prefix = self.replica.catalog().state().prefix().prefix.clone();
+        Ok(Answer::Initialised(InitAnswer { prefix, git_dir: self.place.git_dir.clone(), compat }))
+    }
+
+    fn set_prefix(&mut self, request: &Request, prefix: &str) -> Result<(), Failure> {
+        let op = Op::SetPrefix(SetPrefix { prefix: prefix.parse()? });
+        let caller = self.caller(request, 0);
+        self.replica.apply(&op, &caller)?;
+        Ok(())
+    }
+
+    pub(super) fn config_get(&self, key: &str) -> Result<Answer, Failure> {
+        let value = if key == PREFIX_KEY {
+            self.replica.catalog().state().prefix().prefix.to_string()
+        } else if is_replicated(key) {
+            self.replica.catalog().state().setting(key).unwrap_or_default().to_owned()
+        } else {
+            self.config.get(key)?.to_owned()
+        };
+        Ok(Answer::Setting(SettingAnswer { key: key.to_owned(), value }))
+    }
+
+    pub(super) fn config_set(
+        &mut self,
+        request: &Request,
+        key: &str,
+        value: &str,
+    ) -> Result<Answer, Failure> {
+        if key == PREFIX_KEY {
+            self.set_prefix(request, value)?;
+        } else if is_replicated(key) {
+            self.set_setting(request, key, value)?;
+        } else {
+            if key == "export.path" {
+                self.check_export_path(value)?;
+            }
+            self.set(key, value)?;
+            if key == "export.path" {
+                self.export_now()?;
+            }
+        }
+        self.config_get(key)
+    }
+
+    /// Changes a setting of this replica.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let mut config = self.config.clone();
+        config.set(key, value)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        Ok(())
+    }
+
+    fn set_setting(&mut self, request: &Request, key: &str, value: &str) -> Result<(), Failure> {
+        let set = SetSetting { key: key.parse()?, value: value.parse()? };
+        let caller = self.caller(request, 0);
+        self.replica.apply(&Op::SetSetting(set), &caller)?;
+        Ok(())
+    }
+
+    pub(super) fn config_unset(&mut self, request: &Request, key: &str) -> Result<Answer, Failure> {
+        if key == PREFIX_KEY {
+            return Err(Failure::invalid("issue_prefix always has a value; set another one"));
+        }
+        if is_replicated(key) {
+            self.set_setting(request, key, "")?;
+            return self.config_get(key);
+        }
+        let mut config = self.config.clone();
+        config.unset(key)?;
+        config.save(&self.place.store_dir())?;
+        self.config = config;
+        self.config_get(key)
+    }
+
+    pub(super) fn config_list(&self) -> Answer {
+        let mut all = self.config.all();
+        let state = self.replica.catalog().state();
+        all.insert(PREFIX_KEY.into(), state.prefix().prefix.to_string());
+        for (key, _) in REPLICATED {
+            all.insert((*key).to_owned(), state.setting(key).unwrap_or_default().to_owned());
+        }
+        Answer::Settings(all)
+    }
+}
