@@ -17,8 +17,8 @@ pub(super) fn is_trace(line: &str) -> bool {
 pub(super) fn retry_after(stderr: &str) -> Option<String> {
     let headers = stderr.lines().filter_map(|line| line.split_once(RECEIVED).map(|(_, header)| header));
     let pairs = headers.filter_map(|header| header.split_once(':'));
-    let asked = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("retry-after"));
-    asked.last().map(|(_, value)| value.trim().to_owned())
+    let mut asked = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("retry-after"));
+    asked.next_back().map(|(_, value)| value.trim().to_owned())
 }
 
 #[cfg(test)]
