@@ -10,6 +10,7 @@ mod hook;
 mod hyphen_values;
 pub mod mcp;
 mod moment;
+pub mod operations;
 mod print;
 pub mod setup;
 pub mod tool;

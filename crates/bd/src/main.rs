@@ -8,8 +8,7 @@
 #[unsafe(no_mangle)]
 extern "C" fn main(_count: std::ffi::c_int, _words: *const *const std::ffi::c_char) -> std::ffi::c_int {
     beads::begin(|| {
-        #[cfg(feature = "planted")]
-        beads_core::planted::plant_named(&std::env::var("BD_PLANTED").unwrap_or_default());
+        beads_core::planted::plant_named_by(|| std::env::var("BD_PLANTED").unwrap_or_default());
         beads::cli::run(std::env::args_os())
     })
 }

@@ -3,14 +3,22 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::limits::MAX_ACTOR_BYTES;
 use crate::{Error, Result};
 
 /// A non-empty name on one line. Ordered bytewise, which is how ties between equal stamps are broken.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
-pub struct Actor(Arc<str>);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Actor(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::text_field(
+        generator,
+        crate::schema::line(1, MAX_ACTOR_BYTES / crate::schema::WIDEST, true),
+    )
+}
 
 impl Actor {
     pub fn as_str(&self) -> &str {

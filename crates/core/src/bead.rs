@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
@@ -12,8 +11,7 @@ use crate::canonical::to_canonical;
 use crate::field::{
     Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup, Value,
 };
-#[cfg(feature = "planted")]
-use crate::planted;
+use crate::planted::{Bug, is_planted};
 use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
 /// The registers that hold a single field, named once. `type`, `status` and the claim hold groups and stand beside
@@ -40,7 +38,8 @@ macro_rules! for_each_single_register {
 macro_rules! define_bead {
     ($($field:ident: $ty:ty = $name:ident,)*) => {
         /// The names under which registers stand in `_v`, in conflicts and in `bd blame`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Field {
             $($name,)*
@@ -121,8 +120,7 @@ macro_rules! define_bead {
                     self.claim.join(claim, claim_bytes);
                 }
                 for note in &patch.notes {
-                    #[cfg(feature = "planted")]
-                    if !self.notes.is_empty() && planted::is_planted(planted::Bug::NotesLostInJoin) {
+                    if !self.notes.is_empty() && is_planted(Bug::NotesLostInJoin) {
                         continue;
                     }
                     insert_note(&mut self.notes, note);

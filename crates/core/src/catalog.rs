@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::planted::{Bug, is_planted};
 use crate::title_index::LazyTitles;
 use crate::{
     Bead, BeadId, BeadType, Delta, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Priority, Result, State,
@@ -111,8 +112,7 @@ impl Catalog {
             *self = Self::from(std::mem::take(&mut self.state));
             return Ok(touched);
         }
-        #[cfg(feature = "planted")]
-        if !touched.edges.is_empty() && crate::planted::is_planted(crate::planted::Bug::IndexDrifts) {
+        if !touched.edges.is_empty() && is_planted(Bug::IndexDrifts) {
             return Ok(touched);
         }
         self.refresh(&touched);

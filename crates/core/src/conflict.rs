@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::canonical::{hex, to_canonical};
+use crate::planted::{Bug, is_planted};
 use crate::{Error, Field, Lineage, Mark, Result, State};
 
 /// `CONFLICT-` and 32 hexadecimal digits: the hash of bead, field and losing write, so that every replica that sees
@@ -90,8 +91,7 @@ impl Conflict {
 /// without one, the birth of each bead stands in for it.
 pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> Vec<Conflict> {
     let mut conflicts = Vec::new();
-    #[cfg(feature = "planted")]
-    if crate::planted::is_planted(crate::planted::Bug::ConflictsForgotten) {
+    if is_planted(Bug::ConflictsForgotten) {
         return conflicts;
     }
     for (lineage, mine) in ours.beads() {

@@ -1,14 +1,16 @@
 //! Dependency edges (§4.3). A present or deleted edge is a register; who made it first is kept for provenance.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::planted::{Bug, is_planted};
 use crate::{BeadId, Error, Lineage, Mark, Result};
 
 /// What an edge means. `from` waits for, is a child of, relates to, or was found while working on `to`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
+    #[default]
     Blocks,
     DiscoveredFrom,
     Parent,
@@ -121,8 +123,7 @@ impl Edge {
         if other.created < self.created {
             self.created = other.created.clone();
         }
-        #[cfg(feature = "planted")]
-        if other.deleted && crate::planted::is_planted(crate::planted::Bug::EdgeRemovalLost) {
+        if other.deleted && is_planted(Bug::EdgeRemovalLost) {
             return;
         }
         if (&other.changed, other.deleted) > (&self.changed, self.deleted) {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -11,7 +10,8 @@ use crate::{
     Result, Stamp, State, Status, Timestamp, Title, Touched,
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     Created,
@@ -71,7 +71,8 @@ impl EventKind {
 }
 
 /// One thing that happened. Ids and titles are those of that moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     #[serde(rename = "type")]
@@ -98,7 +99,7 @@ pub struct Event {
     pub text: Option<String>,
     /// `conflict`: its id, and whose write won over `by`'s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub conflict: Option<ConflictId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub won_by: Option<Actor>,

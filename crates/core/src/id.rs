@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES};
 use crate::{Error, Result};
 
 /// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Ids minted here are
 /// narrower (contract 1's regular expression); ids of foreign tools only have to fit this.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
-pub struct BeadId(Arc<str>);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BeadId(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::text_field(generator, crate::schema::new_id())
+}
 
 impl BeadId {
     pub fn as_str(&self) -> &str {

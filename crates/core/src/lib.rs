@@ -8,9 +8,10 @@ pub mod field;
 pub mod import;
 pub mod limits;
 pub mod op;
-#[cfg(feature = "planted")]
 pub mod planted;
 pub mod query;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod snapshot;
 
 mod actor;

@@ -1,6 +1,5 @@
 //! Notes: an append-only log (§4.2.2), merged by union.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -11,7 +10,8 @@ use crate::{Lineage, Mark, Metadata, Stamp, Text, Word};
 pub type NoteId = std::sync::Arc<str>;
 
 /// One entry of a bead's log. Fields are declared in the order of their encoding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     pub at: Stamp,
@@ -30,7 +30,8 @@ pub struct Note {
 }
 
 /// The named places a note can be the newest entry of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Slot {
     Notes,

@@ -1,7 +1,6 @@
-//! Bugs on purpose, one at a time, to see that the suite catches them. Compiled only with the feature `planted`, which
-//! nothing in the workspace turns on: an ordinary build has not a byte of it.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! Bugs on purpose, one at a time, to see that the suite catches them. The code asks [`is_planted`] where it would go wrong.
+//! Without the feature `planted`, which nothing in the workspace turns on, that is the constant `false`: the compiler removes
+//! the question and what stands behind it.
 
 /// What is wrong. Named after what the program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,20 +78,44 @@ impl Bug {
     pub const OF_THE_DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];
 }
 
-/// The chosen bug plus one; 0 is none.
-static CHOSEN: AtomicUsize = AtomicUsize::new(0);
-
-/// From now on this is wrong, in the whole process, and nothing else.
-pub fn plant(bug: Option<Bug>) {
-    CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
+/// Whether this is wrong on purpose.
+#[cfg(not(feature = "planted"))]
+#[inline(always)]
+pub const fn is_planted(_: Bug) -> bool {
+    false
 }
 
-/// Plants a bug in a process by its name.
-pub fn plant_named(name: &str) {
-    let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_CLAIM_REFS).chain(Bug::OF_THE_DAEMON);
-    plant(all.find(|bug| format!("{bug:?}") == name));
-}
+/// Plants nothing.
+#[cfg(not(feature = "planted"))]
+#[inline(always)]
+pub fn plant_named_by(_: impl FnOnce() -> String) {}
 
-pub fn is_planted(bug: Bug) -> bool {
-    CHOSEN.load(Ordering::SeqCst) == bug as usize + 1
+#[cfg(feature = "planted")]
+pub use chosen::{is_planted, plant, plant_named_by};
+
+#[cfg(feature = "planted")]
+mod chosen {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::Bug;
+
+    /// The chosen bug plus one; 0 is none.
+    static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+
+    /// From now on this is wrong, in the whole process, and nothing else.
+    pub fn plant(bug: Option<Bug>) {
+        CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
+    }
+
+    /// Plants a bug in a process by its name.
+    pub fn plant_named_by(name: impl FnOnce() -> String) {
+        let name = name();
+        let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_CLAIM_REFS).chain(Bug::OF_THE_DAEMON);
+        plant(all.find(|bug| format!("{bug:?}") == name));
+    }
+
+    /// Whether this is wrong on purpose.
+    pub fn is_planted(bug: Bug) -> bool {
+        CHOSEN.load(Ordering::SeqCst) == bug as usize + 1
+    }
 }

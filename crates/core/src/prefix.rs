@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_PREFIX_BYTES;
 use crate::{Actor, Error, Mark, Result, Stamp};
 
 /// Lower-case letters, digits and inner dashes, so that minted ids match contract 1's regular expression.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prefix(Arc<str>);
 
 crate::field::string_newtype!(Prefix);

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::Mark;
+use crate::planted::{Bug, is_planted};
 
 /// A value and the mark of the write that set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,9 +25,7 @@ impl<T: Clone + PartialEq> Register<T> {
             Ordering::Less => false,
             Ordering::Equal => other.value != self.value && bytes(&other.value) > bytes(&self.value),
         };
-        #[cfg(feature = "planted")]
-        let other_wins = other_wins || crate::planted::is_planted(crate::planted::Bug::JoinTakesTheirs);
-        if other_wins {
+        if other_wins || is_planted(Bug::JoinTakesTheirs) {
             self.clone_from(other);
         }
     }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_MS;
 use crate::{Actor, Error, Result};
 
 /// `[ms, counter]`. Comes out of the [`Clock`](crate::Clock) or out of a decoded file, from nowhere else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "(u64, u32)", into = "(u64, u32)")]
 pub struct Stamp {
     ms: u64,

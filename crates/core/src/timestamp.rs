@@ -123,24 +123,6 @@ impl std::str::FromStr for Timestamp {
 pub(crate) mod rfc3339 {
     use super::Timestamp;
 
-    /// The type that stands for a time in schemas.
-    #[derive(Debug)]
-    pub enum Rfc3339 {}
-
-    impl schemars::JsonSchema for Rfc3339 {
-        fn schema_name() -> std::borrow::Cow<'static, str> {
-            "Time".into()
-        }
-
-        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-            schemars::json_schema!({
-                "description": "RFC 3339 in UTC with milliseconds",
-                "type": "string",
-                "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$",
-            })
-        }
-    }
-
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
     pub fn serialize<S: serde::Serializer>(time: &Timestamp, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(time)

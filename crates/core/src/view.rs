@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::op::if_hash;
-use crate::timestamp::rfc3339::Rfc3339;
 use crate::timestamp::{rfc3339, rfc3339_option};
 use crate::{
     Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Estimate, Labels, Line, Lineage, Metadata,
@@ -16,8 +14,9 @@ use crate::{
 
 /// One bead. Its log and its neighbours stand apart from its facts, because clients of the Go `bd` want them in
 /// another form; the facts look the same to everybody.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Bead")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Bead"))]
 pub struct BeadView {
     #[serde(flatten)]
     pub facts: BeadFacts,
@@ -36,7 +35,8 @@ impl std::ops::Deref for BeadView {
 
 /// What is known of one bead. `type`/`issue_type` and `closed_reason`/`close_reason` say the same twice, because two
 /// contracts spell them differently.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeadFacts {
     pub id: BeadId,
     pub title: Title,
@@ -59,23 +59,23 @@ pub struct BeadFacts {
     pub assignee: Option<Actor>,
     pub assignee_at: Option<Stamp>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub assignee_expires: Option<Timestamp>,
     /// Since when the session behind the claim was not heard from, if it is silent. Local knowledge.
     #[serde(serialize_with = "rfc3339_option::serialize", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub silent_since: Option<Timestamp>,
     #[serde(serialize_with = "rfc3339::serialize")]
-    #[schemars(with = "Rfc3339")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub created_at: Timestamp,
     pub created_by: Actor,
     pub created_on_branch: Nullable<Line>,
     #[serde(serialize_with = "rfc3339::serialize")]
-    #[schemars(with = "Rfc3339")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub updated_at: Timestamp,
     pub updated_by: Actor,
     #[serde(serialize_with = "rfc3339_option::serialize")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub closed_at: Option<Timestamp>,
     pub closed_by: Option<Actor>,
     pub closed_reason: Nullable<Text>,
@@ -87,10 +87,10 @@ pub struct BeadFacts {
     pub acceptance_criteria: Nullable<Text>,
     pub estimated_minutes: Option<Estimate>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub due_at: Option<Timestamp>,
     #[serde(serialize_with = "rfc3339_option::serialize")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub defer_until: Option<Timestamp>,
     pub metadata: Metadata,
     pub parent: Option<BeadId>,
@@ -110,8 +110,9 @@ pub struct BeadFacts {
 }
 
 /// A bead at the other end of an edge.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Link")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Link"))]
 pub struct LinkView {
     pub id: BeadId,
     pub title: Title,
@@ -126,21 +127,22 @@ pub struct LinkView {
     pub kind: EdgeKind,
     /// When and by whom the edge was made.
     #[serde(serialize_with = "rfc3339::serialize")]
-    #[schemars(with = "Rfc3339")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub created_at: Timestamp,
     pub created_by: Actor,
     /// When the bead at the other end was changed last.
     #[serde(serialize_with = "rfc3339::serialize")]
-    #[schemars(with = "Rfc3339")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub updated_at: Timestamp,
 }
 
 /// Who deleted a bead, when and why (§4.4).
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Deletion")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Deletion"))]
 pub struct DeletionView {
     #[serde(serialize_with = "rfc3339::serialize")]
-    #[schemars(with = "Rfc3339")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub deleted_at: Timestamp,
     pub deleted_by: Actor,
     pub reason: Nullable<Text>,
@@ -167,20 +169,6 @@ macro_rules! nullable {
 }
 
 nullable!(Text, Line);
-
-impl<T> JsonSchema for Nullable<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Nullable".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Option::<String>::json_schema(generator)
-    }
-}
 
 impl Catalog {
     /// The whole public view of a bead, live or deleted.

@@ -7,6 +7,7 @@ use beads_core::op::{
     Change, ClaimBead, ClaimNext, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, NoteAdd, Op, Renew,
     Reopen, Restore, SetPrefix, Unclaim, Update,
 };
+use beads_core::query::Filter;
 use beads_core::{Applied, BeadType, EdgeKind, Error, Field, Patch, Slot, Status};
 use serde_json::{Value, json};
 use support::actor;
@@ -428,4 +429,22 @@ fn the_notes_of_a_bead_have_a_bound_of_their_own() {
     assert!(matches!(refused, Error::NotesTooLarge { .. }), "{refused}");
     // The rest of the bead can still be changed.
     side.done("ann", &close("bd-1"));
+}
+
+#[test]
+fn a_list_finds_the_bead_with_an_external_reference() {
+    let mut side = Side::with(&["bd-a", "bd-b", "bd-c"]);
+    side.done("ann", &update(json!({"id": "bd-b", "external_ref": "TASK-001"})));
+    side.done("ann", &update(json!({"id": "bd-c", "external_ref": "TASK-0010"})));
+    let found = |asked: &str| -> Vec<String> {
+        let filter = Filter { external_ref: Some(asked.to_owned()), limit: Some(1), ..Filter::default() };
+        let found = side.catalog.list(&filter).unwrap();
+        found.iter().map(|lineage| side.catalog.id_of(lineage).to_string()).collect()
+    };
+    assert_eq!(found("TASK-001"), ["bd-b"]);
+    assert_eq!(found("TASK-0010"), ["bd-c"]);
+    assert_eq!(found("TASK-00"), [""; 0], "it is compared whole");
+    side.done("ann", &delete("bd-b"));
+    let gone = Filter { external_ref: Some("TASK-001".to_owned()), ..Filter::default() };
+    assert_eq!(side.catalog.list(&gone).unwrap(), []);
 }

@@ -1,6 +1,7 @@
 //! Writing the state to the sync ref.
 
 use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{Snapshot, State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
@@ -58,8 +59,7 @@ impl Checkpoint {
     /// Reads back what was saved and makes sure that the ref contains it, which is what the journal may be trimmed for. A
     /// ref that was moved away meanwhile gets it again. What the ref contained is recorded apart from it.
     pub(crate) fn confirm(&mut self, repository: &impl Repository, mut commit: CommitId) -> Result<CommitId> {
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
+        if is_planted(Bug::TrimBehindLostRef) {
             self.read_back(repository)?;
             return Ok(commit);
         }
@@ -215,14 +215,9 @@ impl Checkpoint {
         let mut joined = Vec::new();
         for tracked in repository.tracked()? {
             let Ok(theirs) = state_of(repository, &tracked) else { continue };
-            #[cfg(feature = "planted")]
-            if beads_core::planted::is_planted(beads_core::planted::Bug::TrackedNotJoined) {
-                joined.push(tracked);
-                continue;
-            }
             let mut both = self.state.clone();
             both.join(&theirs);
-            if both != self.state {
+            if both != self.state && !is_planted(Bug::TrackedNotJoined) {
                 self.join_since(repository, (&tracked, &theirs))?;
             }
             joined.push(tracked);

@@ -6,6 +6,8 @@
 
 use std::io;
 
+use beads_core::planted::{Bug, is_planted};
+
 use crate::disk::{Disk, DiskFile};
 use crate::frame::{self, Found};
 use crate::repository::CommitId;
@@ -249,11 +251,9 @@ impl<D: Disk> Journal<D> {
         let start = || -> io::Result<Segment<D::File>> {
             let mut segment = Segment::new(number, self.disk.create(&name)?);
             segment.append(&payload)?;
-            #[cfg(feature = "planted")]
-            if beads_core::planted::is_planted(beads_core::planted::Bug::RotationWithoutDirectorySync) {
-                return Ok(segment);
+            if !is_planted(Bug::RotationWithoutDirectorySync) {
+                self.disk.sync_directory()?;
             }
-            self.disk.sync_directory()?;
             Ok(segment)
         };
         match start() {
@@ -400,12 +400,9 @@ impl<F: DiskFile> Segment<F> {
         self.write_zeros(self.filled, wanted)?;
         self.filled = wanted;
         self.file.write_at(&frame, self.end)?;
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::ReplyBeforeSync) {
-            (self.end, self.next_frame) = (end, self.next_frame + 1);
-            return Ok(());
+        if !is_planted(Bug::ReplyBeforeSync) {
+            self.file.sync()?;
         }
-        self.file.sync()?;
         self.end = end;
         self.next_frame += 1;
         Ok(())

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use beads_core::planted::{Bug, is_planted};
+
 use crate::disk::{Disk, DiskFile};
 use crate::log_file::{Frames, LogFile, io, line, lines, numbers};
 use crate::{Asked, Error, Receipt, Result};
@@ -100,8 +102,7 @@ impl<F: DiskFile> Receipts<F> {
         }
         let (id, passing) = (receipt.id.clone(), receipt.is_passing());
         let known = self.kept.get(&id) == Some(&receipt);
-        #[cfg(feature = "planted")]
-        if known && beads_core::planted::is_planted(beads_core::planted::Bug::ReceiptTakenForWritten) {
+        if known && is_planted(Bug::ReceiptTakenForWritten) {
             return;
         }
         // The journal tells it, so it must be written, even if a file shows it already: after a failed sync the

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use beads_core::limits::COUNTER_STEP;
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes, is_sane};
 
 use crate::checkpoint::{contains, is_within, state_of};
@@ -196,8 +197,7 @@ impl Heads {
         state: &mut State,
         base: Option<&CommitId>,
     ) -> Result<Option<CommitId>> {
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBehindLostRef) {
+        if is_planted(Bug::TrimBehindLostRef) {
             return Ok(None);
         }
         let mut last = None;

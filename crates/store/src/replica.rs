@@ -2,6 +2,7 @@
 //! there is no half-loaded one.
 
 use beads_core::op::Undo;
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{
     Actor, Applied, Catalog, Clock, Conflict, Context, Delta, Event, Field, Line, Lineage, Mark, Op, Stamp,
     Status, concurrent_writes,
@@ -444,8 +445,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.journal.rotate(&self.header(self.position))?;
             self.ground_noted = true;
         }
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::TrimBeforeSaved) {
+        if is_planted(Bug::TrimBeforeSaved) {
             self.journal.trim_before(self.journal.current_segment())?;
         }
         self.saving = self.unsaved();

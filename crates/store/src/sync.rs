@@ -3,6 +3,7 @@
 
 use beads_core::State;
 use beads_core::limits::{MAX_MERGED_FILE_BYTES, MAX_MERGED_LINE_BYTES};
+use beads_core::planted::{Bug, is_planted};
 
 use crate::checkpoint::{Checkpoint, Saved, state_of};
 use crate::remote::{Pushed, Remote};
@@ -183,13 +184,11 @@ impl Checkpoint {
             let before = (self.state.clone(), self.begun.clone());
             let merged = match self.merge(repository, &theirs, commit, done) {
                 Ok(merged) => merged,
-                #[cfg(feature = "planted")]
-                Err(error) if beads_core::planted::is_planted(beads_core::planted::Bug::FailedMergeKept) => {
-                    return Err(error);
-                }
                 Err(error) => {
                     // Nothing of theirs may come into memory before the ref holds it.
-                    (self.state, self.begun) = before;
+                    if !is_planted(Bug::FailedMergeKept) {
+                        (self.state, self.begun) = before;
+                    }
                     return Err(error);
                 }
             };

@@ -127,7 +127,7 @@ fn parse(args: &[OsString]) -> std::result::Result<Bb, clap::Error> {
 }
 
 /// The whole parser. Its options take any value: a message may begin with a bullet.
-fn command() -> clap::Command {
+pub(crate) fn command() -> clap::Command {
     let mut command = Bb::command();
     command.build();
     accept_any_value(command)

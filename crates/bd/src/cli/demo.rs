@@ -8,7 +8,7 @@ use std::time::Duration;
 use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 
-use super::answered;
+use super::{Globals, answered};
 
 /// How often both sides are synchronised before the demo gives up on them; two rounds are enough.
 const MAX_ROUNDS: usize = 10;
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(self) -> Result<Reply, Failure> {
+    pub fn run(self, _: &Globals) -> Result<Reply, Failure> {
         let demo = Demo::new()?;
         let shown = demo.show();
         let unwritten = demo.unwritten.clone();

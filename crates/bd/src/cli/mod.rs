@@ -48,6 +48,8 @@ mod migrate;
 mod moment;
 mod note;
 mod onboard;
+#[cfg(test)]
+mod operations_tests;
 mod output_file;
 mod parse;
 mod place;
@@ -100,6 +102,7 @@ use beads_engine::rest::NotCopied;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
+use crate::operations::operations;
 use crate::print::ids_in;
 pub use globals::Globals;
 use input::Input;
@@ -125,79 +128,52 @@ struct Cli {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
-#[command(defer = true)]
-enum Verb {
-    Init(init::Args),
-    #[command(visible_alias = "new")]
-    Create(create::Args),
-    Update(update::Args),
-    Show(show::Args),
-    List(list::Args),
-    Search(search::Args),
-    Ready(ready::Args),
-    Blocked(blocked::Args),
-    Claim(claim::Args),
-    Renew(renew::Args),
-    Unclaim(unclaim::Args),
-    Reclaim(reclaim::Args),
-    Heartbeat(heartbeat::Args),
-    Session(session::Args),
-    Close(close::Args),
-    Cancel(cancel::Args),
-    Handover(handover::Args),
-    Reopen(reopen::Args),
-    Delete(delete::Args),
-    Restore(restore::Args),
-    Deleted(deleted::Args),
-    Note(note::Args),
-    #[command(visible_alias = "comments")]
-    Comment(note::Args),
-    Remember(remember::Args),
-    Recall(recall::Args),
-    Forget(forget::Args),
-    Label(label::Args),
-    Dep(dep::Args),
-    Log(log::Args),
-    Blame(blame::Args),
-    Diff(diff::Args),
-    Undo(undo::Args),
-    Graph(graph::Args),
-    Plan(plan::Args),
-    Children(children::Args),
-    Epic(epic::Args),
-    Count(count::Args),
-    Stale(stale::Args),
-    #[command(visible_alias = "stats")]
-    Status(status::Args),
-    Watch(watch::Args),
-    Where(place::Args),
-    Info(info::Args),
-    Config(config::Args),
-    Import(import::Args),
-    Export(export::Args),
-    Sync(sync::Args),
-    Conflicts(conflicts::Args),
-    Verify(verify::Args),
-    Validate(validate::Args),
-    Repair(repair::Args),
-    Uninstall(uninstall::Args),
-    RepairDeps(repair_deps::Args),
-    Doctor(doctor::Args),
-    Migrate(migrate::Args),
-    Daemon(daemon::Args),
-    Mcp(mcp::Args),
-    Setup(setup::Args),
-    Prime(prime::Args),
-    Hook(hook::Args),
-    Quickstart(quickstart::Args),
-    Onboard(onboard::Args),
-    Batch(batch::Args),
-    Tool(tool::Args),
-    Version(version::Args),
-    Completions(completions::Args),
-    Demo(demo::Args),
+/// Makes the verbs from the table of operations.
+macro_rules! define_verbs {
+    (
+        verbs {$($(#[$meta:meta])* $variant:ident = $file:ident.$way:ident, $verb:literal, $effect:ident {$($own:tt)*};)*}
+        beneath {$($below:tt)*}
+    ) => {
+        #[derive(Debug, Subcommand)]
+        #[command(defer = true)]
+        enum Verb {$(
+            $(#[$meta])*
+            #[command(name = $verb)]
+            $variant($file::Args),
+        )*}
+
+        impl Verb {
+            /// Verbs about beads become a call on the store; the others act on their own, once they are asked to: the
+            /// daemon reads verbs too, and must not do what they do.
+            fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
+                match self {$(
+                    Self::$variant(args) => action!(args, globals, input, $way),
+                )*}
+            }
+        }
+    };
 }
+
+/// Runs the arguments of a verb in the way that its row names.
+macro_rules! action {
+    ($args:ident, $globals:ident, $input:ident, call) => {
+        $args.call().into_action()
+    };
+    ($args:ident, $globals:ident, $input:ident, read) => {
+        $args.call($input).into_action()
+    };
+    ($args:ident, $globals:ident, $input:ident, sync) => {
+        $args.call($globals).into_action()
+    };
+    ($args:ident, $globals:ident, $input:ident, run) => {
+        Ok(Action::Own(Box::new(move |globals| $args.run(globals).into_reply())))
+    };
+    ($args:ident, $globals:ident, $input:ident, $text:ident) => {
+        $args.$text($input).into_action()
+    };
+}
+
+operations!(define_verbs);
 
 impl Verb {
     /// Whether only ids are wanted as text.
@@ -212,80 +188,6 @@ impl Verb {
             _ => None,
         }
     }
-
-    /// Verbs about beads become a call on the store; the others act on their own, once they are told to: the daemon reads
-    /// verbs too, and must not do what they do.
-    fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
-        let call = match self {
-            Self::Init(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Create(args) => args.call(input)?,
-            Self::Update(args) => args.call(input)?,
-            Self::Show(args) => args.call(),
-            Self::List(args) => args.call()?,
-            Self::Search(args) => args.call()?,
-            Self::Ready(args) => args.call(),
-            Self::Blocked(args) => args.call()?,
-            Self::Claim(args) => args.call()?,
-            Self::Renew(args) => args.call()?,
-            Self::Unclaim(args) => args.call(input)?,
-            Self::Reclaim(args) => args.call(),
-            Self::Heartbeat(args) => args.call(),
-            Self::Session(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Close(args) => args.call(input)?,
-            Self::Cancel(args) => args.call(input)?,
-            Self::Handover(args) => args.call(input)?,
-            Self::Reopen(args) => args.call(input)?,
-            Self::Delete(args) => args.call(input)?,
-            Self::Restore(args) => args.call(input)?,
-            Self::Deleted(args) => args.call()?,
-            Self::Note(args) => args.note(input)?,
-            Self::Comment(args) => args.comment(input)?,
-            Self::Remember(args) => args.call(input)?,
-            Self::Recall(args) => args.call(),
-            Self::Forget(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Label(args) => args.call()?,
-            Self::Dep(args) => args.call(),
-            Self::Log(args) => args.call(),
-            Self::Blame(args) => args.call(),
-            Self::Diff(args) => args.call(),
-            Self::Undo(args) => args.call(),
-            Self::Graph(args) => args.call(),
-            Self::Plan(args) => args.call(),
-            Self::Children(args) => args.call(),
-            Self::Epic(args) => args.call(),
-            Self::Count(args) => args.call()?,
-            Self::Stale(args) => args.call()?,
-            Self::Status(args) => args.call(),
-            Self::Config(args) => args.call()?,
-            Self::Sync(args) => args.call(globals),
-            Self::Conflicts(args) => args.call(),
-            Self::Verify(args) => args.call(),
-            Self::Validate(args) => args.call(),
-            Self::Repair(args) => args.call(),
-            Self::RepairDeps(args) => args.call(),
-            Self::Uninstall(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Doctor(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Migrate(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Export(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Import(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Watch(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Where(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Info(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Prime(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Hook(args) => return Ok(Action::own(move |globals| Ok(args.run(globals)))),
-            Self::Quickstart(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
-            Self::Onboard(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
-            Self::Setup(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Mcp(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Daemon(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Batch(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Tool(args) => return Ok(Action::own(|globals| args.run(globals))),
-            Self::Version(args) => return Ok(Action::own(|globals| Ok(args.run(globals)))),
-            Self::Completions(args) => return Ok(Action::own(|_| Ok(args.run()))),
-            Self::Demo(args) => return Ok(Action::own(|_| args.run())),
-        };
-        Ok(Action::Call(call))
-    }
 }
 
 enum Action {
@@ -296,9 +198,37 @@ enum Action {
 /// What a verb does by itself.
 type Deed = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
 
-impl Action {
-    fn own(deed: impl FnOnce(&Globals) -> Result<Reply, Failure> + 'static) -> Self {
-        Self::Own(Box::new(deed))
+/// What the arguments of a verb make: a call, or an error about them.
+trait IntoAction {
+    fn into_action(self) -> Result<Action, Failure>;
+}
+
+impl IntoAction for Call {
+    fn into_action(self) -> Result<Action, Failure> {
+        Ok(Action::Call(self))
+    }
+}
+
+impl IntoAction for Result<Call, Failure> {
+    fn into_action(self) -> Result<Action, Failure> {
+        self.map(Action::Call)
+    }
+}
+
+/// What a verb that acts on its own answers.
+trait IntoReply {
+    fn into_reply(self) -> Result<Reply, Failure>;
+}
+
+impl IntoReply for Reply {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        Ok(self)
+    }
+}
+
+impl IntoReply for Result<Reply, Failure> {
+    fn into_reply(self) -> Result<Reply, Failure> {
+        self
     }
 }
 

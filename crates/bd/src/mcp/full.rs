@@ -10,6 +10,7 @@ use super::expected::Expected;
 use super::page::Page;
 use super::portal::{Caller, not_a_number};
 use super::{decorate, enums, graph_name, patch, redact, references, revision, target, watch};
+use crate::operations;
 use crate::tool::check::UNKNOWN;
 use crate::tool::{self, Tool};
 
@@ -66,17 +67,9 @@ fn listed(tool: &Tool) -> Value {
     }
     let mut annotations = json!({"readOnlyHint": !tool.mutates, "openWorldHint": tool.name == "beads.sync"});
     if tool.mutates {
-        annotations["destructiveHint"] = json!(tool.name == "beads.delete");
-        let again = [
-            "beads.claim",
-            "beads.close",
-            "beads.reopen",
-            "beads.dep_add",
-            "beads.dep_remove",
-            "agent.ack",
-            "agent.read",
-        ];
-        annotations["idempotentHint"] = json!(again.contains(&tool.name));
+        let row = operations::of_tool(tool.name);
+        annotations["destructiveHint"] = json!(row.is_some_and(|row| row.destructive));
+        annotations["idempotentHint"] = json!(row.is_some_and(|row| row.idempotent));
     }
     json!({"name": shown(tool), "description": tool.summary(), "inputSchema": schema, "annotations": annotations})
 }

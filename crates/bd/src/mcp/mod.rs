@@ -33,6 +33,8 @@ mod watch;
 mod workspace;
 
 pub use context::Context;
+#[cfg(test)]
+pub(crate) use portal::effects as portals;
 pub use server::Server;
 pub use session::Session;
 pub use toolset::Toolset;

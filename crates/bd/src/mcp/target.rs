@@ -23,10 +23,10 @@ pub fn id(session: &Session, actor: &Actor, named: &str) -> Result<String, Failu
     if !is_foreign(named) {
         return Ok(named.to_owned());
     }
-    let beads = session.query(actor, Query::List(Filter::default()))?;
-    let found = beads.as_array().into_iter().flatten().find(|bead| bead["external_ref"] == named);
+    let filter = Filter { external_ref: Some(named.to_owned()), limit: Some(1), ..Filter::default() };
+    let found = session.query(actor, Query::List(filter))?;
     let unknown = || Failure::new(Code::NotFound, format!("no bead has the external reference {named}"));
-    found.and_then(|bead| bead["id"].as_str()).map(str::to_owned).ok_or_else(unknown)
+    found[0]["id"].as_str().map(str::to_owned).ok_or_else(unknown)
 }
 
 /// A target as full views take it: an id, or an object with an id and perhaps a kind, which must fit.

@@ -19,7 +19,6 @@ pub struct CallFields {
     #[schemars(with = "field::Directory")]
     pub repo: Option<PathBuf>,
     /// Who acts; $BD_ACTOR, else user@host, when absent
-    #[schemars(with = "field::Actor")]
     pub actor: Option<Actor>,
     /// Makes the call safe to repeat: with the same key it is applied once, and the first answer comes back
     #[schemars(with = "field::Key")]

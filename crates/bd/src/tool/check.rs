@@ -5,8 +5,11 @@ use beads_engine::failure::{Code, Failure};
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
+use super::field;
+use crate::moment;
+
 /// Accepts the value or says which field is wrong. Whole numbers written with a fraction (`2.0`), which draft-07
-/// counts as integers, become integers.
+/// counts as integers, become integers; times become the milliseconds that operations take.
 pub fn check(schema: &Value, value: &mut Value) -> Result<(), Failure> {
     visit(schema, value, &mut Vec::new())
 }
@@ -32,8 +35,20 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
             };
             Err(invalid(path, what, schema, value))
         }
-        _ => Ok(()),
+        _ => read_time(schema, value, path),
     }
+}
+
+/// Turns a time into milliseconds. What a pattern cannot say, such as which zones there are, is refused here.
+fn read_time(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -> Result<(), Failure> {
+    if let Value::String(text) = value
+        && schema.get("pattern").is_some_and(|pattern| pattern == field::TIME)
+    {
+        let unreadable =
+            |error| refusal(Code::InvalidValue, path, format!("{}: {error}", name(path)), Value::Null);
+        *value = moment::read(text).map_err(unreadable)?.ms().into();
+    }
+    Ok(())
 }
 
 fn check_type(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -> Result<(), Failure> {

@@ -28,13 +28,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use beads_core::Op;
+use beads_core::{Op, op};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
-/// What every tool says about itself. Its description is the comment of the input type.
+/// What every tool says about itself. Where the input is a type of its own, its comment is the description.
 pub trait Definition: JsonSchema + DeserializeOwned {
     const NAME: &'static str;
+    /// The description of a tool whose input is the operation itself.
+    const ABOUT: Option<&'static str> = None;
     /// An input that shows what the tool is for.
     const EXAMPLE: &'static str;
     /// What stands under `result`.
@@ -43,6 +45,9 @@ pub trait Definition: JsonSchema + DeserializeOwned {
 
 /// A tool that is one operation on beads.
 pub trait Mutation: Definition {
+    /// Turns what differs on this interface into what the operation reads.
+    fn adapt(_input: &mut Map<String, Value>) {}
+
     fn op(self) -> Result<Op, Failure>;
 }
 
@@ -91,7 +96,11 @@ enum Way {
 
 impl Tool {
     fn mutation<T: Mutation>() -> Self {
-        Self { mutates: true, ..Self::new::<T>(Way::Op(|input| read::<T>(input)?.op())) }
+        let op = |mut input: Value| {
+            input.as_object_mut().into_iter().for_each(T::adapt);
+            read::<T>(input)?.op()
+        };
+        Self { mutates: true, ..Self::new::<T>(Way::Op(op)) }
     }
 
     fn question<T: Question>() -> Self {
@@ -118,7 +127,7 @@ impl Tool {
             example: T::EXAMPLE,
             mutates: false,
             stream: None,
-            own_input: schema::input::<T>,
+            own_input: schema::own::<T>,
             input: OnceLock::new(),
             output: schema::output::<T::Output>,
             way,
@@ -220,24 +229,24 @@ fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
 pub fn table() -> &'static [Tool] {
     static TABLE: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         vec![
-            Tool::mutation::<beads::create::Create>(),
-            Tool::mutation::<beads::update::Update>(),
+            Tool::mutation::<op::Create>(),
+            Tool::mutation::<op::Update>(),
             Tool::action::<beads::show::Show>(),
             Tool::question::<beads::list::List>(),
             Tool::question::<beads::search::Search>(),
             Tool::question::<beads::ready::Ready>(),
             Tool::mutation::<beads::claim::Claim>(),
-            Tool::mutation::<beads::unclaim::Unclaim>(),
-            Tool::mutation::<beads::handover::Handover>(),
-            Tool::mutation::<beads::close::Close>(),
-            Tool::mutation::<beads::cancel::Cancel>(),
-            Tool::mutation::<beads::reopen::Reopen>(),
-            Tool::mutation::<beads::delete::Delete>(),
-            Tool::mutation::<beads::restore::Restore>(),
-            Tool::mutation::<beads::dep_add::DepAdd>(),
-            Tool::mutation::<beads::dep_remove::DepRemove>(),
+            Tool::mutation::<op::Unclaim>(),
+            Tool::mutation::<op::HandOver>(),
+            Tool::mutation::<op::Close>(),
+            Tool::mutation::<op::Cancel>(),
+            Tool::mutation::<op::Reopen>(),
+            Tool::mutation::<op::Delete>(),
+            Tool::mutation::<op::Restore>(),
+            Tool::mutation::<op::DepAdd>(),
+            Tool::mutation::<op::DepRemove>(),
             Tool::question::<beads::dep_tree::DepTree>(),
-            Tool::mutation::<beads::note_add::NoteAdd>(),
+            Tool::mutation::<op::NoteAdd>(),
             Tool::action::<beads::sync::Sync>(),
             Tool::action::<beads::validate::Validate>(),
             Tool::question::<beads::watch::Watch>(),

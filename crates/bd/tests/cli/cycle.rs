@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
+use beads::operations::TABLE;
 use serde_json::{Value, json};
 
 use crate::mcp::client::Client as Mcp;
@@ -391,6 +392,24 @@ fn the_cycle_is_the_same_on_every_interface() {
     assert_eq!(closed["closed"][0]["status"], "closed", "{closed}");
     line.mutate(&json!({"op": "close", "id": d})).unwrap();
     assert_eq!(bd.json(&["status"])["summary"]["closed_issues"], 4);
+
+    // Make one.
+    let open = || bd.json(&["status"])["summary"]["open_issues"].clone();
+    assert_eq!(open(), 0);
+    fresh("by the command line");
+    tool(&bd, "tom", "beads.create", &json!({"title": "by a tool"}));
+    data(&mut client, "make", json!({"title": "by mcp"}));
+    line.mutate(&json!({"op": "create", "title": "by the socket"})).unwrap();
+    assert_eq!(open(), 4);
+
+    let everywhere =
+        TABLE.iter().filter(|row| row.tool.is_some() && row.portal.is_some() && !row.ops.is_empty());
+    let everywhere: Vec<_> = everywhere.map(|row| row.verb).collect();
+    assert_eq!(
+        everywhere,
+        ["create", "claim", "close", "note"],
+        "this test must try what every interface has"
+    );
     client.finish();
     assert_ne!(ACTOR, "tom");
 }

@@ -1,14 +1,23 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::{Error, Result};
 
 /// One label: a non-blank word or phrase without commas, which separate labels on the command line.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-pub struct Label(Arc<str>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Label(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::text_field(
+        generator,
+        crate::schema::line_without(MAX_LABEL_BYTES / crate::schema::WIDEST, ","),
+    )
+}
 
 super::string_newtype!(Label);
 
@@ -31,9 +40,16 @@ impl std::str::FromStr for Label {
 }
 
 /// A set of labels, kept sorted bytewise and without duplicates. One register: the whole set is one value (§8.2.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<Label>")]
-pub struct Labels(Arc<[Label]>);
+#[cfg_attr(feature = "schema", schemars(!try_from))]
+pub struct Labels(#[cfg_attr(feature = "schema", schemars(schema_with = "set_schema"))] Arc<[Label]>);
+
+#[cfg(feature = "schema")]
+fn set_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::list_field::<Label>(generator, MAX_LABELS)
+}
 
 impl Labels {
     pub fn is_empty(&self) -> bool {

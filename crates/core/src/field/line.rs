@@ -1,13 +1,21 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
 /// Optional text on one line: a branch, a reference into another tracker, a repository.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-pub struct Line(Arc<str>);
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Line(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::text_field(
+        generator,
+        crate::schema::line(0, MAX_TITLE_BYTES / crate::schema::WIDEST, false),
+    )
+}
 
 super::string_newtype!(Line);
 

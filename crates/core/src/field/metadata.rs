@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,7 +9,8 @@ use crate::{Error, Result};
 
 /// A JSON object for whatever other tools want to keep with a bead. The only place in the files where numbers
 /// may have fractions: they are foreign data and must come back as they went in.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Map<String, Value>")]
 pub struct Metadata(Arc<Map<String, Value>>);
 

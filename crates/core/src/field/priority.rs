@@ -1,12 +1,12 @@
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// 0 (drop everything) to 4 (some day). Written `2` or `P2`; in words critical, high, medium, low, backlog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "u64", into = "u64")]
-#[schemars(extend("maximum" = 4))]
+#[cfg_attr(feature = "schema", schemars(extend("maximum" = 4)))]
 pub struct Priority(u8);
 
 impl Priority {

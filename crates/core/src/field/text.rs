@@ -1,13 +1,18 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::{Error, Result};
 
 /// Free text over any number of lines, perhaps empty. Pasted logs with colour codes are welcome: text is
 /// escaped when it is shown, never when it is stored. Only NUL is refused, because no shell can carry it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-pub struct Text(Arc<str>);
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Text(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::schema::text_field(generator, crate::schema::long_text(false))
+}
 
 super::string_newtype!(Text);
 

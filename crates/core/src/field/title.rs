@@ -1,13 +1,19 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
 /// One non-blank line that names the work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-pub struct Title(Arc<str>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Title(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
+
+/// How the schema of an input says what the type checks.
+#[cfg(feature = "schema")]
+fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    // As long as on every other interface: the type counts bytes, and refuses what is longer in them.
+    crate::schema::text_field(generator, crate::schema::line(1, MAX_TITLE_BYTES, true))
+}
 
 super::string_newtype!(Title);
 

@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-
 use crate::limits::MAX_WORD_BYTES;
 use crate::{Error, Result};
 
 /// A word for a status, a type or the kind of a note: lower-case letters, digits, `_` and `-`, starting with a letter
 /// or digit. Input is lower-cased.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word(Arc<str>);
 
 super::string_newtype!(Word);

@@ -1,13 +1,13 @@
 //! What an import did, or would do: a balance in which every line has its place.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::BeadId;
 
 /// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`,
 /// `headers`, `collisions` and `skipped`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Lines that are not blank.
     pub lines: usize,
@@ -70,7 +70,8 @@ pub struct Summary {
 }
 
 /// Something to know about a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
     pub file: String,
     pub line: usize,

@@ -8,11 +8,14 @@ pub const CANCELLED: &str = "cancelled";
 
 /// Ends a bead that is not to be done. Final until it is reopened: a worker that closes it later is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cancel {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
-    /// Why; the worker that learns of it reads this.
+    /// Why it is not to be done
     pub reason: Text,
 }
 

@@ -23,6 +23,10 @@ pub struct ClaimNext {
 }
 
 impl ClaimNext {
+    pub(super) fn references_mut(&mut self) -> Vec<&mut String> {
+        self.filter.under.iter_mut().collect()
+    }
+
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let next = self.candidates(catalog, &context.actor, context.now_ms, 1)?.pop();
         let next = next.ok_or(Error::NothingReady)?;

@@ -11,20 +11,27 @@ use crate::{
 
 /// Finishes a bead. Closing a closed bead changes nothing, unless it is forced with another reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Close {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// How it ended
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
     /// Refuses what is held by another actor, has open blockers or open children, instead of warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub strict: bool,
-    /// Closes in any case, and replaces when, by whom and why a closed bead was closed.
+    /// Close although another actor holds it, or blockers or children are open; on a closed bead, replace when, by
+    /// whom and why it was closed
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// What shows that it is done; kept as structured notes.
+    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Text>", length(max = 32)))]
     pub evidence: Vec<Evidence>,
 }
 

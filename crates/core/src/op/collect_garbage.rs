@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Applied;
 use crate::limits::MIN_TOMBSTONE_TTL_MS;
+use crate::planted::{Bug, is_planted};
 use crate::{Catalog, Context, Delta, Error, Floor, Result, Stamp};
 
 /// Forgets deletions older than `ttl_ms`, on every replica (§8.4). Only ever raises the floor.
@@ -20,12 +21,8 @@ impl CollectGarbage {
         if self.ttl_ms < MIN_TOMBSTONE_TTL_MS {
             return Err(Error::invalid("tombstone TTL", format!("{} ms is less than 7 days", self.ttl_ms)));
         }
-        #[allow(unused_mut)]
-        let mut now_ms = self.newest_foreign_ms.map_or(context.now_ms, |foreign| foreign.min(context.now_ms));
-        #[cfg(feature = "planted")]
-        if crate::planted::is_planted(crate::planted::Bug::FloorFromWallClock) {
-            now_ms = context.now_ms;
-        }
+        let foreign_ms = self.newest_foreign_ms.filter(|_| !is_planted(Bug::FloorFromWallClock));
+        let now_ms = foreign_ms.map_or(context.now_ms, |foreign| foreign.min(context.now_ms));
         let floor = Stamp::decode(now_ms.saturating_sub(self.ttl_ms), 0)?;
         // A floor that covers nothing new would only make replicas exchange commits for its own sake.
         let before = catalog.state().gc_floor();

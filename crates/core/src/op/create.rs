@@ -12,44 +12,64 @@ use crate::{
 
 /// Makes a new bead, with its parent and dependencies, in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
+    /// What is to be done, on one line
     pub title: Title,
-    /// Any valid id that was never used here; minted when absent.
+    /// An id of your own that was never used here; a new one is minted when absent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<BeadId>,
+    /// What sort of work it is
     #[serde(default, rename = "type")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::BeadType"))]
     pub kind: TypeName,
+    /// 0 (urgent) to 4 (some day)
     #[serde(default)]
     pub priority: Priority,
+    /// The whole story
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub description: Text,
+    /// How it is to be done
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub design: Text,
+    /// When it counts as done
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub acceptance_criteria: Text,
-    /// The first note of the log.
+    /// A first note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub notes: Text,
+    /// Who should do it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
+    /// Labels
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub labels: Vec<Label>,
-    /// The bead this one is a part of; its id becomes the beginning of the new id.
+    /// The bead this one is a part of
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::BeadRef>"))]
     pub parent: Option<String>,
+    /// What it waits for: an id, depends-on:id or blocked-by:id; blocks:id for what waits for it; related:id, discovered-from:id
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::schema::BeadRef>", length(max = 1000)))]
     pub deps: Vec<Dep>,
+    /// A pointer into another tracker
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub external_ref: Line,
+    /// The repository it came from
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub source_repo: Line,
+    /// How long it should take
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_minutes: Option<Estimate>,
+    /// When it is due
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
+    /// Not ready before this time
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defer_until: Option<Timestamp>,
+    /// Whatever other programs want to keep with the bead
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -77,6 +97,10 @@ impl Create {
             defer_until: None,
             metadata: Metadata::default(),
         }
+    }
+
+    pub(super) fn references_mut(&mut self) -> Vec<&mut String> {
+        self.parent.iter_mut().chain(self.deps.iter_mut().map(|dep| &mut dep.id)).collect()
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {

@@ -5,10 +5,14 @@ use crate::{Catalog, Context, Deletion, Delta, Error, Patch, Result, Text};
 
 /// Removes a bead from sight. Its content stays in its tombstone, and `restore` brings it back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delete {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// Why
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

@@ -5,10 +5,17 @@ use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Lineage, Re
 
 /// `from` waits for `to` (or is its child, relates to it, was found while working on it).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DepAdd {
+    /// The bead that waits
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub from: String,
+    /// The bead it waits for
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub to: String,
+    /// What the edge means
+    #[serde(default)]
     pub kind: EdgeKind,
 }
 

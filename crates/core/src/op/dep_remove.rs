@@ -5,10 +5,17 @@ use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Result};
 
 /// Takes an edge away. The edge stays in the files as deleted, so that it does not come back from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DepRemove {
+    /// The bead that waits
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub from: String,
+    /// The bead it waits for
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub to: String,
+    /// What the edge means
+    #[serde(default)]
     pub kind: EdgeKind,
 }
 

@@ -4,13 +4,15 @@ use crate::{Bead, Catalog, Error, Lineage, Result, Stamp, content_hash};
 
 /// What must still be true for a mutation to go ahead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guard {
-    /// The `content_hash` the caller read (§9.3). The hash does not cover the words of a bead, so a bead with words is
-    /// compared with `<hash>+<status word>/<type word>`, which it shows as `if_hash`; a hash alone means no words.
+    /// Refuse if the bead has changed since it had this `if_hash`, or without one this `content_hash`
     #[serde(default, rename = "expected_content_hash", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::ContentHash>"))]
     pub content_hash: Option<String>,
-    /// The fence of the claim the caller believes to hold.
+    /// Refuse unless this is still the `fence` of the bead's claim
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::FenceText>"))]
     pub fence: Option<Fence>,
 }
 

@@ -18,18 +18,23 @@ const OFFERED_FOR_MS: u64 = 10 * 60 * 1000;
 /// Moves a claim to another actor as an offer. It is taken first when that actor asks for work; when it is not taken in
 /// time, the bead is ready for everyone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOver {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// Who should go on with it
     pub to: Actor,
-    /// How long the offer stands.
+    /// How long the offer stands, in milliseconds; ten minutes when absent
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::LeaseMs>"))]
     pub within_ms: Option<u64>,
-    /// What the next worker should know.
+    /// What the next worker should know; kept as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub text: Text,
-    /// Hands over what another actor holds; the text says why.
+    /// Hand over what another actor holds; the text says why
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }

@@ -21,7 +21,6 @@ mod lease;
 mod mint_store_id;
 mod note_add;
 mod raise_format;
-mod references;
 mod renew;
 mod reopen;
 mod reset_gc_floor;
@@ -65,34 +64,94 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Actor, BeadId, Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
 
-/// A mutation, as asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum Op {
-    Create(Box<Create>),
-    Update(Box<Update>),
-    Claim(ClaimBead),
-    ClaimNext(Box<ClaimNext>),
-    Renew(Renew),
-    Unclaim(Unclaim),
-    Close(Close),
-    Cancel(Cancel),
-    HandOver(Box<HandOver>),
-    Reopen(Reopen),
-    Delete(Delete),
-    Restore(Restore),
-    NoteAdd(NoteAdd),
-    DepAdd(DepAdd),
-    DepRemove(DepRemove),
-    SetPrefix(SetPrefix),
-    SetSetting(SetSetting),
-    MintStoreId(MintStoreId),
-    RaiseFormat(RaiseFormat),
-    ConflictDismiss(ConflictDismiss),
-    ConflictRestore(ConflictRestore),
-    CollectGarbage(CollectGarbage),
-    ResetGcFloor(ResetGcFloor),
-    Undo(Box<Undo>),
+/// Makes the vocabulary from its table: one row per operation, with its arguments, whether it has a [`Guard`], and where
+/// it names beads (`id`, `ends` of an edge, what its own `references_mut` returns, or nowhere).
+macro_rules! operations {
+    ($($variant:ident($arguments:ty) $guard:ident $names:ident;)*) => {
+        /// A mutation, as asked for.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "op", rename_all = "snake_case")]
+        pub enum Op {
+            $($variant($arguments),)*
+        }
+
+        impl Op {
+            /// Returns what the bead must still be like for the operation to go through, where an operation has such a
+            /// condition.
+            pub fn guard_mut(&mut self) -> Option<&mut Guard> {
+                match self {
+                    $(Self::$variant(_op) => guard_of!(_op $guard),)*
+                }
+            }
+
+            /// Every place where the operation names a bead, so that the names of a batch can be put in terms of ids.
+            pub fn references_mut(&mut self) -> Vec<&mut String> {
+                match self {
+                    $(Self::$variant(_op) => names_of!(_op $names),)*
+                }
+            }
+
+            /// Checks the operation against the catalog and says what it changes. Nothing is changed here.
+            pub fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
+                let applied = match self {
+                    $(Self::$variant(op) => op.apply(catalog, context),)*
+                }?;
+                crate::size::check(catalog, &applied.delta)?;
+                Ok(applied)
+            }
+        }
+    };
+}
+
+macro_rules! guard_of {
+    ($op:ident guarded) => {
+        Some(&mut $op.guard)
+    };
+    ($op:ident free) => {
+        None
+    };
+}
+
+macro_rules! names_of {
+    ($op:ident id) => {
+        vec![&mut $op.id]
+    };
+    ($op:ident ends) => {
+        vec![&mut $op.from, &mut $op.to]
+    };
+    ($op:ident own) => {
+        $op.references_mut()
+    };
+    ($op:ident nowhere) => {
+        Vec::new()
+    };
+}
+
+operations! {
+    Create(Box<Create>) free own;
+    Update(Box<Update>) guarded own;
+    Claim(ClaimBead) guarded id;
+    ClaimNext(Box<ClaimNext>) free own;
+    Renew(Renew) guarded id;
+    Unclaim(Unclaim) guarded id;
+    Close(Close) guarded id;
+    Cancel(Cancel) guarded id;
+    HandOver(Box<HandOver>) guarded id;
+    Reopen(Reopen) guarded id;
+    Delete(Delete) guarded id;
+    Restore(Restore) guarded id;
+    NoteAdd(NoteAdd) guarded id;
+    DepAdd(DepAdd) free ends;
+    DepRemove(DepRemove) free ends;
+    SetPrefix(SetPrefix) free nowhere;
+    SetSetting(SetSetting) free nowhere;
+    MintStoreId(MintStoreId) free nowhere;
+    RaiseFormat(RaiseFormat) free nowhere;
+    ConflictDismiss(ConflictDismiss) free nowhere;
+    ConflictRestore(ConflictRestore) free nowhere;
+    CollectGarbage(CollectGarbage) free nowhere;
+    ResetGcFloor(ResetGcFloor) free nowhere;
+    Undo(Box<Undo>) free nowhere;
 }
 
 /// What an operation decided: the delta to keep, and what to show for it.
@@ -139,69 +198,5 @@ impl Applied {
     /// The bead is as it should be already.
     fn unchanged(lineage: &Lineage) -> Self {
         Self { unchanged: true, ..Self::bead(lineage, Delta::default()) }
-    }
-}
-
-impl Op {
-    /// Returns what the bead must still be like for the operation to go through, where an operation has such a condition.
-    pub fn guard_mut(&mut self) -> Option<&mut Guard> {
-        match self {
-            Self::Update(op) => Some(&mut op.guard),
-            Self::Claim(op) => Some(&mut op.guard),
-            Self::Renew(op) => Some(&mut op.guard),
-            Self::Unclaim(op) => Some(&mut op.guard),
-            Self::Close(op) => Some(&mut op.guard),
-            Self::Cancel(op) => Some(&mut op.guard),
-            Self::HandOver(op) => Some(&mut op.guard),
-            Self::Reopen(op) => Some(&mut op.guard),
-            Self::Delete(op) => Some(&mut op.guard),
-            Self::Restore(op) => Some(&mut op.guard),
-            Self::NoteAdd(op) => Some(&mut op.guard),
-            Self::Create(_)
-            | Self::ClaimNext(_)
-            | Self::DepAdd(_)
-            | Self::DepRemove(_)
-            | Self::SetPrefix(_)
-            | Self::SetSetting(_)
-            | Self::MintStoreId(_)
-            | Self::RaiseFormat(_)
-            | Self::ConflictDismiss(_)
-            | Self::ConflictRestore(_)
-            | Self::CollectGarbage(_)
-            | Self::ResetGcFloor(_)
-            | Self::Undo(_) => None,
-        }
-    }
-
-    /// Checks the operation against the catalog and says what it changes. Nothing is changed here.
-    pub fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let applied = match self {
-            Self::Create(op) => op.apply(catalog, context),
-            Self::Update(op) => op.apply(catalog, context),
-            Self::Claim(op) => op.apply(catalog, context),
-            Self::ClaimNext(op) => op.apply(catalog, context),
-            Self::Renew(op) => op.apply(catalog, context),
-            Self::Unclaim(op) => op.apply(catalog, context),
-            Self::Close(op) => op.apply(catalog, context),
-            Self::Cancel(op) => op.apply(catalog, context),
-            Self::HandOver(op) => op.apply(catalog, context),
-            Self::Reopen(op) => op.apply(catalog, context),
-            Self::Delete(op) => op.apply(catalog, context),
-            Self::Restore(op) => op.apply(catalog, context),
-            Self::NoteAdd(op) => op.apply(catalog, context),
-            Self::DepAdd(op) => op.apply(catalog, context),
-            Self::DepRemove(op) => op.apply(catalog, context),
-            Self::SetPrefix(op) => op.apply(catalog, context),
-            Self::SetSetting(op) => op.apply(catalog, context),
-            Self::MintStoreId(op) => op.apply(catalog, context),
-            Self::RaiseFormat(op) => op.apply(catalog, context),
-            Self::ConflictDismiss(op) => op.apply(catalog, context),
-            Self::ConflictRestore(op) => op.apply(catalog, context),
-            Self::CollectGarbage(op) => op.apply(catalog, context),
-            Self::ResetGcFloor(op) => op.apply(catalog, context),
-            Self::Undo(op) => op.apply(catalog, context),
-        }?;
-        crate::size::check(catalog, &applied.delta)?;
-        Ok(applied)
     }
 }

@@ -8,16 +8,23 @@ use crate::{Catalog, Context, Delta, Error, Metadata, Note, Patch, Result, Text,
 
 /// Appends to a bead's log. Notes are never edited and never deleted (§4.2.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoteAdd {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// The note
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Said"))]
     pub content: Text,
     /// What a structured note is, such as `evidence`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub kind: Option<Word>,
     /// What belongs to `kind`.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub data: Metadata,
 }
 

@@ -7,14 +7,18 @@ use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result
 
 /// Takes a closing back. The claim under which the bead was closed is over, so anyone may take it again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reopen {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
-    /// `open` unless said otherwise; `in_progress` keeps the claim.
+    /// What it becomes; in_progress keeps the claim
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Reopened>"))]
     pub status: Option<Status>,
-    /// Why; kept as a note.
+    /// Why; kept as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

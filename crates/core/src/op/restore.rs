@@ -7,11 +7,14 @@ use crate::{Catalog, Context, Delta, Error, Note, Patch, Result, Text};
 
 /// Brings a deleted bead back, with everything it had, by appending a note after the deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restore {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
-    /// Why; "restored" when absent.
+    /// Why; kept as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

@@ -8,13 +8,17 @@ use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result
 /// Gives a bead back. Only its holder may, unless the lease has run out or `force` is given. The status register is
 /// written only where `in_progress` is stored, by an older version or on request: it would outlive the claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unclaim {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// Take it out of another actor's hands; needs a reason
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Why; kept as a note.
+    /// Why; kept as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

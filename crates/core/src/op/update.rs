@@ -15,67 +15,97 @@ use crate::{
 
 /// Changes fields of one bead. What is absent stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Update {
+    /// The bead, or a beginning of its id that fits only one
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
     #[serde(flatten)]
     pub guard: Guard,
+    /// What is to be done, on one line
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
+    /// The whole story
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text>,
+    /// 0 (urgent) to 4 (some day)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
+    /// What sort of work it is
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::BeadType>"))]
     pub kind: Option<TypeName>,
+    /// The stored status
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Status>"))]
     pub status: Option<StatusName>,
+    /// Who should do it; null for nobody
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub assignee: Option<Change<Actor>>,
     /// Takes the bead for the caller: assignee, lease and status in one step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub claim: bool,
+    /// All labels anew
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Labels>"))]
     pub set_labels: Option<Vec<Label>>,
+    /// Labels to add
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub add_labels: Vec<Label>,
+    /// Labels to take away
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub remove_labels: Vec<Label>,
+    /// How it is to be done
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<Text>,
+    /// When it counts as done
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_criteria: Option<Text>,
-    /// Appends to the log; it never replaces what is there.
+    /// Appends a note; earlier ones stay
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,
     /// Appends to the log the newest text of the notes with this behind it, on lines of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub append_notes: Option<Text>,
-    /// Why the status or the assignee changes. A closing keeps it as its reason, any other change as a note.
+    /// Why the status or the assignee changes; kept as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
+    /// A pointer into another tracker
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<Line>,
+    /// The repository it came from
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_repo: Option<Line>,
+    /// How long it should take; null for no estimate
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub estimated_minutes: Option<Change<Estimate>>,
+    /// When it is due; null for never
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub due_at: Option<Change<Timestamp>>,
+    /// Not ready before this time; null for at once
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub defer_until: Option<Change<Timestamp>>,
+    /// All metadata anew
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// Takes the bead out of another actor's live lease, with a reason.
+    /// Take it out of another actor's claim, with a reason
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Refuses to close what `bd close` would only warn about.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub strict: bool,
-    /// Moves the bead under another parent, or out from under any.
+    /// Move it under this bead; null takes it out from under its parent
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Change<crate::schema::BeadRef>>"))]
     pub parent: Option<Change<String>>,
     /// Dependencies to add; those that are there already stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub deps: Vec<Dep>,
 }
 
@@ -89,6 +119,15 @@ impl Update {
 
     pub fn of(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
+    }
+
+    pub(super) fn references_mut(&mut self) -> Vec<&mut String> {
+        let parent = self.parent.iter_mut().filter_map(|change| match change {
+            Change::Set(parent) => Some(parent),
+            Change::Clear => None,
+        });
+        let deps = self.deps.iter_mut().map(|dep| &mut dep.id);
+        [&mut self.id].into_iter().chain(parent).chain(deps).collect()
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {

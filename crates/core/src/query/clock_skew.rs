@@ -1,13 +1,12 @@
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::timestamp::rfc3339::Rfc3339;
 use crate::{Actor, Catalog, Field, Mark, Timestamp, is_sane};
 
 /// An actor who wrote with a clock that runs ahead of the one here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSkew {
     pub actor: Actor,
     /// How far the latest of the stamps is ahead.
@@ -16,7 +15,7 @@ pub struct ClockSkew {
     pub beads: usize,
     /// The last write of the actor with a sane stamp: the clock went wrong after it. Null when there is none.
     #[serde(serialize_with = "time")]
-    #[schemars(with = "Option<Rfc3339>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub since: Option<Timestamp>,
 }
 

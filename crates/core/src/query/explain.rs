@@ -1,8 +1,6 @@
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Impact, Ready, ReadyFilter, Standing};
-use crate::timestamp::rfc3339::Rfc3339;
 use crate::{Actor, Bead, BeadId, BeadType, Catalog, Lineage, Result, Status, Timestamp, Word};
 
 /// Why beads are handed out, and why others are not.
@@ -21,7 +19,8 @@ pub struct NotReady {
     pub reasons: Vec<Reason>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// It waits for these unfinished beads.
@@ -30,14 +29,14 @@ pub enum Reason {
     Held {
         by: Option<Actor>,
         #[serde(serialize_with = "time")]
-        #[schemars(with = "Option<Rfc3339>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
         until: Option<Timestamp>,
     },
     /// It is in progress without a claim: `bd unclaim` frees it.
     Stuck { assignee: Option<Actor> },
     Deferred {
         #[serde(serialize_with = "time")]
-        #[schemars(with = "Option<Rfc3339>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
         until: Option<Timestamp>,
     },
     /// Its status or type has a word that keeps it from being handed out, such as `deferred`.

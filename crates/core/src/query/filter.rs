@@ -40,6 +40,9 @@ pub struct Filter {
     pub text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title_contains: Option<String>,
+    /// With exactly this reference into another tracker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_ref: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_after: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,6 +169,7 @@ impl Prepared<'_> {
     pub(super) fn matches(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
         let filter = self.filter;
         self.among.as_ref().is_none_or(|among| among.contains(lineage))
+            && filter.external_ref.as_ref().is_none_or(|asked| bead.external_ref.value.as_str() == asked)
             && (filter.status.is_empty()
                 || filter.status.iter().any(|status| has(status, catalog, lineage, bead)))
             && (self.memories || !bead.is_memory())

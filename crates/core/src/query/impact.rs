@@ -1,14 +1,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::work_graph::{Waiting, WorkGraph};
 use crate::{Catalog, Lineage};
 
 /// How much hangs on a bead.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Impact {
     /// The length of the longest chain of unfinished beads that wait for it, one after the other.
     pub chain: u64,

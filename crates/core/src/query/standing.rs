@@ -1,10 +1,10 @@
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Bead, BeadType, Catalog, Lineage, Status};
 
 /// Where a live bead stands. Every combination of status, assignee and lease is exactly one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Can be claimed now. One that was only assigned, without a lease, waits for its assignee to claim it.

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
@@ -8,7 +7,8 @@ use crate::snapshot::{DEPS, STATE};
 use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Timestamp};
 
 /// How bad a finding is. Only errors make `bd validate` fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Error,
@@ -27,7 +27,8 @@ impl Severity {
 }
 
 /// Something worth knowing about a store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     pub severity: Severity,
     /// A stable word for the kind of finding.

@@ -15,7 +15,7 @@ use super::connection::{Connections, Job, Traffic};
 use super::long_answers::LongAnswers;
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
-use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer};
+use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer, planted};
 use crate::failure::{Code, Failure};
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Reply, Unconfirmed};
@@ -186,10 +186,7 @@ impl Engine {
 
     /// Makes everything durable with one sync, then lets the answers go.
     pub(super) fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
-        #[cfg(feature = "planted")]
-        let committed = if super::planted::commits_later() { Ok(()) } else { self.service.commit() };
-        #[cfg(not(feature = "planted"))]
-        let committed = self.service.commit();
+        let committed = if planted::commits_later() { Ok(()) } else { self.service.commit() };
         let fate = self.service.fate();
         if !matches!(fate, Fate::Same | Fate::Touched) {
             let failure = self.service.replaced(fate);
@@ -263,13 +260,10 @@ impl Engine {
             _ => {
                 let (request, reply) = self.take_claim(request, reply, replies)?;
                 match self.service.attempt(&request) {
-                    #[cfg(feature = "planted")]
                     Some(answer) => {
-                        let answer = super::planted::made_stale(&request, answer);
+                        let answer = planted::made_stale(&request, answer);
                         replies.push((reply, request.output.format, answer));
                     }
-                    #[cfg(not(feature = "planted"))]
-                    Some(answer) => replies.push((reply, request.output.format, answer)),
                     None => self.waiters.add(&self.service, request, reply),
                 }
                 None

@@ -5,7 +5,6 @@ mod connection;
 mod engine;
 mod file_requests;
 mod long_answers;
-#[cfg(feature = "planted")]
 mod planted;
 mod room;
 mod run;

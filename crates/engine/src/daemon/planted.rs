@@ -11,11 +11,13 @@ use crate::request::{Call, Reply, Request};
 static TOLD: Mutex<BTreeMap<String, Reply>> = Mutex::new(BTreeMap::new());
 
 /// Answers leave now, and the journal is written at the next checkpoint.
+#[inline]
 pub fn commits_later() -> bool {
     is_planted(Bug::ReplyBeforeCommit)
 }
 
 /// The answer that the same question got first, as if it were of now.
+#[inline]
 pub fn made_stale(request: &Request, answer: Reply) -> Reply {
     if !is_planted(Bug::StaleRead) || !matches!(request.call, Call::Query(_)) {
         return answer;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{Actor, Bead, Catalog, ClaimRecord, ClaimState, Lineage, Stamp, Status};
 
 use super::outcome::Outcome;
@@ -286,11 +287,8 @@ impl ClaimBook {
             let known = by_holder || self.watch.has_expired(name, value, now);
             let given_back = free && known && bead.claim.mark.at() > record.fence;
             let last = bead.claim.mark.at().max(closed_at(bead));
-            let over = closed_since || given_back;
-            #[cfg(feature = "planted")]
-            let over = over
-                || beads_core::planted::is_planted(beads_core::planted::Bug::ExpiryByWallClock)
-                    && bead.claim.expired(replica.now_ms());
+            let by_wall_clock = is_planted(Bug::ExpiryByWallClock) && bead.claim.expired(replica.now_ms());
+            let over = closed_since || given_back || by_wall_clock;
             over.then(|| Move { kind: Kind::End, record: record.over(last) })
         });
         ended.collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use beads_core::planted::{Bug, is_planted};
 use beads_core::{Bead, ClaimRecord, Lineage, Status};
 
 use super::book::Attempt;
@@ -107,8 +108,7 @@ impl Round {
     }
 
     fn swap(&self, remote: &impl ClaimRemote, changes: &[RefChange]) -> Result<Vec<Swapped>> {
-        #[cfg(feature = "planted")]
-        if beads_core::planted::is_planted(beads_core::planted::Bug::ClaimWithoutExpectedValue) {
+        if is_planted(Bug::ClaimWithoutExpectedValue) {
             return swap_whatever_is_there(remote, &self.prefix, changes);
         }
         remote.swap(&self.prefix, changes)
@@ -169,7 +169,6 @@ impl Attempt {
 }
 
 /// The bug on purpose: the value that the remote has now is taken for the expected one, as libgit2 does by itself.
-#[cfg(feature = "planted")]
 fn swap_whatever_is_there(
     remote: &impl ClaimRemote,
     prefix: &str,

@@ -128,6 +128,12 @@ pub fn find(name: &str) -> Option<&'static Portal> {
     TABLE.iter().find(|portal| portal.name == name)
 }
 
+/// Every portal, with whether it changes something.
+#[cfg(test)]
+pub fn effects() -> impl Iterator<Item = (&'static str, bool)> {
+    TABLE.iter().map(|portal| (portal.name, !portal.read_only))
+}
+
 /// The portals that a toolset shows.
 pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
     TABLE.iter().filter(move |portal| portal.set <= toolset)

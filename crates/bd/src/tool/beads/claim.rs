@@ -1,11 +1,11 @@
-use beads_core::op;
+use beads_core::op::{self, Guard};
+use beads_core::schema::{BeadRef, LeaseMs};
 use beads_core::{Op, query};
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::filter::Filter;
-use super::guard::Guard;
 use super::output;
 use crate::tool::{Definition, Mutation, field};
 
@@ -19,15 +19,14 @@ use crate::tool::{Definition, Mutation, field};
 pub struct Claim {
     /// The bead, or a beginning of its id that fits only one
     #[serde(default)]
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "Option<BeadRef>")]
     id: Option<String>,
     /// Which beads will do when no id is given
     #[serde(default)]
-    #[schemars(with = "Next")]
     next: Option<Next>,
     /// How long it is yours, in milliseconds; the setting claim.lease when absent
     #[serde(default)]
-    #[schemars(with = "field::LeaseMs")]
+    #[schemars(with = "Option<LeaseMs>")]
     lease_ms: Option<u64>,
     /// Without an id: how long to wait when nothing is ready, in milliseconds
     #[serde(default)]
@@ -41,7 +40,7 @@ pub struct Claim {
     take_over: bool,
     /// Without an id: when nothing is ready, take a bead whose session was silent so long, in milliseconds
     #[serde(default)]
-    #[schemars(with = "field::LeaseMs")]
+    #[schemars(with = "Option<LeaseMs>")]
     steal_silent_ms: Option<u64>,
     #[serde(flatten)]
     guard: Guard,
@@ -58,7 +57,7 @@ struct Next {
     sort: Option<String>,
     /// Only beads below this one, at any depth
     #[serde(default)]
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "Option<BeadRef>")]
     parent: Option<String>,
 }
 
@@ -77,7 +76,6 @@ impl Mutation for Claim {
             ));
         }
         if let Some(id) = id {
-            let guard = guard.into();
             return Ok(Op::Claim(op::ClaimBead { id, guard, lease_ms, take_over, ..Default::default() }));
         }
         let next = next.unwrap_or_default();

@@ -21,7 +21,7 @@ pub struct Conflicts {
     id: Option<ConflictId>,
     /// restore writes the losing value again; dismiss says that the winner is right
     #[serde(default)]
-    #[schemars(with = "field::Resolution")]
+    #[schemars(with = "Option<field::Resolution>")]
     resolve: Option<Resolution>,
     /// List dismissed ones too
     #[serde(default)]

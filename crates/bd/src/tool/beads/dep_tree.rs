@@ -1,4 +1,5 @@
 use beads_core::query::Direction;
+use beads_core::schema::BeadRef;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use crate::tool::{Definition, Question, field};
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DepTree {
     /// The bead at the root
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "BeadRef")]
     id: String,
     /// down: what it waits for; up: what waits for it
     #[serde(default)]

@@ -1,68 +1,59 @@
 //! The filters that list, search, ready and export share. Everything given must hold.
 
 use beads_core::query::{self, SortKey, StatusFilter};
-use beads_core::{Actor, BeadType, Label, Priority, Timestamp};
+use beads_core::schema::BeadRef;
+use beads_core::{Actor, BeadType, Label, Labels, Priority, Timestamp, Title};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::time;
 use crate::tool::field;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Filter {
     /// Only these; ids that do not exist are left out
-    #[schemars(with = "Vec<field::BeadRef>", length(max = 10000))]
+    #[schemars(with = "Vec<BeadRef>", length(max = 10000))]
     ids: Option<Vec<String>>,
     /// Any of these; blocked is derived from open dependencies
     #[schemars(with = "Vec<field::StatusFilter>", length(max = 4))]
     status: Vec<StatusFilter>,
     /// Any of these
     #[serde(rename = "type")]
-    #[schemars(with = "Vec<field::Kind>", length(max = 5))]
+    #[schemars(length(max = 5))]
     types: Vec<BeadType>,
     /// This priority or a less urgent one
-    #[schemars(with = "field::Priority")]
     priority_min: Option<Priority>,
     /// This priority or a more urgent one
-    #[schemars(with = "field::Priority")]
     priority_max: Option<Priority>,
     /// In these hands
-    #[schemars(with = "field::Actor")]
     assignee: Option<Actor>,
     /// In nobody's hands
     unassigned: bool,
     /// With all of these
-    #[schemars(with = "Vec<field::Label>", length(max = 256))]
+    #[schemars(with = "Labels")]
     labels: Vec<Label>,
     /// With any of these
-    #[schemars(with = "Vec<field::Label>", length(max = 256))]
+    #[schemars(with = "Labels")]
     labels_any: Vec<Label>,
     /// With this in the title, in any case
-    #[schemars(with = "field::Title")]
+    #[schemars(with = "Option<Title>")]
     title_contains: Option<String>,
     /// Made at or after this time, RFC 3339, a local date-time or a date
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     created_after: Option<Timestamp>,
     /// Made before this time
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     created_before: Option<Timestamp>,
     /// Changed at or after this time
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     updated_after: Option<Timestamp>,
     /// Last changed before this time
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     updated_before: Option<Timestamp>,
     /// Closed at or after this time
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     closed_after: Option<Timestamp>,
     /// Closed before this time
-    #[serde(deserialize_with = "time::given")]
     #[schemars(with = "field::Time")]
     closed_before: Option<Timestamp>,
 }
@@ -102,7 +93,7 @@ pub struct Selection {
     order: Order,
     /// Direct children of this bead
     #[serde(default)]
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "Option<BeadRef>")]
     parent: Option<String>,
     /// At most so many; 0 for all
     #[serde(default)]

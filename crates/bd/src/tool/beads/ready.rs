@@ -1,4 +1,5 @@
 use beads_core::query::ReadyFilter;
+use beads_core::schema::BeadRef;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
@@ -17,7 +18,7 @@ pub struct Ready {
     filter: Filter,
     /// Only beads below this one, at any depth
     #[serde(default)]
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "Option<BeadRef>")]
     parent: Option<String>,
     /// At most so many; 0 for all
     #[serde(default)]

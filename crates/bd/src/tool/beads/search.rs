@@ -1,4 +1,5 @@
 use beads_core::query;
+use beads_core::schema::Said;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
@@ -6,13 +7,13 @@ use serde::Deserialize;
 
 use super::filter::Selection;
 use super::output;
-use crate::tool::{Definition, Items, Question, field, outcome};
+use crate::tool::{Definition, Items, Question, outcome};
 
 /// Find beads by a text in id, title, description or notes
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Search {
     /// The text, in any case
-    #[schemars(with = "field::Said")]
+    #[schemars(with = "Said")]
     query: String,
     #[serde(flatten)]
     selection: Selection,

@@ -1,16 +1,17 @@
+use beads_core::schema::BeadRef;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::tool::{Action, Body, Context, Definition, Outcome, field, outcome};
+use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
 /// Show one bead whole: its texts, notes, dependencies and dependents
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Show {
     /// The bead, or a beginning of its id that fits only one
-    #[schemars(with = "field::BeadRef")]
+    #[schemars(with = "BeadRef")]
     id: String,
 }
 

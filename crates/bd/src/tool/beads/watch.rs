@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use beads_core::schema::BeadRef;
 use beads_engine::failure::Failure;
 use beads_engine::render::EventsAnswer;
 use beads_engine::request::{Call, EventsQuery, Query};
@@ -22,7 +23,7 @@ pub struct Watch {
     since: Option<Cursor>,
     /// Only about these beads
     #[serde(default)]
-    #[schemars(with = "Vec<field::BeadRef>", length(max = 1000))]
+    #[schemars(with = "Vec<BeadRef>", length(max = 1000))]
     ids: Vec<String>,
     /// At most so many events
     #[serde(default = "most")]
