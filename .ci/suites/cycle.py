@@ -1,11 +1,13 @@
-"""Workers that claim, note, give back and finish on every interface, with crashes, and a model of what may happen.
+"""Workers that claim, note, hand over, give back and finish on every interface, with crashes, and a model of what may happen.
 
 usage: cycle.py BD WORKDIR SEED BEADS
 
 `cycle.py worker INTERFACE NAME` is one worker: an orchestrator of about 40 lines. It writes what it did, one JSON line
 each, with times of the monotonic clock of this machine. The parent kills workers and the daemon, starts new workers in
 their place, cancels beads, and checks: no two holders of a bead overlap, no closed or cancelled bead is worked on after its
-worker could have known, and every request id is answered once.
+worker could have known, every request id is answered once, and what is handed over goes to its receiver and to nobody else
+before its time. Each interface has a worker with a new name after every crash and a receiver that comes back under its own
+name; receivers are killed while an offer waits for them. A receiver called `gone` never comes at all.
 """
 import glob
 import json
@@ -16,6 +18,10 @@ import socket
 import subprocess
 import sys
 import time
+
+INTERFACES = ("cli", "tools", "mcp", "socket")
+LEASE = 5  # seconds
+WITHIN = 2  # seconds for which an offer stands; through MCP it is ten minutes
 
 BD = os.environ.get("CYCLE_BD") or os.path.abspath(sys.argv[1])
 
@@ -39,6 +45,12 @@ class Cli:
     def release(self, bead):
         run([*self.base, "unclaim", bead["id"], "--fence", bead["fence"]])
 
+    def hand_over(self, bead, to, text, key):
+        return "error" not in run([*self.base, "--request-id", key, "handover", bead["id"], "--to", to, "--within", f"{WITHIN}s", "-m", text, "--fence", bead["fence"]])
+
+    def notes(self, bead):
+        return run([*self.base, "note", "list", bead["id"]])
+
     def done(self, bead, key):
         return "error" not in run([*self.base, "--request-id", key, "close", bead["id"], "--fence", bead["fence"]])
 
@@ -58,6 +70,12 @@ class Tools:
 
     def release(self, bead):
         self.call("beads.unclaim", id=bead["id"], fence=bead["fence"])
+
+    def hand_over(self, bead, to, text, key):
+        return self.call("beads.handover", id=bead["id"], to=to, within_ms=WITHIN * 1000, text=text, fence=bead["fence"], idempotency_key=key)["ok"]
+
+    def notes(self, bead):
+        return run(["tool", "beads.show"], json.dumps({"id": bead["id"]})).get("result")
 
     def done(self, bead, key):
         return self.call("beads.close", id=bead["id"], fence=bead["fence"], idempotency_key=key)["ok"]
@@ -91,6 +109,12 @@ class Mcp:
 
     def release(self, bead):
         self.call("done", id=bead["id"], reason="no time", outcome="release", fence=bead["fence"])
+
+    def hand_over(self, bead, to, text, key):
+        return self.call("done", id=bead["id"], reason=text, outcome=f"to:{to}", fence=bead["fence"], request_id=key) is not None
+
+    def notes(self, bead):
+        return bead
 
     def done(self, bead, key):
         return self.call("done", id=bead["id"], reason="done", fence=bead["fence"], request_id=key) is not None
@@ -127,6 +151,12 @@ class Socket:
     def release(self, bead):
         self.mutate(op="unclaim", id=bead["id"], fence=bead["fence"])
 
+    def hand_over(self, bead, to, text, key):
+        return "error" not in self.mutate(key, op="hand_over", id=bead["id"], to=to, within_ms=WITHIN * 1000, text=text, fence=bead["fence"])
+
+    def notes(self, bead):
+        return self.ask({"query": {"notes": {"id": bead["id"]}}}).get("result")
+
     def done(self, bead, key):
         return "error" not in self.mutate(key, op="close", id=bead["id"], fence=bead["fence"])
 
@@ -145,7 +175,7 @@ def work(interface, name):
         bead = worker.next(key)
         if not bead:
             continue
-        say("claimed", bead, key=key)
+        say("claimed", bead, key=key, notes=worker.notes(bead) if name.startswith("receiver") else None)
         again = worker.next(key) if dice.random() < 0.2 else None
         if again:
             say("again", again, key=key)
@@ -153,19 +183,27 @@ def work(interface, name):
         if not worker.note(bead, key + "-n"):
             say("lost", bead)
             continue
-        if dice.random() < 0.2:
+        chance = dice.random()
+        if chance < 0.2:
             say("released", bead)
             worker.release(bead)
+        elif chance < 0.4:
+            # Through MCP an offer stands so long that a receiver that never comes would keep the bead until the end.
+            to = dice.choice([f"receiver-{other}" for other in INTERFACES if f"receiver-{other}" != name] + ["gone"] * (interface != "mcp"))
+            within = 600 if interface == "mcp" else WITHIN
+            say("handing", bead, to=to, within=within)
+            handed = worker.hand_over(bead, to, f"go on here, {to}", key + "-h")
+            say("handed" if handed else "lost", bead, to=to)
         else:
             say("closing", bead)
             say("closed" if worker.done(bead, key + "-d") else "lost", bead)
 
 
-def check(logs, cancelled):
-    """What may not happen, from the logs of all workers. `cancelled` has the time at which each bead was cancelled."""
-    problems, claims, keys = [], {}, {}
+def check(logs, cancelled, kills):
+    """What may not happen, from the logs of all workers. `cancelled` has the time at which each bead was cancelled, `kills` who was killed when."""
+    problems, claims, keys, offers = [], {}, {}, []
     for path in logs:
-        open_claim = None
+        open_claim, handing = None, None
         for line in open(path):
             try:
                 event = json.loads(line)
@@ -181,18 +219,74 @@ def check(logs, cancelled):
             if what == "claimed":
                 claims.setdefault(event["id"], []).append([event["at"], None, event["fence"], path, False])
                 open_claim = claims[event["id"]][-1]
+                open_claim.append(event.get("notes"))
+            elif what == "handing":
+                handing = event
+                if open_claim:
+                    open_claim[1] = event["at"]
+            elif what == "handed" and handing:
+                offers.append({**handing, "path": path, "taken": None})
             elif open_claim and what in ("released", "closing", "lost"):
                 open_claim[1] = event["at"]
             elif open_claim and what == "closed":
                 open_claim[4] = event["at"]
     for bead, all_claims in claims.items():
-        all_claims.sort()
-        for (_, end, fence, path, closed), (start, _, later, other, _) in zip(all_claims, all_claims[1:]):
+        all_claims.sort(key=lambda claim: claim[0])
+        for (_, end, fence, path, closed, _), (start, _, later, other, _, _) in zip(all_claims, all_claims[1:]):
             if fence != later and end and start < end:
                 problems.append(f"{bead}: {other} was handed it at {start}, while {path} held it until {end}")
             if closed and start > closed:
                 problems.append(f"{bead}: {other} was handed it at {start}, after {path} had closed it at {closed}")
+    return problems + check_offers(offers, claims, kills), offers
+
+
+def check_offers(offers, claims, kills):
+    """What is offered goes to its receiver, with the text, or to anyone after its time."""
+    problems = []
+    for offer in offers:
+        later = [claim for claim in claims.get(offer["id"], []) if claim[0] > offer["at"]]
+        if not later:
+            continue  # closed or cancelled without another claim, or never finished
+        start, _, _, path, _, notes = later[0]
+        taker = os.path.basename(path)
+        if taker == offer["to"]:
+            offer["taken"] = start
+            if f"go on here, {taker}" not in json.dumps(notes):
+                problems.append(f"{offer['id']}: {taker} was not given the text of the offer, but {notes}")
+            continue
+        # A receiver that was killed may have taken it without a trace, as may one whose daemon was killed; then its lease ends.
+        crashed = any(name in (offer["to"], "daemon") and offer["at"] < at < start for name, at in kills)
+        free = offer["at"] + (min(offer["within"], LEASE) if crashed else offer["within"])
+        if start < free - 0.01:
+            problems.append(f"{offer['id']}: {taker} was handed it at {start}, offered to {offer['to']} at {offer['at']} for {offer['within']} s")
     return problems
+
+
+def coverage(offers, kills):
+    """What the offers and crashes did not show, and how many receivers were killed while an offer waited for them."""
+    interface = lambda name: os.path.basename(name).rsplit("-", 1)
+    senders = {name for offer in offers for name in interface(offer["path"]) if name in INTERFACES}
+    takers = {offer["to"].split("-")[1] for offer in offers if offer["taken"]}
+    crashed = [offer for offer in offers if offer["taken"] and any(offer["to"] == name and offer["at"] < at < offer["taken"] for name, at in kills)]
+    missing = [f"nothing was handed over through {name}" for name in INTERFACES if name not in senders]
+    missing += [f"nothing that was handed over was taken through {name}" for name in INTERFACES if name not in takers]
+    if not crashed:
+        missing.append("no receiver came back from a crash for what it was offered")
+    return missing, len(crashed)
+
+
+def offered(logs):
+    """Receivers to which something was offered that none has taken yet, as far as the logs say."""
+    last = {}
+    for path in glob.glob(os.path.join(logs, "*")):
+        for line in open(path):
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if event["what"] in ("claimed", "handed") and event["at"] > last.get(event["id"], {"at": 0})["at"]:
+                last[event["id"]] = event
+    return sorted({event["to"] for event in last.values() if event["what"] == "handed"})
 
 
 def main():
@@ -202,30 +296,35 @@ def main():
     subprocess.run(["git", "init", "-q", repo], check=True)
     os.chdir(repo)
     os.environ.update(CYCLE_BD=BD, CYCLE_LOG=logs, CYCLE_STOP=stop, BD_RUNTIME_DIR=os.path.join(work_dir, "run"), HOME=work_dir)
-    run(["--json", "config", "set", "claim.lease", "5s"])
+    run(["--json", "config", "set", "claim.lease", f"{LEASE}s"])
     for number in range(beads):
         run(["--json", "create", f"bead {number}"])
-    dice, workers, count, killed = random.Random(seed), {}, 0, 0
+    dice, workers, count, kills = random.Random(seed), {}, 0, []
     deadline = time.monotonic() + 300
     left, cancelled = beads, {}
     while left and time.monotonic() < deadline:
-        for interface in ("cli", "tools", "mcp", "socket"):
-            worker = workers.get(interface)
-            if worker is None or worker.poll() is not None:
-                count += 1
-                arguments = [sys.executable, SELF, "worker", interface, f"{interface}-{count}"]
-                workers[interface] = subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL)
+        for interface in INTERFACES:
+            for role in ("worker", "receiver"):
+                worker = workers.get((role, interface), (None, None))[1]
+                if worker is None or worker.poll() is not None:
+                    count += 1
+                    name = f"receiver-{interface}" if role == "receiver" else f"{interface}-{count}"
+                    arguments = [sys.executable, SELF, "worker", interface, name]
+                    workers[role, interface] = name, subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL)
         time.sleep(0.4)
-        victim = dice.choice([*workers.values(), "daemon", None])
-        if victim == "daemon":
+        waiting = [worker for worker in workers.values() if worker[0] in offered(logs)]
+        victim = dice.choice([*workers.values(), ("daemon", None), None])
+        if waiting and dice.random() < 0.5:
+            victim = dice.choice(waiting)
+        if victim and victim[1]:
+            os.killpg(victim[1].pid, signal.SIGKILL)
+            victim[1].wait()
+            kills.append((victim[0], time.monotonic()))
+        elif victim:
             pid = run(["--json", "daemon", "status"]).get("pid")
             if pid:
                 os.kill(pid, signal.SIGKILL)
-                killed += 1
-        elif victim:
-            os.killpg(victim.pid, signal.SIGKILL)
-            victim.wait()
-            killed += 1
+                kills.append(("daemon", time.monotonic()))
         open_beads = run(["--json", "list", "--status", "open"]) or []
         if open_beads and dice.random() < 0.3:
             bead = dice.choice(open_beads)["id"]
@@ -234,16 +333,20 @@ def main():
         summary = run(["--json", "status"])["summary"]
         left = summary["total_issues"] - summary["closed_issues"]
     open(stop, "w").close()
-    for worker in workers.values():
+    for _, worker in workers.values():
         try:
             worker.wait(20)
         except subprocess.TimeoutExpired:
             os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
-    problems = check(glob.glob(os.path.join(logs, "*")), cancelled)
+    problems, offers = check(glob.glob(os.path.join(logs, "*")), cancelled, kills)
+    missing, crashed = coverage(offers, kills)
+    problems += missing
     if left:
         problems.append(f"{left} beads were not finished in time")
-    print(f"{beads} beads, {count} workers on four interfaces, {killed} kills, {len(cancelled)} cancelled, {len(problems)} problems")
+    taken = sum(1 for offer in offers if offer["taken"])
+    print(f"{beads} beads, {count} workers on four interfaces, {len(kills)} kills, {len(cancelled)} cancelled")
+    print(f"{len(offers)} handed over, {taken} taken by their receivers, {crashed} of them after the receiver crashed; {len(problems)} problems")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 

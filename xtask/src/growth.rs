@@ -52,12 +52,21 @@ pub fn fill(replica: &mut Replica<RealDisk, RealWorld>, beads: u32) -> Result<()
     Ok(())
 }
 
-fn bytes_below(directory: &Path) -> Result<u64> {
+/// The bytes of all files below a directory. Those that git removes meanwhile do not count.
+pub fn bytes_below(directory: &Path) -> Result<u64> {
+    let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if gone(&error) => return Ok(0),
+        entries => entries?,
+    };
     let mut total = 0;
-    for entry in std::fs::read_dir(directory)? {
+    for entry in entries {
         let entry = entry?;
-        let metadata = entry.metadata()?;
-        total += if metadata.is_dir() { bytes_below(&entry.path())? } else { metadata.len() };
+        total += match entry.metadata() {
+            Err(error) if gone(&error) => 0,
+            Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path())?,
+            metadata => metadata?.len(),
+        };
     }
     Ok(total)
 }

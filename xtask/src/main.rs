@@ -12,6 +12,7 @@ mod growth;
 mod judge;
 mod night;
 mod planted;
+mod remote_growth;
 mod schema;
 mod sim;
 mod soak;
@@ -58,6 +59,11 @@ const CHORES: &[Chore] = &[
         night::run,
     ),
     ("planted", "plant bugs and see that the suite catches them: [--release false]", planted::run),
+    (
+        "remote-growth",
+        "measure how a remote grows with its pushes, and fail when it has too many files: --dir D [--syncs 2000] [--beads 200] [--seed 1] [--server false] [--autogc true] [--most-files 1000]; a server needs git and python3",
+        remote_growth::run,
+    ),
     ("schema", "write the JSON Schemas of all outputs: [--dir docs/schema]", schema::run),
     (
         "wire",

@@ -37,8 +37,24 @@ fn a_deletion_of_a_known_id_that_lost_it_leaves_the_holder() {
     let (mut catalog, _) = legacy(&[("state.jsonl", &line("bd-a1", "[1700000000000,1]", "a1"))]);
     let tombstone = r#"{"id":"bd-a1","deleted_at":[1800000000000,1],"deleted_by":"z9","lineage_created_at":[1600000000000,0],"lineage_created_by":"z9"}"#;
     let summary = legacy_into(&mut catalog, &[("tombstones.jsonl", tombstone)]);
-    assert_eq!(summary.collisions, 1);
+    assert_eq!((summary.collisions, summary.collisions_skipped.len()), (0, 1), "{summary:?}");
     assert!(bead(&catalog, "bd-a1").deletion.is_none());
+}
+
+/// Neither the bead that lost the id nor the one that holds it is in the file: the line is left out, and the balance says why.
+#[test]
+fn a_deletion_that_nothing_can_keep_is_in_the_balance_with_its_reason() {
+    let tombstone = r#"{"id":"bd-a1","deleted_at":[1800000000000,1],"deleted_by":"z9","lineage_created_at":[1600000000000,0],"lineage_created_by":"z9"}"#;
+    let state = line("bd-b2", "[1700000000000,1]", "a1");
+    let (catalog, summary) = legacy(&[("state.jsonl", &state), ("tombstones.jsonl", tombstone)]);
+    assert_eq!((summary.lines, summary.accounted(), summary.collisions), (2, 2, 0), "{summary:?}");
+    let [notice] = summary.collisions_skipped.as_slice() else { panic!("{summary:?}") };
+    assert_eq!((notice.file.as_str(), notice.line), ("tombstones.jsonl", 1));
+    assert_eq!(notice.id.as_ref().unwrap().as_str(), "bd-a1");
+    assert!(notice.reason.contains("z9 made at 2020-09-13T12:26:40"), "{}", notice.reason);
+    assert!(notice.reason.contains("lost the id bd-a1 and is not here"), "{}", notice.reason);
+    assert!(notice.reason.contains("the file has no bead that holds the id"), "{}", notice.reason);
+    assert_eq!(catalog.live_count(), 1);
 }
 
 /// Whoever deleted it and whatever the counter of the stamp: an actor before or after "import" in the alphabet.

@@ -6,9 +6,9 @@ use git2::{Direction, FetchOptions, Oid};
 
 use crate::Result;
 use crate::credentials::callbacks;
-use crate::library;
 use crate::native::{Line, copy};
 use crate::repository::REF;
+use crate::{library, loose};
 
 /// A repository that is deleted when it is no longer needed.
 struct Apart(PathBuf);
@@ -26,6 +26,8 @@ impl Line {
         let git = &self.repository.git;
         if let Some(neighbour) = self.neighbour(Direction::Fetch)? {
             let theirs = neighbour.git.odb()?;
+            let (length, kind) = theirs.read_header(id)?;
+            loose::check_length(length, kind).map_err(|reason| git2::Error::from_str(&reason))?;
             let found = theirs.read(id)?;
             git.odb()?.write(found.kind(), found.data())?;
             return Ok(true);

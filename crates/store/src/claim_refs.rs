@@ -8,6 +8,7 @@ use git2::{ErrorCode, Oid, Signature};
 
 use crate::git::GitRepository;
 use crate::repository::CommitId;
+use crate::vet::check_record;
 use crate::{Guarded, Result};
 
 /// What the remote has: the store's tip, and every claim ref by the last part of its name.
@@ -92,7 +93,9 @@ impl GitRepository {
 
     /// The record in a commit, if it is here and one of the ref with this name.
     pub fn read_claim(&self, name: &str, commit: &str) -> Option<ClaimRecord> {
-        let tree = self.git.find_commit(Oid::from_str(commit).ok()?).ok()?.tree().ok()?;
+        let commit = Oid::from_str(commit).ok()?;
+        check_record(&self.git, commit).ok()?;
+        let tree = self.git.find_commit(commit).ok()?.tree().ok()?;
         let entry = tree.get_name(CLAIM_FILE).filter(|_| tree.len() == 1)?;
         let blob = self.git.find_blob(entry.id()).ok()?;
         ClaimRecord::decode(blob.content()).ok().filter(|record| record.lineage.claim_name() == name)
@@ -107,7 +110,9 @@ impl GitRepository {
 
     /// When a commit was made, by its maker's clock, in milliseconds.
     pub fn commit_time_ms(&self, commit: &str) -> Option<u64> {
-        let commit = self.git.find_commit(Oid::from_str(commit).ok()?).ok()?;
+        let commit = Oid::from_str(commit).ok()?;
+        check_record(&self.git, commit).ok()?;
+        let commit = self.git.find_commit(commit).ok()?;
         u64::try_from(commit.time().seconds()).ok()?.checked_mul(1_000)
     }
 

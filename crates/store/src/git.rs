@@ -9,6 +9,7 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
+use crate::vet::{Depth, vet};
 use crate::{Error, Result, library, loose};
 
 /// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
@@ -351,6 +352,11 @@ impl Repository for GitRepository {
             }
         }
         self.settle_once()
+    }
+
+    fn vet(&self, theirs: &str, known: &str) -> Result<(), String> {
+        let id = |name| Oid::from_str(name).map_err(|error| error.message().to_owned());
+        vet(&self.git, id(theirs)?, &[id(known)?], Depth::Files)
     }
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {

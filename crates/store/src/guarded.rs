@@ -59,6 +59,10 @@ impl<R: Repository> Repository for Guarded<R> {
         self.inner.holds(commit, snapshot)
     }
 
+    fn vet(&self, theirs: &str, known: &str) -> Result<(), String> {
+        self.inner.vet(theirs, known)
+    }
+
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
         self.inner.is_ancestor(ancestor, commit)
     }

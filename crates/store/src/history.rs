@@ -7,7 +7,8 @@ use beads_core::{Bead, Edge, History, Lineage, State, find_bead, find_edges};
 use git2::Oid;
 
 use crate::git::GitRepository;
-use crate::repository::{CommitId, Repository};
+use crate::repository::{CommitId, REF, Repository};
+use crate::vet::{Depth, vet};
 use crate::{Error, Result};
 
 /// How many commits are looked at for one question.
@@ -27,6 +28,8 @@ pub struct Past {
 impl GitRepository {
     /// The commits that led to `tip`, newest first.
     pub fn past(&self, tip: &str) -> Result<Vec<Past>> {
+        let refused = |reason| Error::RefDamaged { reference: REF, commit: tip.to_owned(), reason };
+        vet(&self.git, Oid::from_str(tip)?, &[], Depth::Commits).map_err(refused)?;
         let mut walk = self.git.revwalk()?;
         walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)?;
         walk.push(Oid::from_str(tip)?)?;

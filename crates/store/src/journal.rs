@@ -10,6 +10,7 @@ use beads_core::planted::{Bug, is_planted};
 
 use crate::disk::{Disk, DiskFile};
 use crate::frame::{self, Found};
+use crate::journal_copy::{JournalCopy, SegmentRead, read_segment};
 use crate::repository::CommitId;
 use crate::{Error, Header, Record, Result};
 
@@ -83,7 +84,7 @@ impl<D: Disk> Journal<D> {
         let last = segments.last().map(|(number, ..)| *number);
         for (number, name, bytes) in segments {
             let is_last = Some(number) == last;
-            let read = journal.read_segment(&name, &bytes, is_last, &mut recovered)?;
+            let read = read_segment(&journal.disk.describe(&name), &bytes, is_last, &mut recovered)?;
             if is_last {
                 journal.segment = Some(journal.open_segment(number, &name, &bytes, &read)?);
             } else {
@@ -95,26 +96,20 @@ impl<D: Disk> Journal<D> {
         Ok((journal, recovered))
     }
 
-    /// What is in the journal now, read again from the disk.
-    pub fn records(&self) -> Result<Vec<Record>> {
-        Ok(self.read_again()?.records)
-    }
-
-    fn read_again(&self) -> Result<Recovered> {
-        let mut recovered = Recovered::default();
+    /// Copies what is on the disk now, without reading into it.
+    pub fn copy(&self) -> Result<JournalCopy> {
         let numbers = self.older.iter().copied().chain(self.segment.iter().map(|segment| segment.number));
-        let last = self.current_segment();
-        for number in numbers {
+        let segment = |number| {
             let name = segment_name(number);
             let bytes = self.disk.read(&name).map_err(|error| self.io("read", &name, error))?;
-            self.read_segment(&name, &bytes, number == last, &mut recovered)?;
-        }
-        Ok(recovered)
+            Ok((self.disk.describe(&name), bytes))
+        };
+        Ok(JournalCopy { segments: numbers.map(segment).collect::<Result<_>>()?, unsynced: Vec::new() })
     }
 
     /// The position up to which the disk holds mutations, read again; `None` for a journal that was never started.
     pub fn tail(&self) -> Result<Option<u64>> {
-        let recovered = self.read_again()?;
+        let recovered = self.copy()?.recover()?;
         let announced = recovered.header.map(|header| header.position);
         Ok(recovered.records.last().map(|record| record.position).or(announced))
     }
@@ -137,78 +132,6 @@ impl<D: Disk> Journal<D> {
             torn: read.torn,
             unsettled: Some((read.last_frame as u64, last_frame)),
         })
-    }
-
-    fn read_segment(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        is_last: bool,
-        recovered: &mut Recovered,
-    ) -> Result<SegmentRead> {
-        let damaged =
-            |offset, reason: String| Error::JournalDamaged { file: self.disk.describe(name), offset, reason };
-        let mut read = SegmentRead::default();
-        loop {
-            let offset = read.end;
-            match frame::find(bytes, offset) {
-                Found::Frame { number, payload, end } => {
-                    if number != read.frames {
-                        let due = read.frames;
-                        return Err(damaged(offset, format!("frame {number} where {due} should be")));
-                    }
-                    self.take_frame(number, payload, recovered).map_err(|reason| damaged(offset, reason))?;
-                    (read.last_frame, read.end, read.frames) = (offset, end, number + 1);
-                }
-                Found::Bad { good_later: Some(later) } => {
-                    return Err(damaged(offset, format!("a bad frame before a good one at byte {later}")));
-                }
-                // A bad end is only believable where writing stopped: in the last segment.
-                Found::Bad { good_later: None } if !is_last => {
-                    return Err(damaged(offset, "a bad frame, and a later segment exists".into()));
-                }
-                _ if read.frames == 0 => return Err(damaged(0, "the segment has no header".into())),
-                found => {
-                    read.torn = matches!(found, Found::Bad { .. });
-                    return Ok(read);
-                }
-            }
-        }
-    }
-
-    fn take_frame(&self, number: u64, payload: &[u8], recovered: &mut Recovered) -> Result<(), String> {
-        if number == 0 {
-            let header: Header = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-            if !(FIRST_VERSION..=VERSION).contains(&header.version) {
-                return Err(format!("journal version {}: upgrade bd", header.version));
-            }
-            // The segment before may have lost all its records, so its own header counts too.
-            let recorded = recovered.records.last().map(|record| record.position);
-            let announced = recovered.header.as_ref().map(|before| before.position);
-            if let Some(before) = recorded.max(announced)
-                && before != header.position
-            {
-                return Err(format!("records {} to {} are missing", before + 1, header.position));
-            }
-            recovered.ground.clone_from(&header.ground);
-            recovered.grounds.extend(header.ground.clone());
-            recovered.header = Some(header);
-            return Ok(());
-        }
-        let start = recovered.header.as_ref().map_or(0, |header| header.position);
-        for line in payload.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-            let due = recovered.records.last().map_or(start, |record| record.position) + 1;
-            if record.position != due {
-                return Err(format!("record {} where {due} should be", record.position));
-            }
-            if record.ground.is_some() {
-                recovered.ground.clone_from(&record.ground);
-                recovered.grounds.extend(record.ground.clone());
-            }
-            recovered.records.push(record);
-        }
-        Ok(())
     }
 
     /// Makes records durable in one frame with one sync; only what is too large for a frame takes several. After a failure nothing more is written: the disk may hold
@@ -353,15 +276,6 @@ fn payloads(records: &[Record], limit: usize) -> Result<Vec<Vec<u8>>, String> {
         }
     }
     Ok(payloads)
-}
-
-/// How far a segment could be read.
-#[derive(Debug, Default)]
-struct SegmentRead {
-    frames: u64,
-    last_frame: usize,
-    end: usize,
-    torn: bool,
 }
 
 /// Whether the last segment is what a crash while starting it leaves: no header, and the segment before it still

@@ -28,18 +28,9 @@ pub fn read_vouched(
     kind: ObjectType,
     vouched: impl Fn(&[u8]) -> bool,
 ) -> Result<Option<Vec<u8>>, String> {
-    let name = id.to_string();
-    let file = match File::open(objects.join(&name[..2]).join(&name[2..])) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("object {id}: {error}")),
-    };
+    let Some((length, object)) = open(objects, id, kind)? else { return Ok(None) };
     let broken = |error: io::Error| format!("object {id} is damaged: {error}");
     let damaged = || format!("object {id} is damaged: it is not what its name says");
-    let mut object = BufReader::new(ZlibDecoder::new(file));
-    let mut header = Vec::new();
-    object.by_ref().take(LONGEST_HEADER).read_until(0, &mut header).map_err(broken)?;
-    let length = length_in(&header, kind).ok_or_else(damaged)?;
     check_length(length, kind)?;
     // One byte more than it says shows whether there is more, and whether the end is whole.
     let object = object.take((length as u64).saturating_add(1));
@@ -55,6 +46,30 @@ pub fn read_vouched(
         }
     }
     Ok(Some(content))
+}
+
+/// How long a loose object says that it is; `None` when there is no such loose object.
+pub fn length(objects: &Path, id: Oid, kind: ObjectType) -> Result<Option<usize>, String> {
+    Ok(open(objects, id, kind)?.map(|(length, _)| length))
+}
+
+type Inflating = BufReader<ZlibDecoder<File>>;
+
+/// Opens a loose object and reads its header.
+fn open(objects: &Path, id: Oid, kind: ObjectType) -> Result<Option<(usize, Inflating)>, String> {
+    let name = id.to_string();
+    let file = match File::open(objects.join(&name[..2]).join(&name[2..])) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("object {id}: {error}")),
+    };
+    let mut object = BufReader::new(ZlibDecoder::new(file));
+    let mut header = Vec::new();
+    let read = object.by_ref().take(LONGEST_HEADER).read_until(0, &mut header);
+    read.map_err(|error| format!("object {id} is damaged: {error}"))?;
+    let length = length_in(&header, kind)
+        .ok_or_else(|| format!("object {id} is damaged: it is not what its name says"))?;
+    Ok(Some((length, object)))
 }
 
 /// Refuses an object that is longer than anything this store writes.

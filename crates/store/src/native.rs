@@ -3,14 +3,13 @@
 mod claims;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
+use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 
 use crate::address::Address;
 use crate::credentials::callbacks;
@@ -19,7 +18,8 @@ use crate::git::{GitRepository, clear_the_way, is_lost_race, outwait_lock};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
 use crate::url::{local_path, redact};
-use crate::{Error, Result, library, loose, neighbour};
+use crate::vet::{Depth, vet};
+use crate::{Error, Result, library, neighbour};
 
 /// A remote reached through the git library.
 #[derive(Debug, Clone)]
@@ -271,7 +271,12 @@ impl Line {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
         clear_the_way(&self.repository.git, &self.tracking_ref())?;
         let fetched = match self.neighbour(Direction::Fetch)? {
-            Some(neighbour) => self.fetch_from_neighbour(&neighbour, tip),
+            Some(neighbour) => {
+                // Packing what is copied takes as much memory as its longest object.
+                let refused = |reason| Error::RemoteInvalid { commit: tip.to_string(), reason };
+                vet(&neighbour.git, tip, &self.known(), Depth::Files).map_err(refused)?;
+                self.fetch_from_neighbour(&neighbour, tip)
+            }
             None => self.fetch_over_the_wire(tip),
         };
         let fetched = fetched.map_err(|error| self.failed(&error))?;
@@ -280,16 +285,19 @@ impl Line {
         Ok(Some(fetched.to_string()))
     }
 
-    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
-    /// for good. So the objects come as one pack, as they go.
-    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
+    /// The commits of the sync ref that are here, with all they build on.
+    fn known(&self) -> Vec<Oid> {
         let git = &self.repository.git;
         let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
         // A ref may have outlived its objects.
-        let known = known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok());
-        let known: Vec<Oid> = known.collect();
+        known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok()).collect()
+    }
+
+    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
+    /// for good. So the objects come as one pack, as they go.
+    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
+        let (git, known) = (&self.repository.git, self.known());
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
-            check_sizes(&neighbour.git, tip, &known)?;
             copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
         outwait_lock(git.commondir(), &self.tracking_ref());
@@ -330,34 +338,6 @@ impl Line {
         let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");
         Ok(Pushed::Done)
     }
-}
-
-/// Refuses objects that are longer than anything a store writes, before they are packed, which takes as much memory.
-fn check_sizes(from: &git2::Repository, wanted: Oid, known: &[Oid]) -> Result<(), git2::Error> {
-    let odb = from.odb()?;
-    let mut walk = from.revwalk()?;
-    walk.push(wanted)?;
-    for known in known {
-        let _ = walk.hide(*known);
-    }
-    let mut seen = BTreeSet::new();
-    let check = |id: Oid, kind| {
-        let (length, _) = odb.read_header(id)?;
-        loose::check_length(length, kind)
-            .map_err(|reason| git2::Error::from_str(&format!("object {id} is refused: {reason}")))
-    };
-    for commit in walk {
-        let commit = commit?;
-        check(commit, ObjectType::Commit)?;
-        let tree = from.find_commit(commit)?.tree_id();
-        check(tree, ObjectType::Tree)?;
-        for entry in &from.find_tree(tree)? {
-            if entry.kind() == Some(ObjectType::Blob) && seen.insert(entry.id()) {
-                check(entry.id(), ObjectType::Blob)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Brings a commit and its history from one repository into another, but not what `known` brings along already.

@@ -12,6 +12,7 @@ use crate::checkpoint::Checkpoint;
 use crate::disk::Disk;
 use crate::event_log::{Cursor, EventBatch, EventLog};
 use crate::journal::{Journal, Recovered};
+use crate::journal_copy::JournalCopy;
 use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
 use crate::recovery::{Heads, recovered_clock, replay, state_at, unseen_writes};
@@ -227,11 +228,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         }
     }
 
-    /// The mutations that the ref does not hold yet, and perhaps a few that it does, oldest first.
-    pub fn unsaved_records(&self) -> Result<Vec<Record>> {
-        let mut records = self.journal.records()?;
-        records.extend(self.unsynced.iter().cloned());
-        Ok(records)
+    /// Copies the mutations that the ref does not hold yet, to be parsed elsewhere.
+    pub fn copy_unsaved(&self) -> Result<JournalCopy> {
+        Ok(JournalCopy { unsynced: self.unsynced.clone(), ..self.journal.copy()? })
     }
 
     /// Records that were passed over when the store was opened, because they speak of beads that garbage collection had

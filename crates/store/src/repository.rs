@@ -26,6 +26,12 @@ pub trait Repository: Send {
     /// brought and that it has in common with them.
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId>;
 
+    /// Refuses a commit that came from elsewhere when anything in its history that `known` does not have is longer than this
+    /// store ever writes, and says why. Nothing of it was read before.
+    fn vet(&self, _theirs: &str, _known: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Whether a commit has exactly these files.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool>;
 

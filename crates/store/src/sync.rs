@@ -173,6 +173,8 @@ impl Checkpoint {
         losses: &Losses,
     ) -> Result<Met> {
         let Some(theirs) = remote.fetch()? else { return Ok(Met::Ahead(None)) };
+        let invalid = |reason| Error::RemoteInvalid { commit: theirs.clone(), reason };
+        repository.vet(&theirs, commit).map_err(invalid)?;
         if let Some(offered) = &losses.offered {
             // What another replica builds on did arrive.
             done.pushed |= repository.is_ancestor(offered, &theirs)?;

@@ -1,11 +1,13 @@
 //! One slow question does not hold up other clients: the second client's waiting time is compared with what the question itself takes.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::bystander::Bystander;
-use crate::sandbox::{ACTOR, Mode, Sandbox};
+use crate::sandbox::{ACTOR, Mode, Sandbox, is_alive, wait_until};
 use crate::socket::Client;
 
 /// Imports beads that are each the child of the one before.
@@ -73,5 +75,111 @@ fn a_long_answer_shows_what_was_written_before() {
         assert_eq!(beads.len(), 2_501 + n);
         assert!(beads.iter().any(|bead| bead["title"] == title.as_str()), "{title}");
         assert!(listed["position"].as_u64() >= made["position"].as_u64(), "{}", listed["position"]);
+    }
+}
+
+/// Counts the answers that another client gets before a request is answered. A daemon whose engine works on the request
+/// itself gives none.
+fn answers_meanwhile(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usize, Value) {
+    let mut slow = ask(bd, call, "value");
+    let (done, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let reply = std::thread::scope(|scope| {
+        let reply = scope.spawn(|| {
+            let reply = slow.receive().unwrap();
+            done.store(true, Ordering::SeqCst);
+            reply
+        });
+        while !done.load(Ordering::SeqCst) {
+            bystander.waits();
+            if !done.load(Ordering::SeqCst) {
+                answered.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        reply.join().unwrap()
+    });
+    (answered.into_inner(), reply)
+}
+
+/// History, validation and files to be read: how long they take does not depend on the beads alone.
+#[test]
+fn nobody_waits_behind_the_past_a_validation_or_a_file() {
+    let bd = Sandbox::new(Mode::Daemon);
+    chain(&bd, 4_000);
+    bd.json(&["sync"]);
+    let git = git2::Repository::open(bd.dir()).unwrap();
+    let first = git.refname_to_id("refs/heads/beads/store").unwrap().to_string();
+    for n in 0..5 {
+        bd.json(&["update", "bd-c0", "--title", &format!("version {n}")]);
+        bd.json(&["sync"]);
+    }
+    let bystander = Bystander::of(&bd);
+    let file = bd.root().join("issues.jsonl");
+    let line = |n: usize| format!("{}\n", json!({"id": format!("bd-n{n}"), "title": format!("new {n}")}));
+    std::fs::write(&file, (0..4_000).map(line).collect::<String>()).unwrap();
+    let source = json!({"jsonl": {"path": file, "name": "issues.jsonl"}});
+    let calls = [
+        (json!({"query": {"log": {"id": "bd-c0"}}}), "/writes/5/changes"),
+        (json!({"query": {"diff": {"from": {"revision": first}, "to": null}}}), "/0/id"),
+        (json!({"query": {"show_as_of": {"ids": ["bd-c0"], "moment": {"revision": first}}}}), "/0/title"),
+        (json!("validate"), ""),
+        (json!({"compare_file": {"path": file, "name": "issues.jsonl"}}), ""),
+        (json!({"import": {"source": source, "dry_run": true}}), "/created"),
+        (json!({"import": {"source": source, "dry_run": false}}), "/created"),
+    ];
+    for (call, expected) in calls {
+        let (answered, reply) = answers_meanwhile(&bd, &call, &bystander);
+        assert!(reply["result"].pointer(expected).is_some(), "{call}: {reply}");
+        assert!(answered >= 3, "{call}: another client got {answered} answers before this one");
+    }
+    assert_eq!(bd.json(&["count"])["count"], 8_001);
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
+}
+
+/// An import is read from a snapshot and taken in by parts; what is written meanwhile stays, and its answer comes once.
+#[test]
+fn writes_during_an_import_stay_and_its_retry_gets_the_same_answer() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    let file = bd.root().join("issues.jsonl");
+    let line = |n: usize| {
+        let dependencies = json!([{"depends_on_id": format!("bd-n{}", (n + 1) % 3_000), "type": "related"}]);
+        let bead = json!({
+            "id": format!("bd-n{n}"), "title": "new", "description": "long text ".repeat(150), "priority": 1,
+            "created_at": "2025-12-02T05:05:53Z", "dependencies": dependencies,
+        });
+        format!("{bead}\n")
+    };
+    std::fs::write(&file, (0..3_000).map(line).collect::<String>()).unwrap();
+    let request = json!({
+        "client": env!("CARGO_PKG_VERSION"), "actor": ACTOR, "request_id": "import-1",
+        "call": {"import": {"source": {"jsonl": {"path": file, "name": "issues.jsonl"}}, "dry_run": false}},
+        "output": {"format": "value"},
+    });
+    let send = || {
+        let mut client = Client::connect(&bd.socket()).unwrap();
+        client.send(format!("{request}\n").as_bytes()).unwrap();
+        client
+    };
+    let (mut import, mut twin) = (send(), send());
+    let mut writer = Client::connect(&bd.socket()).unwrap();
+    let made: Vec<String> = (0..20)
+        .map(|n| {
+            let reply = writer.mutate(&json!({"op": "create", "title": format!("written {n}")})).unwrap();
+            reply["result"]["id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let (first, second) = (import.receive().unwrap(), twin.receive().unwrap());
+    assert_eq!(first["result"]["created"], 3_000, "{first}");
+    assert_eq!(first["result"], second["result"], "one import, one answer");
+    assert_eq!(send().receive().unwrap()["result"], first["result"]);
+    assert_eq!(bd.json(&["count"])["count"], 3_021);
+    // Nothing was left out of a part, and everything is durable.
+    kill_process(Pid::from_raw(i32::try_from(bystander.pid).unwrap()).unwrap(), Signal::KILL).unwrap();
+    wait_until("the daemon is gone", || !is_alive(bystander.pid));
+    assert_eq!(bd.json(&["count"])["count"], 3_021);
+    let verified = bd.json(&["import", "--verify", file.to_str().unwrap()]);
+    assert_eq!(verified["differences"], json!([]), "{verified}");
+    for id in made {
+        bd.json(&["show", &id]);
     }
 }

@@ -27,7 +27,7 @@ pub struct Decision {
     pub reason: Option<String>,
 }
 
-/// The first nine are about a line, and every line has exactly one of them. The others are about something on a line.
+/// The first ten are about a line, and every line has exactly one of them. The others are about something on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -39,6 +39,7 @@ pub enum Verdict {
     Attached,
     Header,
     Collision,
+    CollisionSkipped,
     Refused,
     EdgeMade,
     EdgeUnchanged,
@@ -56,7 +57,16 @@ impl Verdict {
         use Verdict::*;
         matches!(
             self,
-            Created | Updated | Unchanged | Deleted | Repeated | Attached | Header | Collision | Refused
+            Created
+                | Updated
+                | Unchanged
+                | Deleted
+                | Repeated
+                | Attached
+                | Header
+                | Collision
+                | CollisionSkipped
+                | Refused
         )
     }
 }
@@ -93,6 +103,7 @@ impl Ledger {
             Verdict::Attached => summary.attached += 1,
             Verdict::Header => summary.headers += 1,
             Verdict::Collision => summary.collisions += 1,
+            Verdict::CollisionSkipped => summary.collisions_skipped.push(notice()),
             Verdict::Refused => summary.skipped.push(notice()),
             Verdict::EdgeMade => summary.edges += 1,
             Verdict::EdgeUnchanged => summary.edges_unchanged += 1,

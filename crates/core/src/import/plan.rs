@@ -1,13 +1,15 @@
 //! From lines to what they add to a store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::deletion::{Deleted, is_stand_in, stand_in};
 use super::dependency::Dependency;
 use super::ledger::{Decision, Ledger, Place};
 use super::{Draft, Import, Summary, Verdict, is_imported, unknown_actor};
 use crate::parts::in_parts;
-use crate::{Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Mark, Patch, Status, size};
+use crate::{
+    Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Mark, Patch, Status, Timestamp, size,
+};
 
 /// What an import adds, and what to tell about it.
 #[derive(Debug)]
@@ -42,11 +44,12 @@ struct Planner<'a> {
 impl Import {
     /// Compares everything read with what is here. Nothing is changed.
     pub fn plan(mut self, catalog: &Catalog) -> Plan {
+        let mut kept = BTreeSet::new();
         if !self.edges.is_empty() || !self.notes.is_empty() || !self.deletions.by_lineage.is_empty() {
             let by_id = self.lines_by_id();
             self.attach_edges(&by_id);
             self.attach_notes(&by_id);
-            self.attach_lost_births(&by_id);
+            kept = self.attach_lost_births(&by_id);
             self.drafts.iter_mut().for_each(|(_, draft)| draft.mark_merged_edges());
         }
         let mut planner = Planner {
@@ -63,7 +66,7 @@ impl Import {
         }
         planner.take_beads(self.drafts);
         for (lineage, deleted) in self.deletions.by_lineage {
-            planner.take_lost_birth(&lineage, &deleted);
+            planner.take_lost_birth(&lineage, &deleted, kept.contains(&lineage));
         }
         for (id, deleted) in self.deletions.by_id {
             planner.take_deletion(&id, deleted);
@@ -106,8 +109,10 @@ impl Import {
         }
     }
 
-    /// Deletions of beads that lost their id are kept with the bead that holds it, if the file has it.
-    fn attach_lost_births(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
+    /// Deletions of beads that lost their id are kept with the bead that holds it, if the file has it. Returns those that
+    /// are kept so.
+    fn attach_lost_births(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) -> BTreeSet<Lineage> {
+        let mut kept = BTreeSet::new();
         for (lineage, deleted) in &self.deletions.by_lineage {
             let Some(lines) = by_id.get(lineage.birth_id()) else { continue };
             let born = Mark::new(lineage.at(), lineage.by().clone());
@@ -116,8 +121,10 @@ impl Import {
             }
             if let Some(holder) = lines.first() {
                 self.drafts[*holder].1.keep_lost_birth(lineage, &deleted.deletion);
+                kept.insert(lineage.clone());
             }
         }
+        kept
     }
 
     /// The lines of each bead.
@@ -203,10 +210,18 @@ impl Planner<'_> {
     }
 
     /// Deletes the one bead that lost its id, if it is known, and never the bead that holds the id.
-    fn take_lost_birth(&mut self, lineage: &Lineage, deleted: &Deleted) {
-        if !self.bury(lineage, deleted) {
-            self.ledger.decide(&deleted.place, Some(lineage.birth_id()), Verdict::Collision);
+    fn take_lost_birth(&mut self, lineage: &Lineage, deleted: &Deleted, is_kept: bool) {
+        if self.bury(lineage, deleted) {
+            return;
         }
+        let (id, time) = (lineage.birth_id(), Timestamp::from(lineage.at()));
+        let lost = format!("the bead that {} made at {time} lost the id {id} and is not here", lineage.by());
+        let (verdict, reason) = if is_kept {
+            (Verdict::Collision, format!("{lost}; its deletion is kept with the bead that holds the id"))
+        } else {
+            (Verdict::CollisionSkipped, format!("{lost}, and the file has no bead that holds the id"))
+        };
+        self.ledger.explain(&deleted.place, Some(id), verdict, &reason);
     }
 
     fn take_deletion(&mut self, id: &BeadId, deleted: Deleted) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::BeadId;
 
 /// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`,
-/// `headers`, `collisions` and `skipped`.
+/// `headers`, `collisions`, `collisions_skipped` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
@@ -26,9 +26,12 @@ pub struct Summary {
     /// Lines that describe the file and name no bead.
     #[serde(default)]
     pub headers: usize,
-    /// Deletions of a bead that lost its id to another one and is not here; the bead that holds the id stays.
+    /// Deletions of a bead that lost its id to another one and is not here; the bead that holds the id stays, and keeps them.
     #[serde(default)]
     pub collisions: usize,
+    /// The same where no line has the bead that holds the id: there is nothing to keep them with. Each with the reason.
+    #[serde(default)]
+    pub collisions_skipped: Vec<Notice>,
     /// Edges that were not here, or not so.
     pub edges: usize,
     /// Edges that were here.
@@ -90,6 +93,7 @@ impl Summary {
             + self.attached
             + self.headers
             + self.collisions
+            + self.collisions_skipped.len()
             + self.skipped.len()
     }
 }

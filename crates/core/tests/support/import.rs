@@ -41,6 +41,15 @@ fn take(catalog: &mut Catalog, plan: &Plan) {
 /// Every line has exactly one decision about it, and the counts are the counts of the decisions.
 pub fn assert_balanced(plan: &Plan) {
     assert_eq!(plan.summary.lines, plan.summary.accounted(), "{:?}", plan.summary);
+    let silent = plan.decisions.iter().find(|decision| {
+        use beads_core::import::Verdict::*;
+        let left_out = matches!(
+            decision.decision,
+            Refused | Collision | CollisionSkipped | EdgeSkipped | NoteSkipped | Adapted
+        );
+        left_out && decision.reason.as_ref().is_none_or(String::is_empty)
+    });
+    assert_eq!(silent, None, "what does not come in as it is has a reason");
     let lines = plan.decisions.iter().filter(|decision| decision.decision.is_about_a_line());
     let mut places: Vec<_> = lines.map(|decision| (decision.file.clone(), decision.line)).collect();
     places.sort();

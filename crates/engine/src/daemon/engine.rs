@@ -12,7 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::claimer::Claimer;
 use super::connection::{Connections, Job, Traffic};
-use super::long_answers::LongAnswers;
+use super::imports::Imports;
+use super::long_answers::{LongAnswers, Task};
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
 use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer, planted};
@@ -41,8 +42,9 @@ pub struct Engine {
     pub(super) undelivered: Vec<(Instant, HandedOut)>,
     /// Claims whose replies the connections could not write.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
-    long: LongAnswers,
-    /// Long questions of this batch: their snapshots are set aside when the batch is durable.
+    pub(super) long: LongAnswers,
+    pub(super) imports: Imports,
+    /// Long questions and imports of this batch: their snapshots are set aside when the batch is durable.
     asked_long: Vec<Job>,
 }
 
@@ -82,6 +84,7 @@ impl Engine {
             undelivered: Vec::new(),
             lost,
             long: LongAnswers::default(),
+            imports: Imports::default(),
             asked_long: Vec::new(),
         };
         engine.service.note_remote();
@@ -115,6 +118,7 @@ impl Engine {
                 Some(result) = self.saver.results.recv() => self.synced(result),
                 Some(result) = self.claimer.results.recv() => self.round_done(result),
                 Some(lost) = self.lost.recv() => self.give_back(lost),
+                Some(import) = self.imports.read.recv() => self.continue_import(import),
                 () = tokio::time::sleep_until(wake.into()) => self.woke(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
@@ -178,9 +182,13 @@ impl Engine {
 
     fn answer_long(&mut self) {
         for Job { request, reply } in std::mem::take(&mut self.asked_long) {
+            if matches!(request.call, Call::Import { .. }) {
+                self.begin_import(Job { request, reply });
+                continue;
+            }
             let format = request.output.format;
-            let question = self.service.long_question(request);
-            self.long.answer(question, format, reply);
+            let question = Box::new(self.service.long_question(request));
+            self.long.run(Task::Answer(question, format, reply));
         }
     }
 

@@ -1,51 +1,56 @@
-//! Threads that answer long questions from snapshots, while the engine answers everybody else.
+//! Threads that answer long questions from snapshots and read imports, while the engine answers everybody else.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::MAX_LONG_QUESTIONS;
+use super::connection::Job;
+use super::imports::Importing;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Format, Reply};
-use crate::service::LongQuestion;
+use crate::service::{ImportJob, LongQuestion};
 
 /// So many long questions are answered at once. Each renders its answer in memory.
 const THREADS: usize = 2;
 
-/// A question, the format of its answer, and who asked.
-type Asked = (LongQuestion, Format, oneshot::Sender<Reply>);
+/// What a thread is given to do.
+#[derive(Debug)]
+pub enum Task {
+    /// Answer a question in a format.
+    Answer(Box<LongQuestion>, Format, oneshot::Sender<Reply>),
+    /// Read an import, and hand it to the engine.
+    Read(Box<ImportJob>, Box<Job>, mpsc::UnboundedSender<Importing>),
+}
 
 #[derive(Debug, Default)]
 pub struct LongAnswers {
     /// Absent until the first long question: most daemons never see one.
-    queue: Option<SyncSender<Asked>>,
+    queue: Option<SyncSender<Task>>,
 }
 
 impl LongAnswers {
-    /// Answers in a thread of its own when its turn comes.
-    pub fn answer(&mut self, question: LongQuestion, format: Format, reply: oneshot::Sender<Reply>) {
+    /// Runs in a thread of its own when its turn comes.
+    pub fn run(&mut self, task: Task) {
         let queue = self.queue.get_or_insert_with(start);
-        match queue.try_send((question, format, reply)) {
+        match queue.try_send(task) {
             Ok(()) => {}
-            Err(TrySendError::Full((_, format, reply)) | TrySendError::Disconnected((_, format, reply))) => {
-                let failure = Failure::new(Code::Busy, "too many long questions are waiting for an answer");
-                let _ = reply.send(render::failure_reply(failure, format));
-            }
+            Err(TrySendError::Full(task) | TrySendError::Disconnected(task)) => task.refuse(),
         }
     }
 }
 
-fn start() -> SyncSender<Asked> {
+fn start() -> SyncSender<Task> {
     let (send, receive) = sync_channel(MAX_LONG_QUESTIONS);
     let receive = Arc::new(Mutex::new(receive));
     for _ in 0..THREADS {
         let receive = receive.clone();
         std::thread::spawn(move || {
-            while let Some(asked) = next(&receive) {
-                answer(asked);
+            while let Some(task) = next(&receive) {
+                task.run();
             }
         });
     }
@@ -53,18 +58,45 @@ fn start() -> SyncSender<Asked> {
 }
 
 /// `None` when the daemon is leaving.
-fn next(receive: &Mutex<Receiver<Asked>>) -> Option<Asked> {
+fn next(receive: &Mutex<Receiver<Task>>) -> Option<Task> {
     receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-fn answer((question, format, reply): Asked) {
-    // A client that left needs no answer.
-    if reply.is_closed() {
-        return;
+impl Task {
+    fn run(self) {
+        match self {
+            // A client that left needs no answer.
+            Self::Answer(_, _, reply) if reply.is_closed() => {}
+            Self::Answer(question, format, reply) => {
+                let answered = catch_unwind(AssertUnwindSafe(|| question.answer()));
+                let answer = answered.unwrap_or_else(|_| {
+                    render::failure_reply(
+                        Failure::internal("answering panicked; nothing was changed"),
+                        format,
+                    )
+                });
+                let _ = reply.send(answer);
+            }
+            Self::Read(import, job, engine) => {
+                let read = catch_unwind(AssertUnwindSafe(|| import.read()));
+                let import = read.unwrap_or_else(|_| {
+                    Err(Failure::internal("reading the import panicked; nothing was changed"))
+                });
+                // An engine that is gone drops the request, and its client asks the next daemon.
+                let _ = engine.send(Importing { job: *job, import });
+            }
+        }
     }
-    let answered = catch_unwind(AssertUnwindSafe(|| question.answer()));
-    let answer = answered.unwrap_or_else(|_| {
-        render::failure_reply(Failure::internal("answering panicked; nothing was changed"), format)
-    });
-    let _ = reply.send(answer);
+
+    fn refuse(self) {
+        let (format, reply) = match self {
+            Self::Answer(_, format, reply) => (format, reply),
+            Self::Read(_, job, _) => (job.request.output.format, job.reply),
+        };
+        let failure = Failure::new(
+            Code::Busy,
+            "too many long questions are waiting for an answer; nothing was changed",
+        );
+        let _ = reply.send(render::failure_reply(failure, format));
+    }
 }

@@ -4,6 +4,7 @@ mod claimer;
 mod connection;
 mod engine;
 mod file_requests;
+mod imports;
 mod long_answers;
 mod planted;
 mod room;

@@ -157,7 +157,7 @@ impl Saver {
     }
 
     /// Takes note of how many races an exchange took.
-    pub fn raced(&mut self, result: Option<&SyncResult>) {
+    pub fn raced(&mut self, result: Option<&SyncResult>, now: Instant) {
         let rounds = result
             .map(|result| &result.exchanged)
             .filter(|exchanged| exchanged.remote.is_some() && matches!(exchanged.reach, Reach::Remote { .. }))
@@ -166,10 +166,11 @@ impl Saver {
                 Err(failure) => is_contention(failure).then_some(MAX_ROUNDS),
             });
         let Some(rounds) = rounds else { return };
-        let elapsed = u64::try_from(self.last_exchange.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed = now.saturating_duration_since(self.last_exchange);
+        let elapsed = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.pace.exchanged(rounds, elapsed);
         let pause = Duration::from_millis(self.pace.pause_ms(getrandom::u64().unwrap_or_default()));
-        self.breather = (!pause.is_zero()).then(|| Instant::now() + pause);
+        self.breather = (!pause.is_zero()).then(|| now + pause);
     }
 
     pub fn saved(&mut self) {
@@ -180,36 +181,36 @@ impl Saver {
         (self.retry, self.remote_retry) = (None, None);
     }
 
-    pub fn failed(&mut self) {
-        self.retry = longer(self.retry);
+    pub fn failed(&mut self, now: Instant) {
+        self.retry = longer(self.retry, now);
     }
 
     /// A remote that many want is not failing: who lost all its races is the next in turn.
-    pub fn remote_failed(&mut self, failure: &Failure) {
+    pub fn remote_failed(&mut self, failure: &Failure, now: Instant) {
         if is_rate_limit(failure) {
             let before = self.remote_retry.map(|(_, pause)| pause).filter(|pause| *pause >= RATE_LIMITED);
             let pause =
                 wanted_pause(failure).unwrap_or_else(|| before.map_or(RATE_LIMITED, |pause| pause * 2));
             let pause = pause.clamp(FIRST_RETRY, LONGEST_RATE_LIMITED);
-            self.remote_retry = Some((Instant::now() + pause.mul_f64(1.0 + fraction() / 4.0), pause));
+            self.remote_retry = Some((now + pause.mul_f64(1.0 + fraction() / 4.0), pause));
             return;
         }
         if !is_contention(failure) {
             // Somebody who asks in vain does not make the others wait longer.
             if !(self.asked && self.remote_retry.is_some()) {
-                self.remote_retry = longer(self.remote_retry);
+                self.remote_retry = longer(self.remote_retry, now);
             }
             return;
         }
         let pause = FIRST_RETRY.mul_f64(fraction());
-        self.remote_retry = Some((Instant::now() + pause, FIRST_RETRY));
+        self.remote_retry = Some((now + pause, FIRST_RETRY));
     }
 }
 
-fn longer(retry: Retry) -> Retry {
+fn longer(retry: Retry, now: Instant) -> Retry {
     let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
     // Machines that failed together do not come back together.
-    Some((Instant::now() + pause.mul_f64(0.5 + fraction() / 2.0), pause))
+    Some((now + pause.mul_f64(0.5 + fraction() / 2.0), pause))
 }
 
 /// A number between 0 and 1.
@@ -283,13 +284,13 @@ mod tests {
     fn a_lost_contest_is_tried_again_soon_however_often_and_a_failing_remote_ever_later() {
         let mut saver = Saver { breather: Some(Instant::now() + LONG), ..Saver::default() };
         for _ in 0..10 {
-            saver.remote_failed(&contention());
+            saver.remote_failed(&contention(), Instant::now());
             let due = saver.exchange_due(&Config::default()).expect("it is tried again");
             assert!(due <= Instant::now() + FIRST_RETRY);
             is_done_when_due(&mut saver);
         }
         for _ in 0..40 {
-            saver.remote_failed(&away());
+            saver.remote_failed(&away(), Instant::now());
         }
         let due = saver.exchange_due(&Config::default()).expect("it is tried again");
         assert!(due > Instant::now() + 4 * FIRST_RETRY && due <= Instant::now() + LAST_RETRY);
@@ -303,11 +304,11 @@ mod tests {
     #[test]
     fn an_explicit_attempt_never_lengthens_the_pause() {
         let mut saver = Saver::default();
-        saver.remote_failed(&away());
+        saver.remote_failed(&away(), Instant::now());
         let before = saver.remote_retry;
         for _ in 0..10 {
             assert_eq!(begun(&mut saver, true, None, Instant::now()), ASKED);
-            saver.remote_failed(&away());
+            saver.remote_failed(&away(), Instant::now());
         }
         assert_eq!(saver.remote_retry, before);
     }
@@ -316,15 +317,15 @@ mod tests {
     fn a_server_that_is_asked_too_often_is_left_alone() {
         let mut saver = Saver::default();
         let said = "fatal: unable to access: The requested URL returned error: 429";
-        saver.remote_failed(&Failure::new(Code::NetworkError, said));
+        saver.remote_failed(&Failure::new(Code::NetworkError, said), Instant::now());
         assert!(saver.exchange_due(&Config::default()) >= Some(Instant::now() + RATE_LIMITED / 2));
         for _ in 0..9 {
-            saver.remote_failed(&Failure::new(Code::NetworkError, said));
+            saver.remote_failed(&Failure::new(Code::NetworkError, said), Instant::now());
         }
         let due = saver.exchange_due(&Config::default());
         assert!(due >= Some(Instant::now() + LONGEST_RATE_LIMITED / 2), "ever longer while it says so");
         assert!(due <= Some(Instant::now() + LONGEST_RATE_LIMITED * 2));
-        saver.remote_failed(&away());
+        saver.remote_failed(&away(), Instant::now());
         assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + LAST_RETRY));
     }
 
@@ -334,7 +335,7 @@ mod tests {
         for (asked, expected) in [(120, 120), (7, 7), (0, 1), (u64::MAX, 15 * 60)] {
             let failure =
                 Failure::new(Code::NetworkError, "error: 403").with(json!({"retry_after_s": asked}));
-            saver.remote_failed(&failure);
+            saver.remote_failed(&failure, Instant::now());
             let (earliest, latest) = (Duration::from_secs(expected), Duration::from_secs(expected * 2));
             let due = saver.exchange_due(&Config::default());
             assert!(due > Some(Instant::now() + earliest - FIRST_RETRY), "{asked}");
@@ -370,5 +371,41 @@ mod tests {
     fn others_are_looked_for_more_often_while_somebody_waits_for_them() {
         let saver = Saver { eager: true, ..Saver::default() };
         assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + FAST_INTERVAL));
+    }
+
+    /// Counts how often a daemon that nobody asks for anything tries a remote in so many minutes, when each try fails alike and
+    /// takes no time. The clock is that of the test.
+    fn tries(failure: &Failure, minutes: u64) -> usize {
+        let start = Instant::now();
+        let end = start + Duration::from_secs(60 * minutes);
+        let mut saver = Saver { last_exchange: start, ..Saver::default() };
+        saver.changed(start);
+        let (mut now, mut tries, mut wakes) = (start, 0, 0);
+        loop {
+            let config = Config::default();
+            let due = [saver.save_due(&config), saver.exchange_due(&config)].into_iter().flatten().min();
+            now = now.max(due.expect("something is always due"));
+            if now > end {
+                return tries;
+            }
+            wakes += 1;
+            assert!(wakes < 10_000, "a daemon that spins");
+            if begun(&mut saver, false, None, now) != Reach::Local {
+                tries += 1;
+                saver.remote_failed(failure, now);
+            }
+        }
+    }
+
+    /// A remote with a branch `beads`, one with a stale lock file on the ref, and a push address that is another repository all
+    /// answer so (`store/tests/refused_refs.rs`). Taken for a lost race, they were asked 399 to 588 times a minute.
+    #[test]
+    fn an_idle_daemon_asks_a_remote_that_refuses_its_ref_a_few_times_a_minute() {
+        for code in [Code::PushRefused, Code::GitError, Code::NetworkError, Code::RemoteInvalid] {
+            let failure = Failure::new(code.clone(), "it will not");
+            let (first, hour) = (tries(&failure, 1), tries(&failure, 60));
+            assert!((1..=12).contains(&first), "{code}: {first} tries in the first minute");
+            assert!((60..=8 * 60).contains(&hour), "{code}: {hour} tries in an hour");
+        }
     }
 }

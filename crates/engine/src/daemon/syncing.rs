@@ -67,7 +67,8 @@ impl Engine {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.exchanged.remote.is_some());
         let saved = result.is_ok();
-        self.saver.raced(result.as_ref().ok());
+        let now = Instant::now();
+        self.saver.raced(result.as_ref().ok(), now);
         let finished = SyncJob::finish(&mut self.service, result);
         let position = self.service.position();
         let mut lost = Vec::new();
@@ -90,11 +91,11 @@ impl Engine {
             Ok(_) if exchanged => self.saver.exchanged(),
             Ok(_) => self.saver.saved(),
             Err(failure) if saved => {
-                self.saver.remote_failed(&failure);
+                self.saver.remote_failed(&failure, now);
                 log::note(&format!("sync failed: {}: {}", failure.code, failure.message));
             }
             Err(failure) => {
-                self.saver.failed();
+                self.saver.failed(now);
                 log::note(&format!("saving failed: {}: {}", failure.code, failure.message));
                 self.changed();
             }

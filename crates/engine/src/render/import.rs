@@ -26,6 +26,7 @@ pub fn summary(out: &mut String, summary: &Summary, output: &Output) {
         some(out, "note", &summary.notices);
         some(out, "edge skipped", &summary.edges_skipped);
         some(out, "note skipped", &summary.notes_skipped);
+        some(out, "deletion skipped", &summary.collisions_skipped);
         stuck(out, summary);
     }
     summary.skipped.iter().for_each(|notice| line(out, "skipped", notice));
@@ -51,6 +52,7 @@ fn balance(out: &mut String, summary: &Summary) {
         (summary.repeated, "about a bead of another line"),
         (summary.attached, "with edges or notes of other lines"),
         (summary.collisions, "about a bead that lost its id"),
+        (summary.collisions_skipped.len(), "about a bead that lost its id, skipped"),
         (summary.headers, "about the file"),
     ];
     list(out, &others);

@@ -1,174 +1,162 @@
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-use beads_core::import::{
-    Compare, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
-};
-use beads_store::open_regular;
+use beads_core::import::{Decision, Plan, Summary};
+use beads_core::{Catalog, Claim, Delta, Lineage, State};
+use beads_store::Caller;
+use serde_json::Value;
 
 use super::Service;
-use crate::failure::{Code, Failure};
+use super::import_source::read;
+use super::reader::Indexes;
+use crate::failure::Failure;
 use crate::render::{Answer, ImportAnswer};
-use crate::request::{ImportSource, InputNotes, Request};
+use crate::request::{Call, ImportSource, Reply, Request};
+
+/// About so many bytes of an import are taken in at a time, so that other clients wait for no more than that.
+const PART_BYTES: usize = 1024 * 1024;
+
+/// An import to be read, in any thread, with a snapshot to compare it with.
+#[derive(Debug)]
+pub struct ImportJob {
+    source: ImportSource,
+    state: State,
+    indexes: Arc<Indexes>,
+}
+
+impl ImportJob {
+    /// Reads and parses the files, and decides about every line.
+    pub fn read(self) -> Result<ReadImport, Failure> {
+        let import = read(&self.source)?;
+        Ok(import.plan(&self.indexes.of(self.state)).into())
+    }
+}
+
+/// An import about whose lines everything is decided. What remains is to take its beads in.
+#[derive(Debug)]
+pub struct ReadImport {
+    parts: VecDeque<Delta>,
+    leases: Vec<(Lineage, Claim)>,
+    summary: Summary,
+    decisions: Vec<Decision>,
+    /// The position and the format of the store before the first part was taken in.
+    began: Option<(u64, u64)>,
+}
+
+impl From<Plan> for ReadImport {
+    fn from(plan: Plan) -> Self {
+        let Plan { delta, leases, summary, mut decisions } = plan;
+        decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        let parts = if delta.is_empty() { Vec::new() } else { delta.split(PART_BYTES) };
+        Self { parts: parts.into(), leases, summary, decisions, began: None }
+    }
+}
 
 impl Service {
-    /// Reads a foreign store and joins it, in one commit of the journal. The input is only read.
-    pub(super) fn import(
+    /// Reads a foreign store and joins it, in one commit of the journal.
+    pub(super) fn import(&mut self, request: &Request, source: &ImportSource) -> Result<Answer, Failure> {
+        if let Some(answer) = self.told_of_import(request)? {
+            return Ok(answer);
+        }
+        let mut import = read(source)?.plan(self.replica.catalog()).into();
+        loop {
+            if let Some(answer) = self.take_part(request, &mut import)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Sets a snapshot aside for an import, which is read elsewhere. One that is asked for again has its answer.
+    pub fn begin_import(&mut self, request: &Request) -> Result<ImportJob, Box<Reply>> {
+        let told = request.call.check_paths().and_then(|()| {
+            self.identify(request, &request.call)?;
+            self.told_of_import(request)
+        });
+        let result = match (told, &request.call) {
+            (Ok(None), Call::Import { source, .. }) => {
+                let (state, indexes) = (self.replica.catalog().state().clone(), self.indexes.clone());
+                return Ok(ImportJob { source: source.clone(), state, indexes });
+            }
+            (Ok(Some(answer)), _) => Ok(answer),
+            (Ok(None), _) => Err(Failure::internal("this call imports nothing")),
+            (Err(failure), _) => Err(failure),
+        };
+        let (output, format) = (self.settle(&request.output), self.format_version());
+        Err(Box::new(self.reply_to(request, result, &output, format)))
+    }
+
+    /// Takes the next part of an import in. Returns the answer when it was the last; like any other, it must not leave before
+    /// [`commit`](Self::commit).
+    pub fn continue_import(
         &mut self,
         request: &Request,
-        source: &ImportSource,
-        (dry_run, decisions): (bool, bool),
-        input: &InputNotes,
-    ) -> Result<Answer, Failure> {
-        let caller = self.caller(request, 0);
-        if !dry_run && let Some(summary) = self.told(&caller)? {
-            return Ok(Answer::Imported(Box::new(ImportAnswer { summary, decisions: None })));
+        import: &mut Result<ReadImport, Failure>,
+    ) -> Option<Reply> {
+        let now = (self.replica.position(), self.format_version());
+        let (before, format) = match import {
+            Ok(import) => *import.began.get_or_insert(now),
+            Err(_) => now,
+        };
+        let taken = match import {
+            Ok(import) => {
+                self.identify(request, &request.call).and_then(|()| self.take_part(request, import))
+            }
+            Err(failure) => Err(failure.clone()),
+        };
+        self.note_change(request, now.0);
+        let result = taken.transpose()?;
+        self.note_local_only(request, before);
+        let output = self.settle(&request.output);
+        Some(self.reply_to(request, result, &output, format))
+    }
+
+    /// The answer to an import that was done before under the same request id.
+    fn told_of_import(&self, request: &Request) -> Result<Option<Answer>, Failure> {
+        if matches!(request.call, Call::Import { dry_run: true, .. }) {
+            return Ok(None);
         }
-        let mut plan = read(source)?.plan(self.replica.catalog());
-        plan.summary.dry_run = dry_run;
-        plan.summary.found.clone_from(&input.found);
-        plan.summary.warnings.clone_from(&input.warnings);
+        let summary = self.told(&self.caller(request, 0))?;
+        Ok(summary.map(|summary| Answer::Imported(Box::new(ImportAnswer { summary, decisions: None }))))
+    }
+
+    /// `None` while there are more parts.
+    fn take_part(&mut self, request: &Request, import: &mut ReadImport) -> Result<Option<Answer>, Failure> {
+        let Call::Import { source, dry_run, decisions, input, .. } = &request.call else {
+            return Err(Failure::internal("this call imports nothing"));
+        };
+        // The same request may have come twice, and the other one was faster.
+        if let Some(answer) = self.told_of_import(request)? {
+            return Ok(Some(answer));
+        }
+        import.summary.dry_run = *dry_run;
+        import.summary.found.clone_from(&input.found);
+        import.summary.warnings.clone_from(&input.warnings);
         if !dry_run {
-            let told = serde_json::to_value(&plan.summary).map_err(Failure::internal)?;
-            self.replica.absorb(plan.delta, &plan.leases, &caller, &told)?;
+            let caller = self.caller(request, 0);
+            let part = import.parts.pop_front().unwrap_or_default();
+            if !import.parts.is_empty() {
+                let nameless = Caller { request: None, ..caller };
+                self.replica.absorb(part, &[], &nameless, &Value::Null)?;
+                return Ok(None);
+            }
+            let catalog = self.replica.catalog();
+            import.leases.retain(|(lineage, claim)| still_stands(catalog, lineage, claim));
+            let told = serde_json::to_value(&import.summary).map_err(Failure::internal)?;
+            self.replica.absorb(part, &import.leases, &caller, &told)?;
             if let ImportSource::Jsonl { path, copy_of: None, .. } = source {
                 self.expect_clients(path)?;
             }
         }
-        plan.decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        let decisions = decisions.then_some(plan.decisions);
-        Ok(Answer::Imported(Box::new(ImportAnswer { summary: plan.summary, decisions })))
-    }
-
-    /// Compares a file with the store, field by field. Nothing is changed.
-    pub(super) fn compare_file(&self, path: &Path, name: &str) -> Result<Answer, Failure> {
-        let mut compare = Compare::default();
-        each_batch(path, |batch| match batch {
-            Batch::Lines(lines) => {
-                lines.iter().for_each(|(number, line)| compare.line(name, *number, line));
-            }
-            Batch::TooLong(number, reason) => compare.refuse(name, number, reason),
-        })?;
-        let comparison = compare.finish(self.replica.catalog().state());
-        Ok(Answer::Compared(Box::new(comparison)))
+        let decisions = decisions.then(|| std::mem::take(&mut import.decisions));
+        let answer = ImportAnswer { summary: import.summary.clone(), decisions };
+        Ok(Some(Answer::Imported(Box::new(answer))))
     }
 }
 
-fn read(source: &ImportSource) -> Result<Import, Failure> {
-    let mut import = Import::default();
-    match source {
-        ImportSource::Jsonl { path, name, deletions, .. } => {
-            each_batch(path, |batch| match batch {
-                Batch::Lines(lines) => import.lines(name, lines),
-                Batch::TooLong(number, reason) => import.refuse(name, number, reason),
-            })?;
-            if let Some(path) = deletions {
-                read_lines(&mut import, path, &name_of(path), Import::deletion_line)?;
-            }
-        }
-        ImportSource::LegacyStore { directory, .. } => {
-            for name in legacy_files(directory)? {
-                read_lines(&mut import, &directory.join(&name), &name, Import::legacy_line)?;
-            }
-        }
-    }
-    Ok(import)
-}
-
-fn read_lines(
-    import: &mut Import,
-    path: &Path,
-    name: &str,
-    take: impl Fn(&mut Import, &str, usize, &[u8]),
-) -> Result<(), Failure> {
-    each_batch(path, |batch| match batch {
-        Batch::Lines(lines) => lines.iter().for_each(|(number, line)| take(import, name, *number, line)),
-        Batch::TooLong(number, reason) => import.refuse(name, number, reason),
-    })
-}
-
-/// The files of the earlier store in a directory, relative to it: beads before what belongs to them.
-fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
-    let failed = |path: &Path, error: &std::io::Error| Failure::io("read", path, error);
-    let mut found: Vec<String> = LEGACY_FILES
-        .iter()
-        .filter(|name| directory.join(name).exists())
-        .map(|name| (*name).to_owned())
-        .collect();
-    let mut open = vec![LEGACY_NAMESPACES.to_owned()];
-    while let Some(name) = open.pop() {
-        let path = directory.join(&name);
-        if !path.is_dir() {
-            continue;
-        }
-        for entry in std::fs::read_dir(&path).map_err(|error| failed(&path, &error))? {
-            let entry = entry.map_err(|error| failed(&path, &error))?;
-            let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
-            if LegacyFile::of_path(&inner).is_some() {
-                found.push(inner);
-            } else if inner.split('/').count() < 4 {
-                open.push(inner);
-            }
-        }
-    }
-    let kind = |name: &String| LegacyFile::of_path(name);
-    if !found.iter().any(|name| kind(name) == Some(LegacyFile::State)) {
-        return Err(Failure::new(
-            Code::NotFound,
-            format!(
-                "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
-                directory.display(),
-                LEGACY_FILES[0]
-            ),
-        ));
-    }
-    found.sort_by_key(|name| (kind(name), name.clone()));
-    Ok(found)
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// So many lines, or so many bytes of them, are in memory at once, besides what was understood.
-const BATCH_LINES: usize = 4_096;
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
-
-/// Some lines of a file, with their numbers.
-enum Batch<'a> {
-    Lines(&'a [(usize, Vec<u8>)]),
-    /// A line past the bound was passed over.
-    TooLong(usize, &'a str),
-}
-
-/// Reads a file, some lines at a time.
-fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
-    let failed = |error: &std::io::Error| Failure::io("read", path, error);
-    let mut reader = BufReader::with_capacity(1 << 18, open_regular(path).map_err(|error| failed(&error))?);
-    let (mut batch, mut bytes) = (Vec::new(), 0);
-    for number in 1.. {
-        let mut line = Vec::new();
-        let mut bounded = (&mut reader).take(MAX_FOREIGN_LINE_BYTES as u64 + 1);
-        let read = bounded.read_until(b'\n', &mut line).map_err(|error| failed(&error))?;
-        let too_long = line.len() > MAX_FOREIGN_LINE_BYTES && line.last() != Some(&b'\n');
-        if read > 0 && !too_long {
-            line.truncate(line.trim_ascii_end().len());
-            bytes += line.len();
-            batch.push((number, line));
-        }
-        if read == 0 || too_long || batch.len() >= BATCH_LINES || bytes >= BATCH_BYTES {
-            take(Batch::Lines(&batch));
-            batch.clear();
-            bytes = 0;
-        }
-        if too_long {
-            let reason = format!("it is longer than {MAX_FOREIGN_LINE_BYTES} bytes");
-            take(Batch::TooLong(number, &reason));
-            reader.skip_until(b'\n').map_err(|error| failed(&error))?;
-        }
-        if read == 0 {
-            break;
-        }
-    }
-    Ok(())
+/// Whether a claim of an import is the one that its bead has, or will have once it is taken in. The bead may have been claimed
+/// here while the import was read, and that claim has its own lease.
+fn still_stands(catalog: &Catalog, lineage: &Lineage, claim: &Claim) -> bool {
+    catalog
+        .bead(lineage)
+        .is_none_or(|known| known.claim.mark <= claim.mark && known.claim.expires_mark <= claim.expires_mark)
 }

@@ -1,5 +1,6 @@
 //! Answers requests on an open store. The daemon and a command without daemon run exactly this.
 
+mod archive;
 mod atomic;
 mod claims;
 mod clients;
@@ -10,6 +11,7 @@ mod exclusive;
 mod export;
 mod first_look;
 mod import;
+mod import_source;
 mod leases;
 mod memories;
 mod migrate;
@@ -36,6 +38,7 @@ mod validate;
 pub use claims::claims;
 pub use exclusive::{ClaimJob, ClaimRound, Picked, RoundResult, Settled};
 pub use export::ExportJob;
+pub use import::{ImportJob, ReadImport};
 pub use migrate::{earlier_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
@@ -47,7 +50,7 @@ pub use validate::findings_of;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beads_store::{GitRepository, Guarded, Identity, RealDisk, RealWorld, Replica, StoreLock};
+use beads_store::{GitRepository, Guarded, Identity, JournalCopy, RealDisk, RealWorld, Replica, StoreLock};
 
 use crate::config::Config;
 use crate::dialect::Dialect;
@@ -56,6 +59,7 @@ use crate::journal_end;
 use crate::place::{Kind, Place};
 use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
+use import_source::compare_file;
 
 /// Without a daemon a command saves to the ref itself when the journal holds more than this.
 const MAX_UNSAVED_RECORDS: u64 = 1_000;
@@ -343,15 +347,13 @@ impl Service {
             Call::Verify => Ok(self.verify()),
             Call::ConflictList { all } => Ok(self.conflicts(*all)),
             Call::ConflictShow { id } => self.conflict(id),
-            Call::Validate => Ok(self.validate()),
+            Call::Validate => self.with_archive(JournalCopy::default(), |archive| Ok(archive.validate())),
             Call::Repair { .. } => self.repair_plan(),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
-            Call::Import { source, dry_run, decisions, input, .. } => {
-                self.import(request, source, (*dry_run, *decisions), input)
-            }
-            Call::CompareFile { path, name } => self.compare_file(path, name),
+            Call::Import { source, .. } => self.import(request, source),
+            Call::CompareFile { path, name } => compare_file(path, name, self.replica.catalog().state()),
             Call::Export { format, .. } => Ok(self.reader().export(*format)),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),

@@ -3,24 +3,25 @@ use beads_core::{
     BeadId, Catalog, Edge, EdgeChange, EdgeKey, Endpoint, Field, History, Lineage, Mark, State, Timestamp,
 };
 
-use super::Service;
+use super::archive::Archive;
+use super::reader::Reader;
 use crate::failure::{Code, Failure};
 use crate::render::{Answer, BlameAnswer, Detail, DifferenceAnswer, EdgeAnswer, LogAnswer, WriteAnswer};
 use crate::request::Moment;
 
-impl Service {
+impl Archive<'_> {
     /// What was done to a bead: from the commits of the ref, from the journal for what is not there yet, and as it is.
     pub(super) fn log(&self, id: &str) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
+        let catalog = self.catalog;
         let lineage = catalog.resolve_any(id)?;
         let mut history = History::of(lineage);
         let (mut complete, mut bead) = (true, None);
-        if let Some(base) = self.replica.base() {
-            complete = self.repository.inner().gather_history(base, lineage, &mut history)?;
-            bead = self.repository.inner().bead_of(base, lineage)?;
+        if let Some(base) = self.base {
+            complete = self.repository.gather_history(base, lineage, &mut history)?;
+            bead = self.repository.bead_of(base, lineage)?;
         }
         // Each record on top of what was there before it, which begins as the commit has it.
-        for record in self.replica.unsaved_records()? {
+        for record in self.records {
             if let Some(patch) = record.delta.beads.get(lineage) {
                 bead = history.take_patch(bead, patch);
             }
@@ -45,30 +46,11 @@ impl Service {
         Ok(Answer::Log(LogAnswer { id: id.clone(), writes: writes.collect(), complete }))
     }
 
-    /// Who set each field that is not empty, and when.
-    pub(super) fn blame(&self, id: &str) -> Result<Answer, Failure> {
-        let catalog = self.replica.catalog();
-        let lineage = catalog.resolve_any(id)?;
-        let Some(bead) = catalog.bead(lineage) else { return Ok(Answer::Blame(Vec::new())) };
-        let field = |field: &Field| {
-            let (mark, value) = (bead.mark(*field), bead.value_json(*field));
-            // An empty field that was never touched is nobody's doing.
-            (!value.is_null() || *mark != lineage.mark()).then(|| BlameAnswer {
-                field: *field,
-                value,
-                time: time(mark),
-                at: mark.at(),
-                by: mark.by().clone(),
-            })
-        };
-        Ok(Answer::Blame(Field::ALL.iter().filter_map(field).collect()))
-    }
-
     pub(super) fn diff(&self, from: &Moment, to: Option<&Moment>) -> Result<Answer, Failure> {
         let before = self.state_at(from)?;
         let after = match to {
             Some(moment) => self.state_at(moment)?,
-            None => self.replica.catalog().state().clone(),
+            None => self.catalog.state().clone(),
         };
         let answer = |one: Difference| {
             let title = after.bead(&one.lineage)?.title.value.clone();
@@ -97,31 +79,52 @@ impl Service {
 
     /// The state that a commit of the ref holds, or that there was at a time.
     fn state_at(&self, moment: &Moment) -> Result<State, Failure> {
-        let past = match self.replica.base() {
-            Some(base) => self.repository.inner().past(base)?,
+        let past = match self.base {
+            Some(base) => self.repository.past(base)?,
             None => Vec::new(),
         };
         let time = match moment {
             Moment::Revision(name) => {
-                let commit = self.repository.inner().revision(&past, name)?;
-                return Ok(self.repository.inner().state_of(&commit)?);
+                let commit = self.repository.revision(&past, name)?;
+                return Ok(self.repository.state_of(&commit)?);
             }
             Moment::Time(time) => time.ms(),
         };
         let last_before = past.iter().position(|past| past.at_ms <= time);
         let mut state = match last_before {
-            Some(index) => self.repository.inner().state_of(&past[index].commit)?,
+            Some(index) => self.repository.state_of(&past[index].commit)?,
             None => State::default(),
         };
         match last_before.unwrap_or(past.len()).checked_sub(1) {
-            Some(index) => state.join_until(&self.repository.inner().state_of(&past[index].commit)?, time),
+            Some(index) => state.join_until(&self.repository.state_of(&past[index].commit)?, time),
             None => {
-                for record in self.replica.unsaved_records()?.iter().filter(|record| record.at_ms <= time) {
+                for record in self.records.iter().filter(|record| record.at_ms <= time) {
                     state.take(&record.delta)?;
                 }
             }
         }
         Ok(state)
+    }
+}
+
+impl Reader<'_> {
+    /// Who set each field that is not empty, and when.
+    pub(super) fn blame(&self, id: &str) -> Result<Answer, Failure> {
+        let catalog = self.catalog;
+        let lineage = catalog.resolve_any(id)?;
+        let Some(bead) = catalog.bead(lineage) else { return Ok(Answer::Blame(Vec::new())) };
+        let field = |field: &Field| {
+            let (mark, value) = (bead.mark(*field), bead.value_json(*field));
+            // An empty field that was never touched is nobody's doing.
+            (!value.is_null() || *mark != lineage.mark()).then(|| BlameAnswer {
+                field: *field,
+                value,
+                time: time(mark),
+                at: mark.at(),
+                by: mark.by().clone(),
+            })
+        };
+        Ok(Answer::Blame(Field::ALL.iter().filter_map(field).collect()))
     }
 }
 

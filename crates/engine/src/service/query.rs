@@ -5,6 +5,7 @@ use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView, Statu
 use serde_json::json;
 
 use super::Service;
+use super::archive::is_about_the_past;
 use super::reader::Reader;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
@@ -17,10 +18,9 @@ use crate::request::{Format, Output, Query};
 impl Service {
     pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
         match query {
-            Query::ShowAsOf { ids, moment } => self.show_as_of(ids, moment),
-            Query::Log { id } => self.log(id),
-            Query::Blame { id } => self.blame(id),
-            Query::Diff { from, to } => self.diff(from, to.as_ref()),
+            query if is_about_the_past(query) => {
+                self.with_archive(self.replica.copy_unsaved()?, |archive| archive.query(query))
+            }
             Query::Status => self.status(),
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
@@ -45,7 +45,8 @@ impl Service {
 }
 
 impl Reader<'_> {
-    /// Answers a question about the beads as they are. The past, the status and events are asked of the [`Service`].
+    /// Answers a question about the beads as they are. The past is in an [`Archive`](super::archive::Archive); the
+    /// status and events are asked of the [`Service`].
     pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
         let format = output.format;
         let (catalog, now_ms) = (self.catalog, self.now_ms);
@@ -107,9 +108,9 @@ impl Reader<'_> {
                 Ok(Answer::CountBy(CountByAnswer { total, groups }))
             }
             Query::Revisions { ids } => Ok(Answer::Revisions(self.revisions(ids))),
+            Query::Blame { id } => self.blame(id),
             Query::ShowAsOf { .. }
             | Query::Log { .. }
-            | Query::Blame { .. }
             | Query::Diff { .. }
             | Query::Status
             | Query::Events(_)

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use beads_core::{BeadView, Catalog, Lineage, State, Status, Timestamp};
 
 use super::Service;
+use super::archive::{ArchiveCopy, is_about_the_past};
+use super::import_source::compare_file;
 use super::sessions::Sessions;
 use crate::failure::{Code, Failure};
 use crate::render;
-use crate::request::{Call, Format, Output, Query, Reply, Request};
+use crate::request::{Call, ClaimOver, Format, Output, Query, Reply, Request};
 
 /// A question about all beads of a store with more than these is answered from a snapshot, so that nobody waits behind it.
 const LONG_BEADS: usize = 2_000;
@@ -51,8 +53,11 @@ pub struct LongQuestion {
     call: Call,
     output: Output,
     stderr: String,
+    claim_over: Vec<ClaimOver>,
     indexes: Arc<Indexes>,
     sessions: Arc<Sessions>,
+    /// For a question about the past, or about what is on disk.
+    archive: Result<Option<ArchiveCopy>, Failure>,
 }
 
 /// The catalog that the last question needed, for the next one about the same state.
@@ -60,7 +65,7 @@ pub struct LongQuestion {
 pub(super) struct Indexes(Mutex<Option<Arc<Catalog>>>);
 
 impl Indexes {
-    fn of(&self, state: State) -> Arc<Catalog> {
+    pub(super) fn of(&self, state: State) -> Arc<Catalog> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
             Some(catalog) if catalog.state().is_same_copy(&state) => catalog.clone(),
@@ -84,14 +89,19 @@ impl LongQuestion {
     /// Answers from the snapshot.
     pub fn answer(self) -> Reply {
         let catalog = self.indexes.of(self.state);
-        let reader = Reader { catalog: &catalog, now_ms: self.now_ms, sessions: &self.sessions };
-        let result = match &self.call {
-            Call::Query(query) => reader.query(query, &self.output),
-            Call::Export { format, .. } => Ok(reader.export(*format)),
+        let (call, now_ms) = (&self.call, self.now_ms);
+        let reader = Reader { catalog: &catalog, now_ms, sessions: &self.sessions };
+        let answer = |archive: Option<ArchiveCopy>| match (archive, call) {
+            (Some(archive), _) => archive.with(&catalog, now_ms, |archive| archive.call(call)),
+            (None, Call::Query(query)) => reader.query(query, &self.output),
+            (None, Call::Export { format, .. }) => Ok(reader.export(*format)),
+            (None, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
             _ => Err(Failure::internal("this call has no long answer")),
         };
+        let result = call.check_paths().and(self.archive).and_then(answer);
         let mut reply = render::reply(result, &self.output, self.position);
         reply.stderr.push_str(&self.stderr);
+        reply.claim_over = self.claim_over;
         reply
     }
 }
@@ -102,8 +112,13 @@ impl Service {
         Reader { catalog, now_ms, sessions: &self.sessions }
     }
 
-    /// Whether answering takes time in proportion to the store, and the store is large.
+    /// Whether answering may take long: in proportion to a large store, to its history or to a file.
     pub fn is_long(&self, call: &Call) -> bool {
+        match call {
+            Call::Validate | Call::CompareFile { .. } | Call::Import { .. } => return true,
+            Call::Query(query) if is_about_the_past(query) => return true,
+            _ => {}
+        }
         let all = self.replica.catalog().state().beads().len() > LONG_BEADS;
         all && match call {
             Call::Export { path: None, .. } => true,
@@ -135,18 +150,24 @@ impl Service {
     pub fn long_question(&mut self, request: Request) -> LongQuestion {
         self.first_look(&request, &request.call);
         let output = self.settle(&request.output);
-        let mut stderr = String::new();
+        let mut beside = Reply::default();
         if output.format != Format::Value && !output.quiet {
             self.look_for_clients();
-            stderr.extend(self.remarks.drain(..).map(|remark| format!("note: {remark}\n")));
+            beside.stderr.extend(self.remarks.drain(..).map(|remark| format!("note: {remark}\n")));
+        }
+        // With `--json`, an error is one line on standard error, and this question may still fail.
+        if output.format != Format::Json {
+            self.accompany(&request, Vec::new(), &mut beside);
         }
         LongQuestion {
+            archive: self.copy_archive(&request.call),
             state: self.replica.catalog().state().clone(),
             position: self.replica.position(),
             now_ms: self.replica.now_ms(),
             call: request.call,
             output,
-            stderr,
+            stderr: beside.stderr,
+            claim_over: beside.claim_over,
             indexes: self.indexes.clone(),
             sessions: self.sessions.clone(),
         }

@@ -3,18 +3,18 @@ use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Salvage, Snapshot};
 use beads_store::{GitRepository, REF, Repository};
 
-use super::Service;
+use super::archive::Archive;
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render::Answer;
 
 const FILES: [&str; 5] = [CONFLICTS, DEPS, META, STATE, TOMBSTONES];
 
-impl Service {
+impl Archive<'_> {
     /// The ref as it stands, decoded afresh, and then the state in memory.
     pub(super) fn validate(&self) -> Answer {
         let mut findings = Vec::new();
-        match tip(&self.repository) {
+        match tip(self.repository) {
             Ok(None) => {}
             Ok(Some(snapshot)) => match snapshot.decode() {
                 Ok(decoded) => findings.extend(decoded.warnings.into_iter().map(|message| Finding {
@@ -29,17 +29,17 @@ impl Service {
             },
             Err(error) => findings.push(damage(&error.into())),
         }
-        if self.repository.inner().has_branch_in_the_way() {
+        if self.repository.has_branch_in_the_way() {
             findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
         }
-        for commit in self.replica.missing_commits() {
+        for commit in self.missing {
             let message = format!(
                 "commit {commit} was saved here, but {REF} does not contain it and it cannot be read; changes may be \
                  missing: see whether another clone has it, and sync with that"
             );
             findings.push(trouble(Code::UnreadableRef, message));
         }
-        findings.extend(self.replica.catalog().findings(self.replica.now_ms()));
+        findings.extend(self.catalog.findings(self.now_ms));
         Answer::Findings(findings)
     }
 }

@@ -12,6 +12,7 @@ use crate::credentials::callbacks;
 use crate::git::{GitRepository, is_lost_race, outwait_lock};
 use crate::repository::{CommitId, REF};
 use crate::url::redact;
+use crate::vet::check_record;
 use crate::{Error, Result, library};
 
 /// The store's tip, and claim refs by the last part of their names.
@@ -198,6 +199,7 @@ fn copy_claim(from: &git2::Repository, to: &git2::Repository, wanted: Oid) -> Re
     let mut missing = Vec::new();
     let mut next = Some(wanted);
     while let Some(id) = next.filter(|id| !target.exists(*id)) {
+        check_record(from, id).map_err(|reason| git2::Error::from_str(&reason))?;
         let commit = from.find_commit(id)?;
         for entry in &commit.tree()? {
             if entry.kind() == Some(ObjectType::Blob) {

@@ -1,0 +1,58 @@
+//! Imports: read in another thread, then taken in by the engine a part at a time, with other requests in between.
+
+use tokio::sync::mpsc;
+
+use super::connection::Job;
+use super::engine::{Engine, Stopped};
+use super::long_answers::Task;
+use crate::failure::Failure;
+use crate::service::ReadImport;
+
+/// An import that was read, or the reason why not.
+#[derive(Debug)]
+pub struct Importing {
+    pub job: Job,
+    pub import: Result<ReadImport, Failure>,
+}
+
+/// Where imports come back to the engine: after they were read, and between their parts.
+#[derive(Debug)]
+pub struct Imports {
+    send: mpsc::UnboundedSender<Importing>,
+    pub read: mpsc::UnboundedReceiver<Importing>,
+}
+
+impl Default for Imports {
+    fn default() -> Self {
+        let (send, read) = mpsc::unbounded_channel();
+        Self { send, read }
+    }
+}
+
+impl Engine {
+    pub(super) fn begin_import(&mut self, job: Job) {
+        match self.service.begin_import(&job.request) {
+            Ok(import) => {
+                self.long.run(Task::Read(Box::new(import), Box::new(job), self.imports.send.clone()));
+            }
+            Err(answer) => drop(job.reply.send(*answer)),
+        }
+    }
+
+    /// Takes one part of an import in and makes it durable. The rest comes after the requests that are waiting now.
+    pub(super) fn continue_import(&mut self, importing: Importing) -> Option<Stopped> {
+        let Importing { job, mut import } = importing;
+        let before = self.service.position();
+        let mut replies = Vec::new();
+        match self.service.continue_import(&job.request, &mut import) {
+            Some(answer) => replies.push((job.reply, job.request.output.format, answer)),
+            None => drop(self.imports.send.send(Importing { job, import })),
+        }
+        if self.service.position() > before {
+            replies.extend(self.try_waiters());
+        }
+        let stopped = self.deliver(replies, before);
+        self.start_round();
+        stopped
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads the files of an import. The input is only read.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use beads_core::State;
+use beads_core::import::{
+    Compare, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
+};
+use beads_store::open_regular;
+
+use crate::failure::{Code, Failure};
+use crate::render::Answer;
+use crate::request::ImportSource;
+
+/// Compares a file with the beads, field by field.
+pub(super) fn compare_file(path: &Path, name: &str, state: &State) -> Result<Answer, Failure> {
+    let mut compare = Compare::default();
+    each_batch(path, |batch| match batch {
+        Batch::Lines(lines) => {
+            lines.iter().for_each(|(number, line)| compare.line(name, *number, line));
+        }
+        Batch::TooLong(number, reason) => compare.refuse(name, number, reason),
+    })?;
+    Ok(Answer::Compared(Box::new(compare.finish(state))))
+}
+
+/// Reads and parses all lines.
+pub(super) fn read(source: &ImportSource) -> Result<Import, Failure> {
+    let mut import = Import::default();
+    match source {
+        ImportSource::Jsonl { path, name, deletions, .. } => {
+            each_batch(path, |batch| match batch {
+                Batch::Lines(lines) => import.lines(name, lines),
+                Batch::TooLong(number, reason) => import.refuse(name, number, reason),
+            })?;
+            if let Some(path) = deletions {
+                read_lines(&mut import, path, &name_of(path), Import::deletion_line)?;
+            }
+        }
+        ImportSource::LegacyStore { directory, .. } => {
+            for name in legacy_files(directory)? {
+                read_lines(&mut import, &directory.join(&name), &name, Import::legacy_line)?;
+            }
+        }
+    }
+    Ok(import)
+}
+
+fn read_lines(
+    import: &mut Import,
+    path: &Path,
+    name: &str,
+    take: impl Fn(&mut Import, &str, usize, &[u8]),
+) -> Result<(), Failure> {
+    each_batch(path, |batch| match batch {
+        Batch::Lines(lines) => lines.iter().for_each(|(number, line)| take(import, name, *number, line)),
+        Batch::TooLong(number, reason) => import.refuse(name, number, reason),
+    })
+}
+
+/// The files of the earlier store in a directory, relative to it: beads before what belongs to them.
+fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |path: &Path, error: &std::io::Error| Failure::io("read", path, error);
+    let mut found: Vec<String> = LEGACY_FILES
+        .iter()
+        .filter(|name| directory.join(name).exists())
+        .map(|name| (*name).to_owned())
+        .collect();
+    let mut open = vec![LEGACY_NAMESPACES.to_owned()];
+    while let Some(name) = open.pop() {
+        let path = directory.join(&name);
+        if !path.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&path).map_err(|error| failed(&path, &error))? {
+            let entry = entry.map_err(|error| failed(&path, &error))?;
+            let inner = format!("{name}/{}", entry.file_name().to_string_lossy());
+            if LegacyFile::of_path(&inner).is_some() {
+                found.push(inner);
+            } else if inner.split('/').count() < 4 {
+                open.push(inner);
+            }
+        }
+    }
+    let kind = |name: &String| LegacyFile::of_path(name);
+    if !found.iter().any(|name| kind(name) == Some(LegacyFile::State)) {
+        return Err(Failure::new(
+            Code::NotFound,
+            format!(
+                "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                directory.display(),
+                LEGACY_FILES[0]
+            ),
+        ));
+    }
+    found.sort_by_key(|name| (kind(name), name.clone()));
+    Ok(found)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// So many lines, or so many bytes of them, are in memory at once, besides what was understood.
+const BATCH_LINES: usize = 4_096;
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// Some lines of a file, with their numbers.
+enum Batch<'a> {
+    Lines(&'a [(usize, Vec<u8>)]),
+    /// A line past the bound was passed over.
+    TooLong(usize, &'a str),
+}
+
+/// Reads a file, some lines at a time.
+fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
+    let failed = |error: &std::io::Error| Failure::io("read", path, error);
+    let mut reader = BufReader::with_capacity(1 << 18, open_regular(path).map_err(|error| failed(&error))?);
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for number in 1.. {
+        let mut line = Vec::new();
+        let mut bounded = (&mut reader).take(MAX_FOREIGN_LINE_BYTES as u64 + 1);
+        let read = bounded.read_until(b'\n', &mut line).map_err(|error| failed(&error))?;
+        let too_long = line.len() > MAX_FOREIGN_LINE_BYTES && line.last() != Some(&b'\n');
+        if read > 0 && !too_long {
+            line.truncate(line.trim_ascii_end().len());
+            bytes += line.len();
+            batch.push((number, line));
+        }
+        if read == 0 || too_long || batch.len() >= BATCH_LINES || bytes >= BATCH_BYTES {
+            take(Batch::Lines(&batch));
+            batch.clear();
+            bytes = 0;
+        }
+        if too_long {
+            let reason = format!("it is longer than {MAX_FOREIGN_LINE_BYTES} bytes");
+            take(Batch::TooLong(number, &reason));
+            reader.skip_until(b'\n').map_err(|error| failed(&error))?;
+        }
+        if read == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
