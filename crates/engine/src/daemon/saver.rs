@@ -52,7 +52,7 @@ pub struct Saver {
     /// Until when it is kept back to stay within the budget of pushes.
     budget: Option<Instant>,
     /// Somebody asked for the sync under way.
-    asked: bool,
+    pub asked: bool,
     /// Others are at work, and somebody here waits for what they do.
     pub eager: bool,
     /// Who waits for the sync under way, and who for the one after it.

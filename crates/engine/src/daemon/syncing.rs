@@ -44,7 +44,7 @@ impl Engine {
     fn begin_sync(&mut self, reach: Reach) {
         self.claimer.fetch_begins();
         self.saver.running = true;
-        let send = self.saver.send.clone();
+        let (send, asked) = (self.saver.send.clone(), self.saver.asked);
         let job = match SyncJob::begin(&mut self.service, reach) {
             Ok(job) => job,
             Err(failure) => {
@@ -53,7 +53,7 @@ impl Engine {
             }
         };
         std::thread::spawn(move || {
-            if !reach.is_waited_for() && cfg!(target_os = "linux") {
+            if !asked && cfg!(target_os = "linux") {
                 // There it is about this thread alone. Whoever is asked something goes first.
                 let _ = rustix::process::nice(BACKGROUND);
             }

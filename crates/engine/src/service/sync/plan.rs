@@ -27,11 +27,6 @@ impl Reach {
     pub(super) fn asks_remote(self) -> bool {
         !matches!(self, Self::Save | Self::Local)
     }
-
-    /// Returns whether a client waits for the result.
-    pub fn is_waited_for(self) -> bool {
-        !matches!(self, Self::Local | Self::Remote { asked: false })
-    }
 }
 
 /// Where the remote is and how it is talked to.
