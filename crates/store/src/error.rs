@@ -124,6 +124,12 @@ pub enum Error {
     #[error("other machines were faster {0} times in a row; nothing was lost, the next sync goes on")]
     Contention(u32),
 
+    #[error(
+        "git gc is running in this repository and may delete what was just saved; nothing was lost, changes stay in the journal \
+         until it is done"
+    )]
+    Collecting,
+
     #[error("the reference {0} kept moving while it was being written; nothing was lost, try again")]
     RefMoved(&'static str),
 }
@@ -164,7 +170,7 @@ impl Error {
             Self::TooManyRequests(_) => Code::TooManyRequests,
             Self::TooLargeToSave(_) => Code::TooLarge,
             Self::Git(_) | Self::RepositoryFormat(_) | Self::BranchInTheWay => Code::GitError,
-            Self::Busy { .. } | Self::RefMoved(_) => Code::Busy,
+            Self::Busy { .. } | Self::Collecting | Self::RefMoved(_) => Code::Busy,
             Self::Replaced { .. } => Code::StoreReplaced,
             Self::NoRevision(_) => Code::NotFound,
             Self::AmbiguousRevision(_) => Code::AmbiguousRevision,

@@ -17,6 +17,7 @@ mod checkpoint;
 mod child;
 mod claim_refs;
 mod claims;
+mod collecting;
 mod credential_helper;
 mod credentials;
 mod deadline;

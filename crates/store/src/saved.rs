@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use git2::{ErrorCode, Oid};
 
 use crate::checkpoint::state_of;
+use crate::collecting::outwait_collection;
 use crate::replace_file::replace_file;
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, GitRepository, Result};
@@ -29,7 +30,7 @@ const STAGING: &str = "refs/beads/saving";
 const MAX_LOCKED: usize = 10;
 
 /// How often, and after which pause, a save that was not finished is tried to be taken back.
-const TAKE_BACK_TRIES: usize = 10;
+const TAKE_BACK_TRIES: usize = 100;
 const TAKE_BACK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// One at a time: a checkpoint in the engine's thread and an exchange beside it may both have something to record.
@@ -78,8 +79,13 @@ impl GitRepository {
         Ok(commits)
     }
 
-    /// Adds to the record, durably.
+    /// Adds to the record, durably. The refs lead to the commit by now, so a `git gc` that begins later keeps it; one that runs may
+    /// not, and is waited for.
     pub(crate) fn write_saved(&self, commit: &str) -> Result<()> {
+        outwait_collection(self.git.commondir())?;
+        if !self.is_complete(commit) {
+            return Err(Error::RefMoved(REF));
+        }
         let _recording = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut past = self.past_tips()?;
         let kept = self.git.refname_to_id(REFERENCE).ok().map(|kept| kept.to_string());
@@ -122,7 +128,7 @@ impl GitRepository {
         Ok(false)
     }
 
-    /// `None` when the ref could not be moved just now.
+    /// Returns `None` when the ref cannot be moved, or moved back to what was saved, just now.
     fn try_to_take_back(&self) -> Result<Option<bool>> {
         let (Ok(tip), Ok(staged)) = (self.git.refname_to_id(REF), self.git.refname_to_id(STAGING)) else {
             return Ok(Some(false));
@@ -135,7 +141,8 @@ impl GitRepository {
             Some(saved) if state_of(self, saved).is_ok() => {
                 Ok(self.swing(Some(&tip.to_string()), saved)?.then_some(true))
             }
-            Some(_) => Ok(Some(false)),
+            // Git may be moving its objects into a pack just now.
+            Some(_) => Ok(None),
             None => {
                 self.git.find_reference(REF)?.delete()?;
                 Ok(Some(true))

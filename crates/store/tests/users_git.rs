@@ -312,10 +312,6 @@ fn collecting_garbage_takes_nothing_from_a_store() {
     let (_root, mut clones) = world(&["ann"], Transport::Native);
     let ann = clones.pop().unwrap();
     let (git_dir, stopped) = (ann.git_dir.clone(), AtomicBool::new(false));
-    let reopened = |clone: Clone| {
-        let _ = clone.repository().take_back_unfinished_save();
-        clone.reopen()
-    };
     let ann = std::thread::scope(|scope| {
         let _stop = Stop(&stopped);
         scope.spawn(|| {
@@ -331,13 +327,13 @@ fn collecting_garbage_takes_nothing_from_a_store() {
             let repository = ann.repository();
             let saved = ann.replica.checkpoint(&repository);
             if round % 3 == 0 {
-                ann = reopened(ann);
+                ann = ann.reopen_after_a_crash();
             }
             assert_eq!(live(&ann), round + 1, "{saved:?}");
         }
         ann
     });
-    let mut ann = reopened(ann);
+    let mut ann = ann.reopen_after_a_crash();
     let repository = ann.repository();
     ann.replica.checkpoint(&repository).unwrap();
     assert_eq!(live(&ann.reopen()), 20);

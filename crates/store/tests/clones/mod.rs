@@ -43,6 +43,17 @@ impl Clone {
         Self::open(&git_dir, &actor, transport)
     }
 
+    /// The same as a service does it: a commit that git collected before it was recorded is taken back.
+    pub fn reopen_after_a_crash(self) -> Self {
+        let Self { git_dir, transport, actor, replica } = self;
+        drop(replica);
+        Self::try_open(&git_dir, &actor, transport).unwrap_or_else(|error| {
+            let repository = GitRepository::open(&git_dir).unwrap();
+            assert!(repository.take_back_unfinished_save().unwrap(), "{error}");
+            Self::open(&git_dir, &actor, transport)
+        })
+    }
+
     pub fn repository(&self) -> GitRepository {
         GitRepository::open(&self.git_dir).unwrap()
     }

@@ -110,6 +110,10 @@ impl SyncJob {
     pub fn run(self) -> Result<SyncResult, Failure> {
         let repository = self.plan.guarded(GitRepository::open(self.plan.git_dir())?);
         let result = self.run_in(&repository);
+        if result.is_err() {
+            // A commit on the ref that git collected before it was recorded would make every later save fail.
+            let _ = repository.inner().take_back_unfinished_save();
+        }
         // Tidying up is for later if it cannot be done now; nothing depends on it.
         if let Err(error) = repository.inner().pack_loose_history() {
             log::note(&format!("packing failed: {error}"));
