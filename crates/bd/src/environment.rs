@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// The environment that this process was started with, as the kernel keeps it. Nothing in this program sets a variable whose name
-/// anybody asks for.
+/// The environment that this process was started with, as the kernel keeps it. This program sets no variable that is
+/// looked for here.
 const KERNEL_COPY: &str = "/proc/self/environ";
 
 /// Returns whether a variable whose name begins with `prefix` has a value. Copying every variable into a string of its own, as the

@@ -15,7 +15,7 @@ pub enum Effect {
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// The words of the command line; below `bb` for the agents' store.
+    /// The verb as it is typed after `bd`, or after `bb` for agents' mail and reservations.
     pub verb: &'static str,
     pub effect: Effect,
     /// The JSON tool. As an MCP tool it has `_` instead of `.`.
@@ -138,7 +138,7 @@ macro_rules! operations {
                 Repair = repair.call, "repair", Changes {
                     ops: &["reset_gc_floor"], needs_apply: true, dry_run: true, destructive: true
                 };
-                Uninstall = uninstall.run, "uninstall", Changes { dry_run: true };
+                Uninstall = uninstall.run, "uninstall", Changes { dry_run: true, destructive: true };
                 RepairDeps = repair_deps.call, "repair-deps", Changes {};
                 Doctor = doctor.run, "doctor", Acts {};
                 Migrate = migrate.run, "migrate", Changes { ops: &["raise_format"] };

@@ -49,7 +49,7 @@ fn no_hint_suggests_a_destructive_command() {
 #[test]
 fn no_document_suggests_a_destructive_command() {
     // Documents describe what bd has, and that includes how to delete a bead; nothing in them destroys a store.
-    let described = ["bd delete", "bd undo", "--force", "kill -9", "git gc"];
+    let described = ["bd delete", "bd undo", "bd uninstall", "--force", "kill -9", "git gc"];
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let documents = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let documents = documents.filter(|path| path.extension().is_some_and(|ending| ending == "md"));

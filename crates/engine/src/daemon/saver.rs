@@ -130,8 +130,8 @@ impl Saver {
         (!spared).then(|| wanted.max(earliest))
     }
 
-    /// Begins a sync and returns how far it goes. Unless somebody asked for it, a remote that is failing or left to others is not
-    /// asked, and nothing is pushed while the budget is used up.
+    /// Begins a sync and returns how far it goes. A background sync leaves a failing or contended remote alone, and pushes nothing
+    /// while the budget is used up.
     pub fn begun(&mut self, asked: bool, budget: Option<Instant>, config: &Config, now: Instant) -> Reach {
         (self.asked, self.budget) = (asked, budget);
         (self.first_change, self.last_change) = (None, None);
@@ -373,8 +373,7 @@ mod tests {
         assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + FAST_INTERVAL));
     }
 
-    /// Counts how often a daemon that nobody asks for anything tries a remote in so many minutes, when each try fails alike and
-    /// takes no time. The clock is that of the test.
+    /// Counts how often an idle daemon tries a remote in so many minutes, when each try fails in the same way and takes no time. The clock is that of the test.
     fn tries(failure: &Failure, minutes: u64) -> usize {
         let start = Instant::now();
         let end = start + Duration::from_secs(60 * minutes);

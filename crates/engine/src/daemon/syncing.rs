@@ -16,7 +16,7 @@ use crate::service::{Reach, SyncJob, SyncResult, claims};
 /// How long a daemon that leaves waits for the exchange under way, and then, once it was abandoned, for its thread.
 const LAST_EXCHANGE: Duration = Duration::from_secs(1);
 
-/// How far a save that nobody waits for steps back behind those who are waiting.
+/// The lower priority of a background save.
 const BACKGROUND: i32 = 5;
 
 impl Engine {
@@ -54,10 +54,10 @@ impl Engine {
         };
         std::thread::spawn(move || {
             if !asked && cfg!(target_os = "linux") {
-                // There it is about this thread alone. Whoever is asked something goes first.
+                // On Linux this lowers the priority of this thread alone, so that requests go first.
                 let _ = rustix::process::nice(BACKGROUND);
             }
-            // Somebody waits for the result, also for that of a panic: nothing would ever be saved again.
+            // The engine waits for a result even after a panic; without one it would never save again.
             let result = catch_unwind(AssertUnwindSafe(|| job.run()));
             let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
         });
@@ -73,15 +73,15 @@ impl Engine {
         let position = self.service.position();
         let mut lost = Vec::new();
         for Waiter { reply, request, claimed } in std::mem::take(&mut self.saver.waiting) {
-            let told = match claimed {
+            let answered = match claimed {
                 Some(claimed) => self.service.confirmed(claimed, finished.clone()),
                 None => finished.clone().and_then(|answer| {
                     self.service.keep_told_of_sync(&request, &answer)?;
                     Ok(Answer::Synced(answer))
                 }),
             };
-            let handed_out = told.as_ref().map(|answer| claims(answer, &request)).unwrap_or_default();
-            let answer = Reply { handed_out, ..render::reply(told, &request.output, position) };
+            let handed_out = answered.as_ref().map(|answer| claims(answer, &request)).unwrap_or_default();
+            let answer = Reply { handed_out, ..render::reply(answered, &request.output, position) };
             lost.extend(reply.send(answer).err().into_iter().flat_map(|answer| answer.handed_out));
         }
         if let Some(stopped) = self.give_back(lost) {
@@ -109,7 +109,7 @@ impl Engine {
             }
         }
         self.start_export();
-        // A merge may have brought what somebody waits for.
+        // A merge may have brought what a client waits for.
         self.serve_waiters()
     }
 

@@ -106,8 +106,7 @@ impl Service {
         let same_remote = rescue.header.remote.is_some() && rescue.header.remote == self.remote;
         if !force && !same_remote && !self.replica.shares_history(&self.repository, &rescue) {
             let message = format!(
-                "{} is of the store {}, which has no history in common with this one; nothing was changed. \
-                 If it belongs here all the same, add --force",
+                "{} is of the store {}, which has no history in common with this one; nothing was changed",
                 path.display(),
                 rescue.header.git_dir
             );
