@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real hook payloads of each coding agent, through the commands that `bd setup` installs, and two subagents on one MCP server.
+"""Sends real hook payloads of each coding agent to the commands that `bd setup` installs, and runs two subagents on one MCP server.
 
 Usage: agents_hooks.py BD DIRECTORY. Everything happens below DIRECTORY.
 """
@@ -22,7 +22,7 @@ def check(holds, what):
 
 
 class Project:
-    """A repository with one coding agent set up, and nothing of the outside."""
+    """A repository with one coding agent set up, isolated from the outside."""
 
     def __init__(self, client):
         self.client = client
@@ -56,17 +56,17 @@ class Project:
             ["sh", "-c", command], cwd=cwd or self.repo, env=self.env, input=text, capture_output=True, text=True, timeout=20
         )
         check(done.returncode == 0, f"{self.client}: {command} exits with {done.returncode}: {done.stderr}")
-        check(done.stderr == "", f"{self.client}: {command} says {done.stderr}")
+        check(done.stderr == "", f"{self.client}: {command} prints {done.stderr} on standard error")
         return json.loads(done.stdout) if done.stdout.strip() else None
 
     def close(self):
-        """Ends the daemon, also when a check failed."""
+        """Stops the daemon, even if a check failed."""
         command = [str(BD), "daemon", "stop"]
         subprocess.run(command, cwd=self.repo, env=self.env, capture_output=True, timeout=60)
 
 
 def grouped(path):
-    """Events with groups of hooks, as Claude Code, Codex and Gemini CLI have them."""
+    """Reads events with groups of hooks, the format of Claude Code, Codex and Gemini CLI."""
 
     def read(project):
         hooks = json.loads((project.repo / path).read_text())["hooks"]
@@ -76,7 +76,7 @@ def grouped(path):
 
 
 def flat(path, field):
-    """Events with lists of commands, as Cursor and Copilot have them."""
+    """Reads events with lists of commands, the format of Cursor and Copilot."""
 
     def read(project):
         file = json.loads((project.repo / path).read_text())
@@ -147,7 +147,7 @@ def blocked(answer):
     return answer["reason"]
 
 
-# Where each program keeps its hooks, its payloads, and how it reads the answers.
+# For each program: where its hooks are, its payloads, and how it reads the answers.
 PROGRAMS = {
     "claude": {
         "commands": grouped(".claude/settings.json"),
@@ -192,7 +192,7 @@ PROGRAMS = {
         "commands": flat(".github/hooks/beads.json", "bash"),
         "start": ("SessionStart", lambda s, c: copilot("SessionStart", s, c, source="startup")),
         "context": lambda answer: answer["additionalContext"],
-        # It has no field that says that it went on because of a hook.
+        # Its payload does not say whether it continued because of a hook.
         "stop": ("Stop", lambda s, c, again: copilot("Stop", s, c, transcript_path="/x", stop_reason="end_turn")),
         "reason": blocked,
         "end": ("SessionEnd", lambda s, c: copilot("SessionEnd", s, c, reason="user_exit")),
@@ -219,7 +219,7 @@ def run(client):
     check("You still hold bd-map (Draw the map)" in reason and "bd unclaim bd-map" in reason, f"{client}: {reason}")
     check(stop(True) == {} and stop(False) == {}, f"{client}: the stop hook never blocks twice")
     other = project.hook(commands[event], payload("another-session", here, False))
-    check(other == {}, f"{client}: a session is not reminded of the claims of another: {other}")
+    check(other == {}, f"{client}: a session is not reminded of another session's claims: {other}")
 
     if program["subagents"]:
         subagents(project, program, commands, session)
@@ -231,7 +231,7 @@ def run(client):
         bead = project.bead("bd-map")
         check((bead["status"], bead["assignee"]) == ("open", None), f"{client}: the end releases: {bead}")
 
-    # Whatever a program writes, and wherever it runs, our hooks let it go on.
+    # Our hooks never stop a program, whatever it sends and wherever it runs.
     for command in commands.values():
         for raw in ("", "{", "null", '"x"', '{"session_id": 7}', "\u0000", json.dumps({"session_id": "x" * 5000})):
             answer = project.hook(command, None, raw=raw)
@@ -240,7 +240,7 @@ def run(client):
 
     project.bd("setup", client, "--remove")
     left = sorted(path.name for path in project.repo.iterdir())
-    check(left == [".git"], f"{client}: removed, and {left} is left")
+    check(left == [".git"], f"{client}: after --remove, {left} is left")
 
 
 def payload_of(program):
@@ -248,13 +248,13 @@ def payload_of(program):
 
 
 def subagents(project, program, commands, session):
-    """A subagent is told to use a name of its own, is reminded once, and what it holds is released when it stops."""
+    """A subagent gets its own name, is reminded once, and its claims are released when it stops."""
     here, agent = str(project.repo), "a0f3c9e2"
     project.bd("create", "Walk the map", "--id", "bd-walk")
     payload = program["subagents"]
-    told = in_hook_output(project.hook(commands["SubagentStart"], payload("SubagentStart", session, here, agent)))
-    check(f'"agent": "{agent}"' in told, f"{project.client}: {told}")
-    actor = told.split("--actor '")[1].split("'")[0]
+    text = in_hook_output(project.hook(commands["SubagentStart"], payload("SubagentStart", session, here, agent)))
+    check(f'"agent": "{agent}"' in text, f"{project.client}: {text}")
+    actor = text.split("--actor '")[1].split("'")[0]
     project.bd("--actor", actor, "claim", "bd-walk", session=session)
 
     def stop(again, name=agent):
@@ -262,9 +262,9 @@ def subagents(project, program, commands, session):
 
     check(stop(False, "b1") == {}, f"{project.client}: another subagent holds nothing")
     check("bd-walk" in blocked(stop(False)), f"{project.client}: the subagent is reminded")
-    check(project.bead("bd-walk")["status"] == "in_progress", f"{project.client}: it goes on and holds it")
-    check(stop(True) == {}, f"{project.client}: and may stop")
-    check(project.bead("bd-walk")["status"] == "open", f"{project.client}: what it held is released")
+    check(project.bead("bd-walk")["status"] == "in_progress", f"{project.client}: it continues and still holds the bead")
+    check(stop(True) == {}, f"{project.client}: the subagent may stop the second time")
+    check(project.bead("bd-walk")["status"] == "open", f"{project.client}: its claim is released")
 
 
 class Server:
@@ -300,14 +300,14 @@ class Server:
 
 
 def two_subagents():
-    """Two subagents share one server, and their claims are their own."""
+    """Two subagents share one server but have separate claims."""
     project = Project("mcp")
     for name in ("one", "two"):
         project.bd("create", f"Task {name}", "--id", f"bd-{name}")
     server = Server(project)
     first, _ = server.call("next", agent="a1")
     second, _ = server.call("next", agent="a2")
-    check(first.startswith("bd-one ") and second.startswith("bd-two "), f"each gets its own: {first} {second}")
+    check(first.startswith("bd-one ") and second.startswith("bd-two "), f"each gets another bead: {first} {second}")
     refused, failed = server.call("next", id="bd-one", agent="a2")
     check(failed and "ann/a1" in refused, f"a2 cannot take what a1 holds: {refused}")
     for agent, id in (("a1", "bd-one"), ("a2", "bd-two")):
@@ -320,11 +320,11 @@ def two_subagents():
     check(project.bead("bd-one")["closed_by"] == "ann/a1", "closed by its holder")
     server.close()
     bead = project.bead("bd-two")
-    check((bead["status"], bead["assignee"]) == ("open", None), f"the server's end releases what is left: {bead}")
+    check((bead["status"], bead["assignee"]) == ("open", None), f"the end of the server releases the remaining claim: {bead}")
 
 
 def server_of_the_session():
-    """What was claimed through the MCP server of a program belongs to the session of its hooks."""
+    """Claims made through a program's MCP server belong to the session of its hooks."""
     project = Project("server")
     project.bd("create", "Task", "--id", "bd-one")
     project.bd("setup", "claude")
@@ -334,7 +334,7 @@ def server_of_the_session():
     reason = blocked(project.hook(commands["Stop"], claude("Stop", "s1", here, stop_hook_active=False)))
     check("bd-one" in reason, reason)
     project.hook(commands["SessionEnd"], claude("SessionEnd", "s1", here, reason="clear"))
-    check(project.bead("bd-one")["status"] == "open", "cleared: the server lives on, and its claim is released")
+    check(project.bead("bd-one")["status"] == "open", "after a clear the server keeps running, and its claim is released")
     server.close()
 
 
@@ -346,7 +346,7 @@ def all_together():
     project.bd("setup", "claude", "--remove")
     project.bd("setup", "copilot", "--check")
     check("beads" in json.loads((project.repo / ".mcp.json").read_text())["mcpServers"], "copilot needs .mcp.json")
-    check(not (project.repo / ".claude").exists(), "nobody else needs .claude")
+    check(not (project.repo / ".claude").exists(), "no other client needs .claude")
     project.bd("setup", "--all", "--remove")
     check(sorted(path.name for path in project.repo.iterdir()) == [".git"], "nothing is left")
 
@@ -355,7 +355,7 @@ for name in PROGRAMS:
     run(name)
     print(f"{name}: start, stop, end and subagent hooks answer as it expects")
 two_subagents()
-print("mcp: two subagents on one server have claims of their own")
+print("mcp: two subagents on one server have separate claims")
 server_of_the_session()
 print("claude: claims through its MCP server belong to the session of its hooks")
 all_together()

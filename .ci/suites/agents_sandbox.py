@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bd under bubblewrap: a read-only .git, no sockets, no runtime directory, and all combinations, with a daemon outside and without."""
+"""Runs bd under bubblewrap with all combinations of a read-only .git, no sockets, no runtime directory, and a daemon outside."""
 
 import itertools
 import json
@@ -12,14 +12,14 @@ import tempfile
 import time
 
 BD, WORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-LONGEST = 20  # seconds: no command hangs
+LONGEST = 20  # seconds that a command may take
 
-# The filter works on the numbers of one architecture.
+# Architecture and number of the system call socket().
 SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}.get(os.uname().machine)
 
 
 def deny_sockets():
-    """A seccomp program that answers socket() with EPERM."""
+    """Returns a seccomp program that answers socket() with EPERM."""
     arch, number = SOCKET
     load, jump, ret = 0x20, 0x15, 0x06
     program = [
@@ -76,7 +76,7 @@ class Case:
             assert done.returncode == 0, (self.root, query, done)
         assert made in self.inside("list").stdout
         done = self.inside("create", "Made inside", "--json")
-        # A daemon outside can be asked as long as its socket is reachable, or its store can be written to.
+        # A daemon outside can be reached through its socket, or through files if the store can be written.
         reachable = self.daemon and not self.no_sockets and not self.no_runtime
         if self.read_only and not reachable:
             assert done.returncode != 0, (self.root, done)

@@ -1,7 +1,7 @@
 """Drives beads-mcp over standard input and output: SERVER DIRECTORY-OF-BD REPOSITORY WAY.
 
-WAY is how the server learns which workspace is meant, as its documentation has it: `context` (a tool call first),
-`workspace_root` (a parameter of every call, and not one variable), or `working_dir` (the variable BEADS_WORKING_DIR)."""
+WAY is how the server learns its workspace, according to its documentation: `context` (a tool call first), `workspace_root`
+(a parameter of every call, without any variable), or `working_dir` (the variable BEADS_WORKING_DIR)."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ async def main(session):
     listed_tools = {tool.name for tool in (await session.list_tools()).tools}
     await ask("discover_tools", {})
     await ask("get_tool_info", {"tool_name": "create"})
-    # Which project to work on is said with a tool, as the server's own instructions have it.
+    # The server's instructions select the project with a tool.
     await ask("context", {"workspace_root": repository} if way == "context" else {"action": "show"})
 
     first = await call("create", title="Find the leak", issue_type="bug", priority=1, description="It drips.",
@@ -61,7 +61,7 @@ async def main(session):
     second = await call("create", title="Mend the pipe", assignee="ann", external_ref="gh-9", brief=False)
     third = await call("create", title="Paint it", deps=[second["id"]], brief=False)
     brief = await call("create", title="Plumbing", issue_type="epic", id="bd-epic")
-    check("create: with an id of one's own", brief["id"] == "bd-epic" and brief["action"] == "created", brief)
+    check("create: with a chosen id", brief["id"] == "bd-epic" and brief["action"] == "created", brief)
 
     listed = await call("list", status="open")
     check("list", {issue["id"] for issue in listed} == {first["id"], second["id"], third["id"], "bd-epic"}, listed)
@@ -106,14 +106,14 @@ async def main(session):
     closed = closed[0] if isinstance(closed, list) else closed
     check("close", closed["status"] == "closed" and closed["closed_at"], closed)
     ready = await call("ready", limit=10)
-    check("close: what waited is ready", second["id"] in [issue["id"] for issue in ready], ready)
+    check("close: the blocked bead is ready", second["id"] in [issue["id"] for issue in ready], ready)
     reopened = await call("reopen", issue_ids=[first["id"]], reason="drips again", brief=False)
     check("reopen", reopened[0]["status"] == "open", reopened)
 
     stats = await call("stats")
     check("stats", stats["summary"]["total_issues"] == 4, stats)
 
-    # What an agent may ask about the store itself.
+    # Queries about the store itself.
     validated = await call("admin", action="validate", fix_all=True)
     check("admin: validate", validated["overall_ok"] is True, validated)
     repaired = await call("admin", action="repair", fix=True)

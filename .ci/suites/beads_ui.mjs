@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const [scratch, port, bd] = process.argv.slice(2);
 const { chromium } = await import(`file://${scratch}/npm/node_modules/playwright-core/index.mjs`);
 const base = `http://127.0.0.1:${port}`;
-const run = (...words) => execFileSync(bd, ["-C", `${scratch}/repo`, ...words], { encoding: "utf8" });
+const run = (...args) => execFileSync(bd, ["-C", `${scratch}/repo`, ...args], { encoding: "utf8" });
 const show = (id) => JSON.parse(run("show", id, "--json=compat"))[0];
 let passed = 0;
 const ok = (what) => console.log(`ok: ${what}`, (passed += 1));
@@ -14,7 +14,7 @@ const eventually = async (what, holds) => {
   for (const end = Date.now() + 30_000; Date.now() < end; await sleep(100)) {
     if (await holds()) return ok(what);
   }
-  assert.fail(`waited in vain: ${what}`);
+  assert.fail(`timed out: ${what}`);
 };
 
 for (let tries = 0; ; tries += 1) {
@@ -49,7 +49,7 @@ await page.waitForSelector('.epic-group[data-epic-id="bd-epic"]');
 assert.equal(await page.getAttribute(".epic-group progress", "max"), "1");
 ok("epics: progress");
 
-// What somebody else does shows without a reload.
+// Changes by another process show without a reload.
 await page.goto(`${base}/#/issues`);
 await page.waitForSelector('tr.issue-row[data-issue-id="bd-pipe"]');
 run("create", "- Live", "--id", "bd-live");
@@ -63,13 +63,13 @@ await page.click('#detail-root h2 [aria-label="Edit title"]');
 await page.fill('#detail-root h2 input[aria-label="Edit title"]', "- Find both leaks");
 await page.keyboard.press("Enter");
 await eventually("edit: a title that begins with a hyphen", () => show("bd-epic.1").title === "- Find both leaks");
-// A live update redraws the page and closes an editor that is open, so an edit may take more than one attempt.
+// A live update redraws the page and closes an open editor, so an edit may take several attempts.
 const edited = async (what, holds, edit) => {
   for (const end = Date.now() + 60_000; Date.now() < end; ) {
     await edit().catch((error) => console.log(`again: ${what}: ${error.message.split("\n")[0]}`));
     for (let tries = 0; tries < 30; tries += 1, await sleep(100)) if (holds()) return ok(what);
   }
-  assert.fail(`waited in vain: ${what}`);
+  assert.fail(`timed out: ${what}`);
 };
 const quickly = { timeout: 5_000 };
 await page.waitForSelector("#detail-root h2 >> text=Find both leaks");

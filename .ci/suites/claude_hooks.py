@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Claude Code itself, on what `bd setup claude` wrote, with a model on the loopback that claims a bead and then wants to stop.
+"""Runs Claude Code on the files that `bd setup claude` writes, with a model on loopback that claims a bead and then stops.
 
 Usage: claude_hooks.py BD DIRECTORY. `claude` is on the PATH.
 """
@@ -17,7 +17,7 @@ asked = []
 
 
 def answer_to(request):
-    """Calls the tool `next` of the MCP server once, and is done whenever it is asked again."""
+    """Calls the tool `next` of the MCP server once, then always ends its turn."""
     tools = {tool.get("name") for tool in request.get("tools", [])}
     called = "tool_result" in json.dumps(request["messages"])
     if "mcp__beads__next" in tools and not called:
@@ -89,7 +89,7 @@ def main():
         "ANTHROPIC_API_KEY": "none",
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        # The tools of the server are there from the first request on.
+        # Makes the server's tools available from the first request on.
         "ENABLE_TOOL_SEARCH": "false",
         "MCP_CONNECTION_NONBLOCKING": "false",
     }

@@ -1,13 +1,18 @@
-"""Workers that claim, note, hand over, give back and finish on every interface, with crashes, and a model of what may happen.
+"""Workers that claim, note, hand over, release and close beads on every interface, with crashes, and a model that checks them.
 
 usage: cycle.py BD WORKDIR SEED BEADS
 
-`cycle.py worker INTERFACE NAME` is one worker: an orchestrator of about 40 lines. It writes what it did, one JSON line
-each, with times of the monotonic clock of this machine. The parent kills workers and the daemon, starts new workers in
-their place, cancels beads, and checks: no two holders of a bead overlap, no closed or cancelled bead is worked on after its
-worker could have known, every request id is answered once, and what is handed over goes to its receiver and to nobody else
-before its time. Each interface has a worker with a new name after every crash and a receiver that comes back under its own
-name; receivers are killed while an offer waits for them. A receiver called `gone` never comes at all.
+`cycle.py worker INTERFACE NAME` is one worker: an orchestrator of about 40 lines. It logs what it did, one JSON line per
+step, with times of this machine's monotonic clock. The parent kills workers and the daemon, replaces the workers, cancels
+beads, and checks that
+
+- no two holders of a bead overlap;
+- no closed or cancelled bead is worked on after its worker could have known;
+- every request id is answered once;
+- a bead that is handed over goes to its receiver, and to other workers only after the offer expired.
+
+Each interface has a worker that gets a new name after every crash, and a receiver that comes back under the same name;
+receivers are killed while an offer waits for them. A receiver called `gone` never appears.
 """
 import glob
 import json
@@ -21,7 +26,7 @@ import time
 
 INTERFACES = ("cli", "tools", "mcp", "socket")
 LEASE = 5  # seconds
-WITHIN = 2  # seconds for which an offer stands; through MCP it is ten minutes
+WITHIN = 2  # seconds until an offer expires; through MCP it is ten minutes
 
 BD = os.environ.get("CYCLE_BD") or os.path.abspath(sys.argv[1])
 
@@ -137,7 +142,7 @@ class Socket:
                     return json.loads(answer)
             except OSError:
                 pass
-            run(["--json", "status"])  # a daemon that was killed is started by the next command
+            run(["--json", "status"])  # this command restarts a daemon that was killed
 
     def mutate(self, key=None, **op):
         return self.ask({"mutate": {"ops": [op]}}, key)
@@ -162,7 +167,7 @@ class Socket:
 
 
 def work(interface, name):
-    """The orchestrator: the same for every interface."""
+    """Runs the orchestrator, which is the same for every interface."""
     log = open(os.path.join(os.environ["CYCLE_LOG"], name), "a")
     dice = random.Random(name)
     worker = {"cli": Cli, "tools": Tools, "mcp": Mcp, "socket": Socket}[interface](name)
@@ -188,7 +193,7 @@ def work(interface, name):
             say("released", bead)
             worker.release(bead)
         elif chance < 0.4:
-            # Through MCP an offer stands so long that a receiver that never comes would keep the bead until the end.
+            # An offer through MCP lasts so long that a receiver that never appears would keep the bead until the end.
             to = dice.choice([f"receiver-{other}" for other in INTERFACES if f"receiver-{other}" != name] + ["gone"] * (interface != "mcp"))
             within = 600 if interface == "mcp" else WITHIN
             say("handing", bead, to=to, within=within)
@@ -200,7 +205,10 @@ def work(interface, name):
 
 
 def check(logs, cancelled, kills):
-    """What may not happen, from the logs of all workers. `cancelled` has the time at which each bead was cancelled, `kills` who was killed when."""
+    """Returns the problems found in the logs of all workers, and the offers.
+
+    `cancelled` has the time at which each bead was cancelled, `kills` who was killed when.
+    """
     problems, claims, keys, offers = [], {}, {}, []
     for path in logs:
         open_claim, handing = None, None
@@ -213,7 +221,7 @@ def check(logs, cancelled, kills):
             if what in ("claimed", "again") and keys.setdefault(event["key"], claim) != claim:
                 problems.append(f"request id {event['key']} was answered twice: {keys[event['key']]} and {claim}")
             if event["at"] > cancelled.get(event["id"], float("inf")) and what == "claimed":
-                problems.append(f"{event['id']}: {path} was handed it after it was cancelled")
+                problems.append(f"{event['id']}: {path} got it after it was cancelled")
             if what == "closed" and event["id"] in cancelled:
                 problems.append(f"{event['id']}: {path} closed it although it was cancelled")
             if what == "claimed":
@@ -234,14 +242,14 @@ def check(logs, cancelled, kills):
         all_claims.sort(key=lambda claim: claim[0])
         for (_, end, fence, path, closed, _), (start, _, later, other, _, _) in zip(all_claims, all_claims[1:]):
             if fence != later and end and start < end:
-                problems.append(f"{bead}: {other} was handed it at {start}, while {path} held it until {end}")
+                problems.append(f"{bead}: {other} got it at {start}, while {path} held it until {end}")
             if closed and start > closed:
-                problems.append(f"{bead}: {other} was handed it at {start}, after {path} had closed it at {closed}")
+                problems.append(f"{bead}: {other} got it at {start}, after {path} had closed it at {closed}")
     return problems + check_offers(offers, claims, kills), offers
 
 
 def check_offers(offers, claims, kills):
-    """What is offered goes to its receiver, with the text, or to anyone after its time."""
+    """Checks that an offered bead goes to its receiver, with the text, or to anyone after the offer expired."""
     problems = []
     for offer in offers:
         later = [claim for claim in claims.get(offer["id"], []) if claim[0] > offer["at"]]
@@ -252,31 +260,31 @@ def check_offers(offers, claims, kills):
         if taker == offer["to"]:
             offer["taken"] = start
             if f"go on here, {taker}" not in json.dumps(notes):
-                problems.append(f"{offer['id']}: {taker} was not given the text of the offer, but {notes}")
+                problems.append(f"{offer['id']}: {taker} did not get the text of the offer, but {notes}")
             continue
-        # A receiver that was killed may have taken it without a trace, as may one whose daemon was killed; then its lease ends.
+        # A receiver that was killed, or whose daemon was killed, may have claimed it without a trace; then its lease expires.
         crashed = any(name in (offer["to"], "daemon") and offer["at"] < at < start for name, at in kills)
         free = offer["at"] + (min(offer["within"], LEASE) if crashed else offer["within"])
         if start < free - 0.01:
-            problems.append(f"{offer['id']}: {taker} was handed it at {start}, offered to {offer['to']} at {offer['at']} for {offer['within']} s")
+            problems.append(f"{offer['id']}: {taker} got it at {start}, offered to {offer['to']} at {offer['at']} for {offer['within']} s")
     return problems
 
 
 def coverage(offers, kills):
-    """What the offers and crashes did not show, and how many receivers were killed while an offer waited for them."""
+    """Returns what the offers and crashes did not cover, and how many receivers were killed while an offer waited for them."""
     interface = lambda name: os.path.basename(name).rsplit("-", 1)
     senders = {name for offer in offers for name in interface(offer["path"]) if name in INTERFACES}
     takers = {offer["to"].split("-")[1] for offer in offers if offer["taken"]}
     crashed = [offer for offer in offers if offer["taken"] and any(offer["to"] == name and offer["at"] < at < offer["taken"] for name, at in kills)]
-    missing = [f"nothing was handed over through {name}" for name in INTERFACES if name not in senders]
-    missing += [f"nothing that was handed over was taken through {name}" for name in INTERFACES if name not in takers]
+    missing = [f"no bead was handed over through {name}" for name in INTERFACES if name not in senders]
+    missing += [f"no handed-over bead was claimed through {name}" for name in INTERFACES if name not in takers]
     if not crashed:
-        missing.append("no receiver came back from a crash for what it was offered")
+        missing.append("no receiver claimed its offer after a crash")
     return missing, len(crashed)
 
 
 def offered(logs):
-    """Receivers to which something was offered that none has taken yet, as far as the logs say."""
+    """Returns the receivers of offers that are still open, according to the logs."""
     last = {}
     for path in glob.glob(os.path.join(logs, "*")):
         for line in open(path):
@@ -328,7 +336,7 @@ def main():
         open_beads = run(["--json", "list", "--status", "open"]) or []
         if open_beads and dice.random() < 0.3:
             bead = dice.choice(open_beads)["id"]
-            if "error" not in run(["--json", "cancel", bead, "--reason", "not needed any more"]):
+            if "error" not in run(["--json", "cancel", bead, "--reason", "no longer needed"]):
                 cancelled[bead] = time.monotonic()
         summary = run(["--json", "status"])["summary"]
         left = summary["total_issues"] - summary["closed_issues"]

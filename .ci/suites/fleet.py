@@ -1,15 +1,15 @@
-"""Eight machines, one Git remote, and everything that goes wrong between them.
+"""Eight machines, one Git remote, and everything that can go wrong between them.
 
 usage: fleet.py BD EARLIER_BD DYNAMIC_BD WORKDIR SEED BEADS
 
-Each machine has a clone, a home and a daemon of its own, and two workers: threads that run `bd`, claim beads with
-`claim.scope = remote`, write a note under the claim's fence, and close. Machine 7 runs an earlier
-`bd`, which knows no claim refs and claims locally. The wall clocks of machines 1 and 2 are a day off: libfaketime
-shifts them, which needs a `bd` with shared libraries. The parent kills daemons and commands, lets the line cut and
-swallow answers, and stops machine 6 for longer than its lease.
+Each machine has its own clone, home and daemon, and two workers: threads that run `bd`, claim beads with
+`claim.scope = remote`, write a note under the claim's fence, and close. Machine 7 runs an earlier `bd` without claim refs,
+which claims locally. The wall clocks of machines 1 and 2 are a day off: libfaketime shifts them, which needs a `bd` with
+shared libraries. The parent kills daemons and commands, makes the connection cut requests and drop answers, and stops
+machine 6 for longer than its lease.
 
-The judge reads the union of what all workers saw: no bead is held by two confirmed claims at once, and every note and close that
-was acknowledged is on every machine in the end, or among the conflicts.
+The judge checks the logs of all workers: no bead is held by two confirmed claims at once, and in the end every acknowledged
+note and close is on every machine, or among the conflicts.
 """
 import atexit
 import datetime
@@ -56,7 +56,7 @@ class Machine:
         for key, value in {
             "claim.scope": "local" if number == OLD else "remote",
             "claim.lease": f"{LEASE_S}s",
-            # Half of the fleet syncs with the git program, half with the library.
+            # Half of the machines sync with the git program, half with the library.
             "sync.transport": "native" if number % 2 else "git",
             "sync.push_rate": "0",
             "sync.deadline": "20s",
@@ -64,7 +64,7 @@ class Machine:
             self.run("judge", "config", "set", key, value)
 
     def run(self, actor, *args):
-        """The answer, or None when the command was killed or said nothing."""
+        """Returns the answer, or None if the command was killed or printed nothing."""
         command = subprocess.Popen([self.bd, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.running.add(command)
         out, _ = command.communicate()
@@ -91,11 +91,11 @@ def failed(answer):
 
 
 def check_clock(machine):
-    """A clock that should be a day off must be: a preloaded library is ignored by a program that is linked statically."""
+    """Checks that the clock is really a day off: a static program ignores preloaded libraries."""
     bead = machine.run("judge", "create", "what time is it")
     made = datetime.datetime.fromisoformat(bead["created_at"].replace("Z", "+00:00")).timestamp()
     if abs(made - time.time()) < 43_200:
-        raise SystemExit(f"the clock of machine {machine.number} is right")
+        raise SystemExit(f"the clock of machine {machine.number} was not shifted")
     machine.run("judge", "close", bead["id"])
 
 
@@ -110,21 +110,21 @@ class Worker(threading.Thread):
     def run(self):
         while not self.stop.is_set():
             before = time.monotonic()
-            # Half of the time at the very bead that another worker has just got.
+            # Half of the time, try the bead that another worker has just claimed.
             contested = TAKEN[-1] if TAKEN and self.dice.random() < 0.5 else None
             bead = self.machine.run(self.actor, "claim", contested or "--next")
             if failed(bead):
                 time.sleep(0.3)
                 continue
             claim = {"id": bead["id"], "fence": bead["fence"], "by": self.actor, "from": time.monotonic(), "confirmed": bead.get("confirmed") is True}
-            # A holder may rely on its claim for the lease, counted from before it asked.
+            # A holder may rely on its claim for one lease, counted from before the request.
             claim["to"] = before + LEASE_S
             self.claims.append(claim)
             TAKEN.append(bead["id"])
             self.work(bead["id"], bead["fence"], claim)
 
     def work(self, bead, fence, claim):
-        # The machine without claim refs waits for nobody; it must not do everything alone.
+        # The machine without claim refs never waits; slow it down so that it does not do all the work.
         time.sleep(self.dice.random() * (8 if self.machine.number == OLD else 3))
         text = f"{self.actor} {self.dice.getrandbits(48):x}"
         if failed(self.machine.run(self.actor, "note", "add", bead, text, "--fence", fence)):
@@ -143,7 +143,7 @@ class Worker(threading.Thread):
 
 
 def trouble(machines, line, stop, dice):
-    """Makes things go wrong until told to stop; returns what it did."""
+    """Injects faults until `stop` is set. Returns how many of each kind."""
     did = {"daemon kills": 0, "command kills": 0, "sleeps": 0}
     asleep = None
     began = time.monotonic()
@@ -182,7 +182,7 @@ def wake(pid):
 
 
 def held_twice(workers):
-    """Pairs of confirmed claims of one bead whose times overlap."""
+    """Returns pairs of confirmed claims of one bead whose times overlap."""
     claims = {}
     for worker in workers:
         for claim in worker.claims:
@@ -198,7 +198,7 @@ def held_twice(workers):
 
 
 def missing(machines, workers):
-    """Acknowledged notes and closes that a machine does not have, and machines that differ."""
+    """Returns acknowledged notes and closes that a machine lacks, and machines that differ."""
     problems, prints = [], {}
     for machine in machines:
         prints[machine.number] = machine.run("judge", "verify")["fingerprint"]
@@ -211,7 +211,7 @@ def missing(machines, workers):
                     problems.append(f"machine {machine.number}: the note {text!r} on {bead} is missing")
             for bead in worker.closes:
                 if beads.get(bead, {}).get("status") != "closed":
-                    problems.append(f"machine {machine.number}: {bead} was closed by {worker.actor} and is not")
+                    problems.append(f"machine {machine.number}: {bead} was closed by {worker.actor} but is not closed")
     if len(set(prints.values())) > 1:
         problems.append(f"the machines differ: {prints}")
     return problems

@@ -1,7 +1,7 @@
-"""git's smart HTTP backend behind a faulty line, in threads of this process.
+"""git's smart HTTP backend behind a faulty connection, in threads of this process.
 
-A request may be delayed, cut before it reaches git (nothing happened), or answered by git and the answer swallowed (it did
-happen, and nobody learns of it).
+A request may be delayed, cut before it reaches git (nothing happened), or processed by git with the answer dropped (it
+happened, but the client does not know).
 """
 import os
 import random
@@ -15,7 +15,7 @@ from git_backend import GitHandler
 
 
 class Line:
-    """How the line behaves. Shares are of all requests."""
+    """The faulty connection. `cut` and `swallow` are fractions of all requests."""
 
     def __init__(self, seed):
         self.dice, self.lock = random.Random(seed), threading.Lock()

@@ -1,4 +1,4 @@
-"""Judges what the conformance suite found: every check must pass but those that no server such as ours can pass.
+"""Judges the results of the conformance suite: every check must pass, except those that do not apply to our server.
 
 Usage: mcp_conformance.py REVISION DIRECTORY
 """
@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# Scenarios that must be there, and pass whole unless a check is named below.
+# Scenarios that must run and pass, except for the checks named below.
 REQUIRED = {
     "2025-06-18": ["server-initialize", "ping", "tools-list"],
     "2025-11-25": ["server-initialize", "ping", "tools-list"],
@@ -22,9 +22,9 @@ REQUIRED = {
     ],
 }
 
-# Checks that fail in them, and why.
-NOT_OURS = {
-    "sep-2575-http-server-header-mismatch-400": "headers of HTTP",
+# Checks that fail in them, and why they do not apply.
+NOT_APPLICABLE = {
+    "sep-2575-http-server-header-mismatch-400": "HTTP headers",
     "sep-2575-server-rejects-undeclared-capability": "fixture tool test_missing_capability",
     "sep-2575-missing-capability-http-400": "fixture tool test_missing_capability",
     "sep-2575-http-server-no-independent-requests-on-stream": "fixture tool test_streaming_elicitation",
@@ -34,7 +34,7 @@ NOT_OURS = {
     "sep-2549-resources-templates-list-caching-hints": "there are no resources",
 }
 
-# Every other scenario asks for a fixture tool, for prompts, resources, completions or logging, or for something of HTTP.
+# All other scenarios need a fixture tool, prompts, resources, completions, logging, or HTTP.
 OTHERS = re.compile(
     r"tools-call-|json-schema-2020-12|elicitation-|resources-|prompts-|completion-|logging-|input-required-|tasks-|sep-2640-"
     r"|server-sse-|server-session-lifecycle|dns-rebinding|http-"
@@ -51,12 +51,12 @@ def main(revision, directory):
     for name, checks in found.items():
         if name not in REQUIRED[revision]:
             if not OTHERS.match(name):
-                bad.append(f"{name} is a scenario that nobody has looked at yet")
+                bad.append(f"{name} is a new scenario: add it to REQUIRED or OTHERS")
             continue
         for check in checks:
             if check["status"] == "SUCCESS":
                 passed += 1
-            elif check["status"] == "FAILURE" and check["id"] not in NOT_OURS:
+            elif check["status"] == "FAILURE" and check["id"] not in NOT_APPLICABLE:
                 bad.append(f"{name}: {check['id']}: {check.get('errorMessage')}")
     for line in bad:
         print(f"{revision}: {line}")

@@ -1,6 +1,6 @@
-// Puts an MCP server that speaks over standard input and output behind HTTP, for test suites that speak nothing else.
-// Usage: node mcp_http_bridge.mjs PROGRAM [ARGUMENT…]; prints its port. One process of the server for each session, and one for all requests
-// that stand for themselves. It carries messages to and fro and adds nothing to them.
+// Serves an MCP server on standard input and output over HTTP, for test suites that speak only HTTP.
+// Usage: node mcp_http_bridge.mjs PROGRAM [ARGUMENT…]; prints its port. Starts one server process per session, and one for all
+// stateless requests. It forwards messages unchanged, except for their ids.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -29,13 +29,13 @@ function answer(response, status, body, headers = {}) {
   response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
-// The status that revision 2026-07-28 wants for errors of the protocol.
+// Returns the HTTP status that revision 2026-07-28 requires for protocol errors.
 function status(message, modern) {
   if (!modern || !message.error) return 200;
   return message.error.code === -32601 ? 404 : 400;
 }
 
-function carry(request, response, message) {
+function forward(request, response, message) {
   const meta = message.params?._meta ?? {};
   const modern = 'io.modelcontextprotocol/protocolVersion' in meta || request.headers['mcp-protocol-version'] === '2026-07-28';
   let id = request.headers['mcp-session-id'];
@@ -49,25 +49,25 @@ function carry(request, response, message) {
     session.child.stdin.write(JSON.stringify(message) + '\n');
     return answer(response, 202);
   }
-  // Ids of different connections may be the same; the server must not see that.
+  // Different connections may use the same id, so replace it by a unique one.
   const own = `${randomUUID()}`;
   const streams = message.method === 'subscriptions/listen';
   const events = [];
-  const back = (told) => JSON.parse(JSON.stringify(told).replaceAll(JSON.stringify(own), JSON.stringify(message.id)));
-  const event = (told) => `event: message\ndata: ${JSON.stringify(back(told))}\n\n`;
+  const back = (reply) => JSON.parse(JSON.stringify(reply).replaceAll(JSON.stringify(own), JSON.stringify(message.id)));
+  const event = (reply) => `event: message\ndata: ${JSON.stringify(back(reply))}\n\n`;
   if (streams) response.writeHead(200, { 'content-type': 'text/event-stream' });
-  session.waiting.set(JSON.stringify(own), (told) => {
+  session.waiting.set(JSON.stringify(own), (reply) => {
     if (streams) {
-      response.write(event(told));
-      if (told.method === undefined) response.end();
+      response.write(event(reply));
+      if (reply.method === undefined) response.end();
       return;
     }
-    if (told.method !== undefined) return events.push(event(told));
+    if (reply.method !== undefined) return events.push(event(reply));
     session.waiting.delete(JSON.stringify(own));
     const headers = message.method === 'initialize' ? { 'mcp-session-id': id } : {};
-    if (events.length === 0) return answer(response, status(told, modern), back(told), headers);
+    if (events.length === 0) return answer(response, status(reply, modern), back(reply), headers);
     response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
-    response.end(events.join('') + event(told));
+    response.end(events.join('') + event(reply));
   });
   const token = meta.progressToken;
   if (token !== undefined) session.waiting.set(JSON.stringify(token), session.waiting.get(JSON.stringify(own)));
@@ -90,7 +90,7 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => (body += chunk));
   request.on('end', () => {
     try {
-      carry(request, response, JSON.parse(body));
+      forward(request, response, JSON.parse(body));
     } catch (error) {
       answer(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32700, message: String(error) } });
     }

@@ -28,7 +28,7 @@ check("list --ready", ids(await bd.list({ ready: true })).includes(pipe.id), fal
 check("blocked", (await bd.blocked()).map((issue) => [issue.id, issue.blocked_by]), [[pipe.id, [leak.id]]]);
 const withParents = await bd.listWithParents({});
 check("show: parent", withParents.find((issue) => issue.id === leak.id).parent, epic.id);
-check("show: status of what is blocked", withParents.find((issue) => issue.id === pipe.id).status, "blocked");
+check("show: status of a blocked bead", withParents.find((issue) => issue.id === pipe.id).status, "blocked");
 check("ready", ids(await bd.ready({ type: "bug", labels: ["wet"], sort: "priority" })), [leak.id]);
 const [updated] = await bd.update(pipe.id, { title: "Replace it", description: "- all of it", priority: 0, addLabels: ["x"] });
 check("update", [updated.title, updated.description, updated.priority, updated.labels], ["Replace it", "- all of it", 0, ["x"]]);
@@ -50,14 +50,14 @@ await bd.delete(extra.id);
 check("delete", ids(await bd.list({ all: true })).includes(extra.id), false);
 await bd.sync({});
 
-// The exported client, on the file.
+// The exported client, which reads the file.
 const eventually = async (what, holds) => {
   for (const end = Date.now() + 30_000; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
     if (await holds()) return check(what, true, true);
   }
-  assert.fail(`waited in vain: ${what}`);
+  assert.fail(`timed out: ${what}`);
 };
-// The client watches the file that is there when it connects, and sees one change of it: let that be the one below.
+// The client watches the file as it is when it connects, and sees one change of it: make sure that is the one below.
 await eventually("the file is up to date", () => {
   const lines = readFileSync(`${cwd}/.beads/issues.jsonl`, "utf8").split("\n").filter((line) => line);
   return lines.map((line) => JSON.parse(line)).find((issue) => issue.id === extra.id)?.status === "tombstone";

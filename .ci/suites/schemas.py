@@ -1,4 +1,4 @@
-"""Judges generated inputs with PyPI jsonschema and with the tools, and compares.
+"""Validates generated inputs with PyPI jsonschema and with the tools, and compares the results.
 
 usage: schemas.py BD XTASK WORKDIR SEED COUNT
 """
@@ -36,12 +36,12 @@ class Generator:
     def text(self, schema, length=None):
         least, most = schema.get("minLength", 0), schema.get("maxLength", 20)
         if length is None:
-            # Mostly short; now and then exactly at a bound.
+            # Mostly short; sometimes exactly at a bound.
             length = self.random.choice([least, min(most, 5000)]) if self.random.random() < 0.1 else self.random.randint(least, min(most, max(least, 20)))
         return "".join(self.random.choice(ODD) if self.random.random() < 0.03 else self.random.choice(LETTERS) for _ in range(length))
 
     def fitting(self, schema):
-        """A text of the form that a pattern asks for, most of the time."""
+        """Returns a text that matches the pattern, most of the time."""
         pattern, r = schema.get("pattern", ""), self.random
         if "CONFLICT-" in pattern:
             return "CONFLICT-" + "".join(r.choice("0123456789abcdef") for _ in range(32))
@@ -91,7 +91,7 @@ class Generator:
         }
 
     def broken(self, schema):
-        """An input with one thing wrong, or perhaps not wrong after all: the validator decides."""
+        """Returns an input that is probably invalid; the validator decides."""
         r, value = self.random, self.object(schema)
         name = r.choice(list(schema["properties"]))
         field = schema["properties"][name]
@@ -120,14 +120,14 @@ def judge(lines):
 
 
 def compliance(name, schema):
-    """The checks of the contract's own script."""
+    """Runs the checks of the contract's own script."""
     assert bd("tool", name, "--help").returncode == 0, f"{name}: no help"
     refused = bd("tool", name, stdin="invalid")
-    assert json.loads(refused.stdout)["ok"] is False and refused.returncode != 0, f"{name}: takes what is not JSON"
+    assert json.loads(refused.stdout)["ok"] is False and refused.returncode != 0, f"{name}: accepts input that is not JSON"
     empty = bd("tool", name, stdin="{}")
     assert empty.stdout.strip() and json.loads(empty.stdout), f"{name}: no document"
     if schema.get("required"):
-        assert empty.returncode != 0, f"{name}: a missing field is no error"
+        assert empty.returncode != 0, f"{name}: a missing field is not an error"
 
 
 def main():
@@ -142,7 +142,7 @@ def main():
         validator = Draft7Validator(schema)
         generator = Generator(f"{SEED}/{name}")
         inputs = [generator.object(schema) if n % 2 else generator.broken(schema) for n in range(COUNT)]
-        # A batch is judged by a schema of its own.
+        # Batches have a separate schema.
         inputs = [value for value in inputs if not (isinstance(value, dict) and value.get("batch") is True)]
         verdicts = judge([{"tool": name, "input": value} for value in inputs])
         valid = 0
@@ -154,7 +154,7 @@ def main():
         total, valid_total = total + len(inputs), valid_total + valid
         for value in inputs[:SAMPLE]:
             if "repo" in value or "scope" in value:
-                continue  # what is there, and globs, are no matter of form
+                continue  # the schema cannot say whether a repository exists or a glob is valid
             run = bd("tool", name, stdin=json.dumps(value))
             document = json.loads(run.stdout.split("\n")[0])
             refused = document.get("error") in REFUSED

@@ -1,4 +1,4 @@
-//! `cargo bench -p beads-bench`: what the core needs by itself, without disk, socket and process.
+//! `cargo bench -p beads-bench`: measures the core alone, without disk, socket or process.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up ends")]
 
 use beads_bench::{Bench, create};
@@ -43,7 +43,7 @@ fn decide_and_take_a_create(bencher: Bencher<'_, '_>, beads: usize) {
     let op = create(beads).unwrap();
     bencher.bench_local(move || {
         let applied = bench.apply(&op).unwrap();
-        bench.catalog.take(&applied.delta).unwrap()
+        bench.catalog.join_delta(&applied.delta).unwrap()
     });
 }
 

@@ -1,9 +1,9 @@
-//! Catalogs to measure on: seeded, so that each run measures the same.
+//! Seeded catalogs for benchmarks, so that every run measures the same data.
 
 use beads_core::op::{Create, DepAdd};
 use beads_core::{Actor, Applied, Catalog, Clock, Context, EdgeKind, Line, Op, Result, Stamp};
 
-/// A catalog and everything that an operation on it needs.
+/// A catalog and everything an operation on it needs.
 #[derive(Debug, Clone)]
 pub struct Bench {
     pub catalog: Catalog,
@@ -13,7 +13,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A store of so many open beads; each second one waits for the one before it.
+    /// Returns a store with this many open beads. Every second one waits for the one before it.
     pub fn new(beads: usize) -> Result<Self> {
         let mut bench = Self {
             catalog: Catalog::default(),
@@ -24,18 +24,18 @@ impl Bench {
         let mut last = None;
         for number in 0..beads {
             let applied = bench.apply(&create(number)?)?;
-            bench.catalog.take(&applied.delta)?;
+            bench.catalog.join_delta(&applied.delta)?;
             let id = applied.bead.map(|bead| bench.catalog.id_of(&bead).to_string()).unwrap_or_default();
             if let Some(last) = last.replace(id.clone()).filter(|_| number % 2 == 1) {
                 let add = DepAdd { from: id, to: last, kind: EdgeKind::Blocks };
                 let applied = bench.apply(&Op::DepAdd(add))?;
-                bench.catalog.take(&applied.delta)?;
+                bench.catalog.join_delta(&applied.delta)?;
             }
         }
         Ok(bench)
     }
 
-    /// What an operation would change.
+    /// Returns what an operation would change.
     pub fn apply(&mut self, op: &Op) -> Result<Applied> {
         self.now_ms += 1;
         let random = &mut self.random;
@@ -59,7 +59,7 @@ impl Bench {
     }
 }
 
-/// A create as agents make them.
+/// Returns a create like those of agents.
 pub fn create(number: usize) -> Result<Op> {
     let mut create = Create::titled(format!("Measure number {number}").parse()?);
     create.description = "Once, and then once more, and tell the median.".parse()?;

@@ -1,4 +1,4 @@
-//! `cargo xtask campaign`: everything that `cargo test` runs a tenth of, in full.
+//! `cargo xtask campaign`: runs at full size what `cargo test` runs at a tenth.
 
 use std::time::{Duration, Instant};
 
@@ -6,15 +6,17 @@ use crate::arguments::{Arguments, Result};
 use crate::cargo::Tests;
 use crate::{planted, sim};
 
-/// What a part shows, its name, and how it is done.
+/// The name of a part, what it covers, and its function.
 type Part = (&'static str, &'static str, fn(&Arguments, bool) -> Result<()>);
 
 const PARTS: &[Part] = &[
-    ("simulation", "replicas, faults and clocks by seed", |arguments, _| sim::play(arguments, 20_000)),
+    ("simulation", "replicas, faults and clocks by seed", |arguments, _| {
+        sim::run_campaign(arguments, 20_000)
+    }),
     ("journal", "200 records cut and flipped at every byte", |_, release| {
         Tests { release, binaries: &["journal", "damage"], ..Tests::default() }.pass()
     }),
-    ("failing-io", "every IO and every system call of git fails; a disk that fills up", |_, release| {
+    ("failing-io", "every IO operation and every system call of git fails; a full disk", |_, release| {
         Tests { release, binaries: &["io_faults"], ..Tests::default() }.pass()?;
         let filters = ["--ignored", "--nocapture"];
         Tests { release, binaries: &["failing_calls"], filters: &filters, ..Tests::default() }.pass()?;
@@ -45,11 +47,11 @@ const PARTS: &[Part] = &[
         }
         .pass()
     }),
-    ("surroundings", "strangers, crowds, planted links, escapes, secrets", |_, release| {
-        let filters = ["surroundings", "canary", "terminal", "protocol"];
+    ("surroundings", "other users, many clients, planted links, escapes, secrets", |_, release| {
+        let filters = ["hostile_environment", "unusual_environment", "canary", "terminal", "protocol"];
         Tests { release, binaries: &["cli"], filters: &filters, ..Tests::default() }.pass()
     }),
-    ("planted", "bugs on purpose are caught", |arguments, _| planted::run(arguments)),
+    ("planted", "planted bugs are caught", |arguments, _| planted::run(arguments)),
 ];
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -60,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (mut report, mut failed) = (Vec::new(), false);
     for (name, about, part) in PARTS.iter().filter(|(name, ..)| only.is_empty() || *name == only) {
         if started.elapsed() > bound {
-            report.push(format!("{name:16} not begun: the time is over"));
+            report.push(format!("{name:16} not started: out of time"));
             failed = true;
             continue;
         }
@@ -76,5 +78,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     println!("\n== report, after {} s", started.elapsed().as_secs());
     report.iter().for_each(|line| println!("{line}"));
-    if failed { Err("the campaign found something".into()) } else { Ok(()) }
+    if failed { Err("the campaign failed".into()) } else { Ok(()) }
 }

@@ -4,18 +4,23 @@ use std::process::{Command, ExitStatus};
 
 use crate::arguments::Result;
 
+/// A `cargo test` invocation.
 #[derive(Debug, Clone, Default)]
 pub struct Tests<'a> {
+    /// Whether to build with `--release`.
     pub release: bool,
+    /// Features to enable.
     pub features: &'a str,
-    /// Names of test binaries.
+    /// The test binaries to run.
     pub binaries: &'a [&'a str],
-    /// What comes behind `--`.
+    /// The arguments after `--`.
     pub filters: &'a [&'a str],
+    /// Environment variables to set.
     pub environment: &'a [(&'a str, String)],
 }
 
 impl Tests<'_> {
+    /// Runs the tests and returns the exit status.
     pub fn run(&self) -> Result<ExitStatus> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let mut command = Command::new(cargo);
@@ -34,7 +39,7 @@ impl Tests<'_> {
         Ok(command.status()?)
     }
 
-    /// A failing test is an error.
+    /// Runs the tests. Returns an error if one fails.
     pub fn pass(&self) -> Result<()> {
         let status = self.run()?;
         if status.success() { Ok(()) } else { Err(format!("{:?}: {status}", self.filters).into()) }

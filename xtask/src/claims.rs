@@ -1,5 +1,5 @@
-//! Many workers take one bead after the other until nothing is left: how many claims a second, and how long the slowest
-//! of a hundred takes. Over the socket, as an agent's own client would; and by the command, which starts a process each.
+//! Many workers claim beads until none are left. Measures claims per second and the 99th percentile, over the
+//! socket like an agent with its own client, and with the command, which starts a process each time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,4 @@
-//! `cargo xtask fleet`: what many machines on one remote have to expect, in virtual time.
+//! `cargo xtask fleet`: simulates many machines on one remote, in virtual time.
 
 use beads_sim::drain::Drain;
 use beads_sim::fleet::{Fleet, Policy};
@@ -19,7 +19,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if beads > 0 { drain(arguments, policy, beads) } else { write(arguments, policy) }
 }
 
-/// All write, and see what the others wrote.
+/// Every machine writes, and waits for the others' writes.
 fn write(arguments: &Arguments, policy: Policy) -> Result<()> {
     let fleet = Fleet {
         seed: arguments.or("seed", 1)?,
@@ -29,12 +29,12 @@ fn write(arguments: &Arguments, policy: Policy) -> Result<()> {
         round_trip_ms: arguments.or("rtt", 300)?,
         policy,
     };
-    let mut report = fleet.sail();
+    let mut report = fleet.run();
     report.everywhere_ms.sort_unstable();
     report.remote_ms.sort_unstable();
     let races = report.pushes_won + report.pushes_lost;
     println!(
-        "{} machines, {} ms to the remote, a write each {} ms, {}",
+        "{} machines, {} ms to the remote, a write every {} ms, {}",
         fleet.machines,
         fleet.round_trip_ms,
         fleet.write_every_ms,
@@ -49,7 +49,7 @@ fn write(arguments: &Arguments, policy: Policy) -> Result<()> {
     Ok(())
 }
 
-/// All claim, do and close beads until none is left, with exclusive claims.
+/// The machines claim and close beads until none are left, with exclusive claims.
 fn drain(arguments: &Arguments, policy: Policy, beads: usize) -> Result<()> {
     let drain = Drain {
         seed: arguments.or("seed", 1)?,
@@ -70,7 +70,7 @@ fn drain(arguments: &Arguments, policy: Policy, beads: usize) -> Result<()> {
         drain.work_ms,
         rate(&drain.policy)
     );
-    println!("claims                {claims} in {seconds:.0} s: {:.1} a second", claims as f64 / seconds);
+    println!("claims                {claims} in {seconds:.0} s: {:.1} per second", claims as f64 / seconds);
     println!("tries per claim       {:.2}", report.tries as f64 / claims.max(1) as f64);
     println!("a claim took          {}", spread(&report.claim_ms));
     println!("done twice            {}", report.double);
@@ -81,7 +81,7 @@ fn drain(arguments: &Arguments, policy: Policy, beads: usize) -> Result<()> {
 fn rate(policy: &Policy) -> String {
     policy
         .push_rate
-        .map_or("any number of pushes".to_owned(), |rate| format!("{rate} pushes a minute for all"))
+        .map_or("unlimited pushes".to_owned(), |rate| format!("{rate} pushes per minute in total"))
 }
 
 fn spread(sorted: &[u64]) -> String {

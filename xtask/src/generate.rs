@@ -1,4 +1,4 @@
-//! Makes a repository with a store of a given size, through the same replica that `bd` uses.
+//! Creates a repository with a store of a given size, using the same replica as `bd`.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,14 @@ use crate::arguments::{Arguments, Result};
 /// How many mutations share a sync.
 const BATCH: usize = 1_000;
 
-/// How large a store is to be.
+/// The size of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Beads that are not deleted.
     pub live: usize,
+    /// All beads, including deleted ones.
     pub total: usize,
+    /// Dependencies.
     pub edges: usize,
 }
 
@@ -32,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Makes the repository and tells what is in it.
+/// Creates the repository and returns a summary of its content.
 pub fn make(directory: &Path, size: Size, seed: u64) -> Result<String> {
     let git_dir = git2::Repository::init(directory)?.path().to_owned();
     let store_dir = git_dir.join("beads");
@@ -78,7 +80,7 @@ impl Generator {
         Ok(())
     }
 
-    /// A note here and there, and a third of the beads closed.
+    /// Adds a note to some beads, and closes a third of them.
     fn finish(&mut self, id: &BeadId) -> Result<()> {
         let id = id.to_string();
         if self.dice.below(4) == 0 {
@@ -91,7 +93,8 @@ impl Generator {
         Ok(())
     }
 
-    /// Later beads wait for earlier ones, so there are no cycles; most edges are among the beads that stay.
+    /// Adds dependencies of later beads on earlier ones, so that there are no cycles. Most edges are between
+    /// beads that stay.
     fn edges(&mut self, count: usize) -> Result<()> {
         let mut made = 0;
         while made < count {
@@ -99,13 +102,13 @@ impl Generator {
             let from = to + 1 + self.dice.below((self.ids.len() - to - 1).min(50));
             let kind = if self.dice.below(5) == 0 { EdgeKind::Related } else { EdgeKind::Blocks };
             let add = DepAdd { from: self.ids[from].to_string(), to: self.ids[to].to_string(), kind };
-            // An edge that is there already changes nothing.
+            // An edge that exists already changes nothing.
             made += usize::from(!self.apply(&Op::DepAdd(add))?.delta.is_empty());
         }
         Ok(())
     }
 
-    /// Deletes the oldest, as a store that has been in use for long would have done.
+    /// Deletes the oldest beads, as in a store that has been in use for a long time.
     fn delete(&mut self, count: usize) -> Result<()> {
         for index in 0..count {
             let delete = Delete { id: self.ids[index].to_string(), ..Delete::default() };
@@ -127,7 +130,8 @@ impl Generator {
     }
 }
 
-/// Time that goes on with each look at it and numbers that follow from a seed: the same arguments make the same store.
+/// A clock that advances with each reading, and random numbers from a seed: the same arguments create the
+/// same store.
 struct SeededWorld {
     random: u64,
     now_ms: AtomicU64,

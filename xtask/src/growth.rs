@@ -1,4 +1,4 @@
-//! `cargo xtask growth`: how much a repository grows with its history.
+//! `cargo xtask growth`: measures how a repository grows with its history.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica};
 
 use crate::arguments::{Arguments, Result};
 
-/// One changed bead per commit, packed as a running daemon would.
+/// Changes one bead per commit, and packs like a running daemon.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let directory = Path::new(arguments.required("dir")?);
     let (commits, beads): (u32, u32) = (arguments.or("commits", 1_000)?, arguments.or("beads", 1_000)?);
@@ -36,11 +36,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Returns the caller of all mutations.
 pub fn caller() -> Result<Caller> {
     Ok(Caller { actor: "growth".parse()?, branch: Default::default(), lease_ms: 1, request: None })
 }
 
-/// So many beads, `bd-0` and on, as people write them.
+/// Creates beads `bd-0`, `bd-1` and so on, with realistic texts.
 pub fn fill(replica: &mut Replica<RealDisk, RealWorld>, beads: u32) -> Result<()> {
     for number in 0..beads {
         let mut create = Create::titled(format!("bead number {number} of a store that grows").parse()?);
@@ -52,7 +53,7 @@ pub fn fill(replica: &mut Replica<RealDisk, RealWorld>, beads: u32) -> Result<()
     Ok(())
 }
 
-/// The bytes of all files below a directory. Those that git removes meanwhile do not count.
+/// Returns the total size of all files below a directory. Ignores files that git removes in the meantime.
 pub fn bytes_below(directory: &Path) -> Result<u64> {
     let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     let entries = match std::fs::read_dir(directory) {

@@ -1,5 +1,5 @@
-//! Says of many inputs at once whether a tool takes them: one `{"tool":…,"input":…}` a line in, one `{"ok":…}` a line out.
-//! Runs no tool; this is how CI compares our judgement with an independent validator's.
+//! Validates many tool inputs at once: reads one `{"tool":…,"input":…}` per line, and writes one `{"ok":…}`
+//! per line. Runs no tool. CI compares the result with an independent validator.
 
 use std::io::{BufRead, Write};
 
@@ -14,11 +14,11 @@ pub fn run(_: &Arguments) -> Result<()> {
         let line: Value = serde_json::from_str(&line?)?;
         let name = line["tool"].as_str().unwrap_or_default();
         let tool = tool::find(name).ok_or_else(|| format!("there is no tool {name:?}"))?;
-        let judged = match tool.check(&line["input"]) {
+        let verdict = match tool.check(&line["input"]) {
             Ok(()) => json!({"ok": true}),
             Err(failure) => json!({"ok": false, "error": failure.code, "details": failure.details}),
         };
-        writeln!(stdout, "{judged}")?;
+        writeln!(stdout, "{verdict}")?;
     }
     Ok(stdout.flush()?)
 }

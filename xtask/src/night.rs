@@ -1,5 +1,6 @@
-//! `cargo xtask night`: a night in minutes. Three machines share one Git remote; six agents on each claim, work, crash, give up
-//! and finish; daemons are killed and the remote goes away at times. The report says how much work was done twice.
+//! `cargo xtask night`: simulates a night in minutes. Three machines share one Git remote. Six agents on each
+//! claim, work, crash, give up and finish. Daemons are killed, and the remote is sometimes unreachable.
+//! Reports how much work was done twice.
 
 mod agent;
 mod machine;
@@ -17,17 +18,19 @@ use agent::{Agent, Habits, Shift};
 use machine::{Machine, Remote};
 use report::Report;
 
-/// How long a lease lasts: short, so that the beads of crashed agents come back within the night.
+/// The lease of a claim. Short, so that the beads of crashed agents are free again within the run.
 const LEASE: &str = "20s";
-/// Beads of the night for each agent and minute; agents that finish faster than they work would wait.
-const BEADS_A_MINUTE: u64 = 12;
-/// Something goes wrong about this often.
-const TROUBLE_EVERY_MS: u64 = 9_000;
-/// How long the remote stays away.
+/// Beads per agent and minute, enough that no agent runs out of work.
+const BEADS_PER_MINUTE: u64 = 12;
+/// The average time between faults.
+const FAULT_EVERY_MS: u64 = 9_000;
+/// The longest outage of the remote.
 const OUTAGE_MS: u64 = 4_000;
-/// The drain: so many beads, each taking its agent this long.
+/// The number of beads in the drain.
 const DRAIN_BEADS: u64 = 45;
+/// Agents per machine in the drain.
 const DRAIN_AGENTS: usize = 3;
+/// How long each of them takes.
 const DRAIN_WORK_MS: u64 = 2_000;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -40,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for scope in scopes.split(',') {
         let root = std::env::temp_dir().join(format!("beads-night-{scope}-{}", std::process::id()));
         let night = Night { seed, time, machines, agents };
-        let outcome = night.pass(&bd, &root, scope);
+        let outcome = night.run(&bd, &root, scope);
         let drained = outcome.and_then(|()| drain(&bd, &root.join("drain"), scope, machines));
         std::fs::remove_dir_all(&root)?;
         drained?;
@@ -56,12 +59,12 @@ struct Night {
 }
 
 impl Night {
-    fn pass(&self, bd: &std::path::Path, root: &std::path::Path, scope: &str) -> Result<()> {
+    fn run(&self, bd: &std::path::Path, root: &std::path::Path, scope: &str) -> Result<()> {
         let remote = Remote::new(root)?;
         let machines = Machine::fleet(bd, root, scope, self.machines)?;
         let minutes = self.time.as_secs().div_ceil(60);
         let all_agents = u64::try_from(self.machines * self.agents)?;
-        machines[0].stock(all_agents * minutes * BEADS_A_MINUTE / 3)?;
+        machines[0].create_beads(all_agents * minutes * BEADS_PER_MINUTE / 3)?;
         machines.iter().try_for_each(Machine::sync)?;
         let before = remote.bytes();
         let over = AtomicBool::new(false);
@@ -74,13 +77,13 @@ impl Night {
                         number,
                         name: format!("m{number}-a{agent}"),
                         dice: Dice::new(self.seed ^ ((number * 64 + agent + 1) as u64) << 32),
-                        habits: Habits::of_a_night(),
+                        habits: Habits::for_night(),
                     };
                     let (over, shifts) = (&over, &shifts);
                     scope.spawn(move || agent.work(over, shifts));
                 }
             }
-            self.trouble(&machines, &remote);
+            self.inject_faults(&machines, &remote);
             over.store(true, Ordering::Relaxed);
         });
         for machine in machines.iter().chain(&machines) {
@@ -97,29 +100,29 @@ impl Night {
         Ok(())
     }
 
-    /// Kills daemons and takes the remote away, until the night is over.
-    fn trouble(&self, machines: &[Machine], remote: &Remote) {
+    /// Kills daemons and disconnects the remote until the night is over.
+    fn inject_faults(&self, machines: &[Machine], remote: &Remote) {
         let mut dice = Dice::new(self.seed);
         let end = Instant::now() + self.time;
         while Instant::now() < end {
-            let pause = TROUBLE_EVERY_MS / 2 + dice.below(TROUBLE_EVERY_MS);
+            let pause = FAULT_EVERY_MS / 2 + dice.below(FAULT_EVERY_MS);
             std::thread::sleep(
                 Duration::from_millis(pause).min(end.saturating_duration_since(Instant::now())),
             );
             if dice.chance(60) {
                 machines[dice.index(machines.len())].kill_daemon();
             } else {
-                remote.go_away(Duration::from_millis(dice.below(OUTAGE_MS)));
+                remote.disconnect(Duration::from_millis(dice.below(OUTAGE_MS)));
             }
         }
     }
 }
 
-/// Takes and closes everything there is, without trouble, and compares the time with that of agents who never wait.
+/// Claims and closes all beads without faults, and compares the time with that of agents that never wait.
 fn drain(bd: &std::path::Path, root: &std::path::Path, scope: &str, machines: usize) -> Result<()> {
     Remote::new(root)?;
     let machines = Machine::fleet(bd, root, scope, machines)?;
-    machines[0].stock(DRAIN_BEADS)?;
+    machines[0].create_beads(DRAIN_BEADS)?;
     for machine in machines.iter().chain(&machines) {
         machine.sync()?;
     }
@@ -134,7 +137,7 @@ fn drain(bd: &std::path::Path, root: &std::path::Path, scope: &str, machines: us
                     number,
                     name: format!("m{number}-a{agent}"),
                     dice: Dice::new(1),
-                    habits: Habits::of_a_drain(DRAIN_WORK_MS),
+                    habits: Habits::for_drain(DRAIN_WORK_MS),
                 };
                 let (over, shifts) = (&over, &shifts);
                 scope.spawn(move || agent.work(over, shifts));
@@ -145,7 +148,7 @@ fn drain(bd: &std::path::Path, root: &std::path::Path, scope: &str, machines: us
         machine.sync()?;
     }
     let shifts = shifts.into_inner().unwrap_or_default();
-    // Agents look for more for a while before they leave.
+    // Agents look for more work for a while before they stop.
     let last = shifts.iter().map(|shift| shift.ended).max().unwrap_or(start);
     let took = last.duration_since(start).as_secs_f64();
     let turns = DRAIN_BEADS.div_ceil((machines.len() * DRAIN_AGENTS) as u64);

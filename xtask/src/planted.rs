@@ -1,9 +1,9 @@
-//! `cargo xtask planted`: the tests are tested. Each bug on purpose must be caught by what the ordinary run does.
+//! `cargo xtask planted`: tests the tests. The default test run must catch every planted bug.
 
 use crate::arguments::{Arguments, Result};
 use crate::cargo::Tests;
 
-/// A bug that real processes show, and the test that must not pass with it.
+/// Bugs that only real processes show, each with the test that must fail.
 const OF_PROCESSES: [(&str, &str); 3] = [
     ("StaleRead", "replies_over_the_socket_are_explained_by_the_order_of_the_journal"),
     ("ReplyBeforeCommit", "killing_the_daemon_loses_nothing"),
@@ -12,7 +12,7 @@ const OF_PROCESSES: [(&str, &str); 3] = [
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let release = arguments.or("release", false)?;
-    println!("bugs that the simulator must see:");
+    println!("bugs that the simulator must catch:");
     let simulated =
         Tests { release, features: "beads-sim/planted", binaries: &["planted"], ..Tests::default() };
     Tests { filters: &["--nocapture"], ..simulated }.pass()?;
@@ -25,15 +25,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             filters: &[test],
             environment: &[],
         };
-        // Else a failure below could come from anything.
+        // The test must pass without the bug; otherwise a failure below would prove nothing.
         tests.pass()?;
-        println!("{bug}: now {test} has to fail:");
+        println!("{bug}: {test} must fail now:");
         let environment = [("BD_PLANTED", bug.to_owned())];
         let caught = !Tests { environment: &environment, ..tests }.run()?.success();
-        println!("{bug}: {}", if caught { "caught" } else { "nobody noticed" });
+        println!("{bug}: {}", if caught { "caught" } else { "NOT CAUGHT" });
         if !caught {
             missed.push(bug);
         }
     }
-    if missed.is_empty() { Ok(()) } else { Err(format!("nobody noticed {missed:?}").into()) }
+    if missed.is_empty() { Ok(()) } else { Err(format!("not caught: {missed:?}").into()) }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask remote-growth`: how much a remote grows when one bead changes before every sync: a directory on this machine
-//! that the library writes to itself, or git's own smart HTTP backend.
+//! `cargo xtask remote-growth`: measures how a remote grows when one bead changes before every sync. The
+//! remote is a local directory that the library writes to, or git's smart HTTP backend.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use crate::growth::{bytes_below, caller, fill};
 const SERVER: &str = "crates/bd/tests/cli/remotes/http_server.py";
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// How many files a repository has in its object directory, and how many bytes they have.
+/// The files in the object directory of a repository, and their total size.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     loose: usize,
@@ -65,8 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     println!(
-        "at most {largest} files; packed anew it would have {} kB",
-        packed_anew(&directory, &there)? / 1024
+        "at most {largest} files; repacked it would have {} kB",
+        repacked_bytes(&directory, &there)? / 1024
     );
     if largest > most {
         return Err(format!("the remote had {largest} files, more than {most}").into());
@@ -95,7 +95,7 @@ fn measure(git_dir: &Path) -> Result<Size> {
     let mut size = Size { loose: 0, packs: 0, bytes: bytes_below(&objects)? };
     for entry in std::fs::read_dir(&objects)? {
         let entry = entry?;
-        // Git may remove a directory while it packs.
+        // Git may remove a directory during a repack.
         let files = std::fs::read_dir(entry.path()).map_or(0, Iterator::count);
         match entry.file_name().to_str() {
             Some("pack") => size.packs += files,
@@ -106,8 +106,8 @@ fn measure(git_dir: &Path) -> Result<Size> {
     Ok(size)
 }
 
-/// How many bytes the data needs: a fresh clone has it in one pack.
-fn packed_anew(directory: &Path, there: &Path) -> Result<u64> {
+/// Returns the size of a fresh clone, which has all data in one pack.
+fn repacked_bytes(directory: &Path, there: &Path) -> Result<u64> {
     let fresh = directory.join("fresh.git");
     let git = Command::new("git")
         .args(["clone", "--quiet", "--bare", "--no-local"])
@@ -119,7 +119,7 @@ fn packed_anew(directory: &Path, there: &Path) -> Result<u64> {
     bytes_below(&fresh.join("objects"))
 }
 
-/// git's smart HTTP backend, as the remotes suite runs it. Ends with this value.
+/// git's smart HTTP backend, as in the tests of remotes. Stopped on drop.
 struct Served {
     process: Child,
     url: String,
@@ -137,7 +137,7 @@ impl Served {
             .stderr(Stdio::null())
             .status()?;
         if !made.success() {
-            return Err("openssl made no certificate".into());
+            return Err("openssl did not create a certificate".into());
         }
         let process = Command::new("python3")
             .arg(SERVER)
@@ -155,7 +155,7 @@ impl Served {
             std::thread::sleep(Duration::from_millis(10));
         }
         let ports = std::fs::read_to_string(file("ports"))?;
-        let port = ports.split_whitespace().next().ok_or("the server named no port")?;
+        let port = ports.split_whitespace().next().ok_or("the server did not report a port")?;
         served.url = format!("http://tester:secret@127.0.0.1:{port}/remote.git");
         Ok(served)
     }

@@ -1,4 +1,4 @@
-//! Writes the JSON Schemas of everything `bd --json` prints to `docs/schema/`, and removes what is no longer there.
+//! Writes the JSON schemas of all `bd --json` output to `docs/schema/`, and removes obsolete files.
 
 use std::fs;
 use std::path::PathBuf;

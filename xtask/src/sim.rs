@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: a campaign of the simulator.
+//! `cargo xtask sim`: runs many seeds of the simulator.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,25 +6,26 @@ use std::time::Instant;
 
 use crate::arguments::{Arguments, Result};
 
-/// How often the campaign says that it is alive.
+/// How many seeds to run between two progress messages.
 const REPORT_EVERY: u64 = 1_000;
 
-/// After this many failures the rest would only repeat them.
+/// Stop after this many failures; more would only repeat them.
 const MAX_FAILURES: usize = 5;
 
 struct Campaign {
     seeds: u64,
     from: u64,
     steps: usize,
-    /// Exclusive claims instead of everything else.
+    /// Whether to simulate exclusive claims instead of the rest.
     claims: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    play(arguments, 1_000)
+    run_campaign(arguments, 1_000)
 }
 
-pub fn play(arguments: &Arguments, seeds: u64) -> Result<()> {
+/// Runs the seeds that the arguments name, by default this many.
+pub fn run_campaign(arguments: &Arguments, seeds: u64) -> Result<()> {
     let claims = arguments.or("claims", false)?;
     let campaign = Campaign {
         seeds: arguments.or("seeds", seeds)?.max(1),
@@ -33,7 +34,7 @@ pub fn play(arguments: &Arguments, seeds: u64) -> Result<()> {
         claims,
     };
     let started = Instant::now();
-    let failures = campaign.play();
+    let failures = campaign.run();
     let last = campaign.from + campaign.seeds - 1;
     let seconds = started.elapsed().as_secs();
     println!("seeds {} to {last}, {} steps each, in {seconds} s", campaign.from, campaign.steps);
@@ -44,8 +45,8 @@ pub fn play(arguments: &Arguments, seeds: u64) -> Result<()> {
 }
 
 impl Campaign {
-    /// Seeds are independent, so every processor takes the next one.
-    fn play(&self) -> Vec<u64> {
+    /// Runs all seeds in parallel and returns those that failed.
+    fn run(&self) -> Vec<u64> {
         let next = AtomicU64::new(0);
         let failures = Mutex::new(Vec::new());
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -74,7 +75,7 @@ impl Campaign {
             if let Err(report) = self.run_seed(self.from + index)
                 && let Ok(mut failures) = failures.lock()
             {
-                // At once: a campaign that is cut short has still said what it found.
+                // Report at once, in case the campaign is interrupted.
                 eprintln!("{report}");
                 failures.push(self.from + index);
             }

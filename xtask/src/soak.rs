@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: two machines, a remote between them, clients that never stop, one daemon that is killed again and
-//! again and one that must live through it all without growing.
+//! `cargo xtask soak`: runs two machines with a shared remote and clients that never stop. One daemon is
+//! killed again and again; the other must survive without growing.
 
 mod verdict;
 
@@ -14,14 +14,14 @@ use beads_sim::Dice;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, Result};
-use verdict::{Look, RING, Verdict};
+use verdict::{RING, Sample, Verdict};
 
-/// Beads of each client. Their number stays, so that memory has no reason to grow.
+/// Beads per client. Their number is constant, so memory must not grow.
 const BEADS: usize = 20;
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const SAMPLE_EVERY: Duration = Duration::from_secs(5);
 const KILL_EVERY: Duration = Duration::from_secs(11);
 
-/// A repository with its daemon, in a directory of its own.
+/// A repository with its daemon, in a separate directory.
 struct Machine {
     bd: PathBuf,
     root: PathBuf,
@@ -53,15 +53,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn soak(machines: &[Machine; 2], clients: usize, time: Duration) -> Result<()> {
     let (counts, over) = (Counts::default(), AtomicBool::new(false));
-    let told = Mutex::new(BTreeMap::new());
-    let looks = std::thread::scope(|scope| {
+    let acknowledged = Mutex::new(BTreeMap::new());
+    let samples = std::thread::scope(|scope| {
         for client in 0..clients {
-            let (machine, counts, over, told) = (&machines[client % 2], &counts, &over, &told);
-            scope.spawn(move || work(machine, client, counts, over, told));
+            let (machine, counts, over, acknowledged) =
+                (&machines[client % 2], &counts, &over, &acknowledged);
+            scope.spawn(move || work(machine, client, counts, over, acknowledged));
         }
-        let looks = watch(machines, time, &counts);
+        let samples = watch(machines, time, &counts);
         over.store(true, Ordering::Relaxed);
-        looks
+        samples
     });
     for machine in machines.iter().chain(machines) {
         machine.json(&["sync"])?;
@@ -74,21 +75,19 @@ fn soak(machines: &[Machine; 2], clients: usize, time: Duration) -> Result<()> {
         counts.syncs.load(Ordering::Relaxed),
         time.as_secs(),
     );
-    nothing_lost(machines, &told.into_inner().unwrap_or_default())?;
-    println!(
-        "beside the repository the store keeps {} kB of journal, events and receipts",
-        machines[0].kept_kb()
-    );
-    judge(&looks)
+    check_nothing_lost(machines, &acknowledged.into_inner().unwrap_or_default())?;
+    println!("outside of git the store keeps {} kB of journal, events and receipts", machines[0].kept_kb());
+    judge(&samples)
 }
 
-/// Each client has beads of its own and rewrites them for ever; what it was told last must be there in the end.
+/// Rewrites the beads of one client until the run is over. The last acknowledged value must be there in the
+/// end.
 fn work(
     machine: &Machine,
     client: usize,
     counts: &Counts,
     over: &AtomicBool,
-    told: &Mutex<BTreeMap<String, String>>,
+    acknowledged: &Mutex<BTreeMap<String, String>>,
 ) {
     let mut dice = Dice::new(client as u64);
     let mut mine = Vec::new();
@@ -118,35 +117,35 @@ fn work(
         if mine.len() < BEADS {
             mine.push(id.clone());
         }
-        if let Ok(mut told) = told.lock() {
-            told.insert(id, title);
+        if let Ok(mut acknowledged) = acknowledged.lock() {
+            acknowledged.insert(id, title);
         }
     }
 }
 
-/// Looks at the steady daemon, and kills the other one.
-fn watch(machines: &[Machine; 2], time: Duration, counts: &Counts) -> Vec<Look> {
+/// Samples the steady daemon, and kills the other one.
+fn watch(machines: &[Machine; 2], time: Duration, counts: &Counts) -> Vec<Sample> {
     let started = Instant::now();
-    let (mut looks, mut killed) = (Vec::new(), Instant::now());
+    let (mut samples, mut killed) = (Vec::new(), Instant::now());
     while started.elapsed() < time {
-        std::thread::sleep(LOOK_EVERY);
-        if let Some(look) = machines[0].look() {
-            let (after, Look { pid, memory_kb, files, events }) = (started.elapsed().as_secs(), look);
+        std::thread::sleep(SAMPLE_EVERY);
+        if let Some(sample) = machines[0].sample() {
+            let (after, Sample { pid, memory_kb, files, events }) = (started.elapsed().as_secs(), sample);
             println!("after {after:5} s: daemon {pid}: {memory_kb} kB, {files} files, {events} events");
-            looks.push(look);
+            samples.push(sample);
         }
         if killed.elapsed() >= KILL_EVERY
-            && let Some(victim) = machines[1].look()
+            && let Some(victim) = machines[1].sample()
             && Command::new("kill").args(["-9", &victim.pid.to_string()]).status().is_ok_and(|s| s.success())
         {
             counts.kills.fetch_add(1, Ordering::Relaxed);
             killed = Instant::now();
         }
     }
-    looks
+    samples
 }
 
-fn nothing_lost(machines: &[Machine; 2], told: &BTreeMap<String, String>) -> Result<()> {
+fn check_nothing_lost(machines: &[Machine; 2], acknowledged: &BTreeMap<String, String>) -> Result<()> {
     let prints: Vec<Value> =
         machines.iter().map(|machine| machine.json(&["verify"])).collect::<Result<_>>()?;
     if prints[0]["fingerprint"] != prints[1]["fingerprint"] {
@@ -159,28 +158,28 @@ fn nothing_lost(machines: &[Machine; 2], told: &BTreeMap<String, String>) -> Res
         .flatten()
         .filter_map(|bead| Some((bead["id"].as_str()?, bead["title"].as_str()?)))
         .collect();
-    for (id, title) in told {
+    for (id, title) in acknowledged {
         if titles.get(id.as_str()) != Some(&title.as_str()) {
             return Err(format!(
-                "{id} was {title:?} when it was acknowledged, now {:?}",
+                "{id} was acknowledged as {title:?}, and is now {:?}",
                 titles.get(id.as_str())
             )
             .into());
         }
     }
-    println!("{} beads, each as it was last acknowledged, on both machines", told.len());
+    println!("{} beads, each as it was last acknowledged, on both machines", acknowledged.len());
     Ok(())
 }
 
-/// The steady daemon is the same from the first look to the last, and stays as large as it is once its ring of events is
-/// full. The data stays the same all the time, so nothing else may grow either.
-fn judge(looks: &[Look]) -> Result<()> {
-    match Verdict::of(looks) {
-        Verdict::Died => Err("the steady daemon did not live through it".into()),
+/// Checks that the steady daemon survived, and that its memory stayed flat once its ring of events was full.
+/// The amount of data is constant, so nothing else may grow either.
+fn judge(samples: &[Sample]) -> Result<()> {
+    match Verdict::of(samples) {
+        Verdict::Died => Err("the steady daemon died".into()),
         Verdict::TooShort { counted, events } => {
             println!(
-                "memory is NOT judged: the steady daemon told {events} events, and its ring of {RING} fills first; \
-                 {counted} looks came after that, too few. Give it more --minutes"
+                "memory was NOT checked: the steady daemon had {events} events, and its ring of {RING} must fill first; \
+                 only {counted} samples came after that. Use more --minutes"
             );
             Ok(())
         }
@@ -237,15 +236,15 @@ impl Machine {
         files.filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>() / 1024
     }
 
-    fn look(&self) -> Option<Look> {
+    fn sample(&self) -> Option<Sample> {
         let pid = self.json(&["daemon", "status"]).ok()?["pid"].as_u64()?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let memory_kb = resident.trim().trim_end_matches(" kB").parse().ok()?;
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
-        // A cursor is a place between events: behind its dash stands how many there were.
+        // A cursor is a position between events. The number after its dash is the event count.
         let cursor = self.json(&["status"]).ok()?["cursor"].as_str()?.to_owned();
         let events = cursor.rsplit('-').next()?.parse().ok()?;
-        Some(Look { pid, memory_kb, files, events })
+        Some(Sample { pid, memory_kb, files, events })
     }
 }

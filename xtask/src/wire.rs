@@ -1,5 +1,5 @@
-//! `cargo xtask wire`: how many bytes one changed bead costs on the wire, with each transport. Counted by a proxy in front of
-//! `git daemon`, whose protocol is the one that also runs inside ssh and http.
+//! `cargo xtask wire`: counts the bytes on the wire for one changed bead, with each transport. A proxy in
+//! front of `git daemon` counts them; ssh and http carry the same protocol.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use beads_store::{AnyRemote, GitRepository, RealDisk, RealWorld, Replica, Transp
 use crate::arguments::{Arguments, Result};
 use crate::growth::{caller, fill};
 
-/// For all exchanges of one measurement: it begins when the remote is opened.
+/// The deadline for all exchanges of one measurement, counted from the opening of the remote.
 const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -31,12 +31,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What a changed bead costs its writer and a reader.
+/// The cost of one changed bead.
 pub struct Cost {
+    /// The cost for the writer.
     pub push: Bytes,
+    /// The cost for a reader.
     pub pull: Bytes,
 }
 
+/// Bytes on the wire.
 pub struct Bytes {
     pub sent: u64,
     pub received: u64,
@@ -48,7 +51,7 @@ impl std::fmt::Display for Bytes {
     }
 }
 
-/// Changes one bead of so many, between two repositories in a new directory.
+/// Changes one of `beads` beads, between two repositories in a new directory.
 pub fn measure(root: &Path, beads: u32, transport: Transport) -> Result<Cost> {
     git2::Repository::init_bare(root.join("remote.git"))?;
     let server = Server::start(root)?;
@@ -92,7 +95,7 @@ impl Peer {
     }
 }
 
-/// `git daemon` on a port of its own, for as long as this lives.
+/// `git daemon` on a free port. Stopped on drop.
 struct Server {
     child: Child,
     port: u16,
@@ -101,7 +104,7 @@ struct Server {
 impl Server {
     fn start(root: &Path) -> Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        // The program itself: `git daemon` would start it as a child that outlives its killed parent.
+        // Run the program directly: `git daemon` would start it as a child that survives its killed parent.
         let programs = Command::new("git").arg("--exec-path").output()?.stdout;
         let programs = String::from_utf8(programs)?;
         let child = Command::new(Path::new(programs.trim()).join("git-daemon"))
@@ -117,7 +120,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        Err("git daemon does not listen".into())
+        Err("git daemon is not listening".into())
     }
 }
 
@@ -128,7 +131,7 @@ impl Drop for Server {
     }
 }
 
-/// Passes everything on and counts it.
+/// A proxy that counts bytes.
 struct Meter {
     port: u16,
     sent: Arc<AtomicU64>,
@@ -148,8 +151,8 @@ impl Meter {
                     continue;
                 };
                 let (sent, received) = (sent.clone(), received.clone());
-                std::thread::spawn(move || pass_on(client, server, &sent));
-                std::thread::spawn(move || pass_on(server_too, client_too, &received));
+                std::thread::spawn(move || forward(client, server, &sent));
+                std::thread::spawn(move || forward(server_too, client_too, &received));
             }
         });
         Ok(meter)
@@ -161,7 +164,7 @@ impl Meter {
     }
 }
 
-fn pass_on(mut from: TcpStream, mut to: TcpStream, counter: &AtomicU64) {
+fn forward(mut from: TcpStream, mut to: TcpStream, counter: &AtomicU64) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count) = from.read(&mut buffer) {
         if count == 0 || to.write_all(&buffer[..count]).is_err() {

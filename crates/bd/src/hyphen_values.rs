@@ -1,9 +1,9 @@
-//! Values that begin with a hyphen. A bullet list is ordinary text, and so is `-1`; clap takes both for options unless it
-//! hears otherwise for each argument.
+//! Values that begin with a hyphen. A bullet list is ordinary text, and so is `-1`; clap treats both as
+//! options unless each argument allows hyphen values.
 
 use clap::Command;
 
-/// Lets every option of a built command, and of its subcommands, take any value.
+/// Allows any value for every option of a built command and of its subcommands.
 pub fn accept_any_value(command: Command) -> Command {
     command
         .mut_args(|argument| {
@@ -13,19 +13,19 @@ pub fn accept_any_value(command: Command) -> Command {
         .mut_subcommands(accept_any_value)
 }
 
-/// Takes a leading hyphen for the beginning of an option wherever a positional argument may stand.
-pub fn options_only(command: Command) -> Command {
+/// Disallows positional arguments that begin with a hyphen: such a word is always an option.
+pub fn reject_hyphen_positionals(command: Command) -> Command {
     command
         .mut_args(
             |argument| {
                 if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
             },
         )
-        .mut_subcommands(options_only)
+        .mut_subcommands(reject_hyphen_positionals)
 }
 
-/// Whether a word begins with a hyphen and cannot be an option: no option has a space in it. An option whose value is in the
-/// same word may; where no positional text is expected, nothing follows from it.
+/// Returns whether a word begins with a hyphen but is text: the name of an option contains no space. A word
+/// such as `--title=two words` matches too, which is harmless: it is still parsed as an option.
 pub fn is_text(word: &str) -> bool {
     word.starts_with('-') && word.contains(char::is_whitespace)
 }

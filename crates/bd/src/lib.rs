@@ -1,10 +1,11 @@
-//! The front ends of the binaries `bd` and `bb`: syntax and envelopes, and nothing else. [`cli`] turns a command line into a
-//! [`beads_engine::request::Request`], [`tool`] does the same for programs that speak JSON, [`mcp`] for coding agents, and
-//! [`setup`] introduces `bd` to their harnesses. [`hook`] reads and answers their hooks. [`agent`] is `bb agent`: identity, mail and reservations in plain files.
+//! The front ends of the binaries `bd` and `bb`: syntax and envelopes, and nothing else. [`cli`] turns a
+//! command line into a [`beads_engine::request::Request`], [`tool`] does the same for programs that speak
+//! JSON, and [`mcp`] for coding agents. [`setup`] configures coding agents to use `bd`, and [`hook`] answers
+//! their hooks. [`agent`] is `bb agent`: identity, mail and reservations in plain files.
 
 pub mod agent;
-mod begin;
 pub mod cli;
+mod entry_point;
 mod environment;
 mod hook;
 mod hyphen_values;
@@ -15,4 +16,4 @@ mod print;
 pub mod setup;
 pub mod tool;
 
-pub use begin::begin;
+pub use entry_point::run_main;

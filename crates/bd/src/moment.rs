@@ -1,14 +1,23 @@
-//! Times as people and programs give them, the same on every interface.
+//! Parses times, in the same formats on every interface.
 
 use beads_core::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Reads a time. One without offset or zone is meant in this process's time zone.
+/// Parses a time. A time without an offset or zone is in this process's time zone.
 pub fn read(text: &str) -> beads_core::Result<Timestamp> {
     Timestamp::read(text, &TimeZone::system(), jiff::tz::db())
 }
 
-/// Whether what [`read`] makes of a text may depend on this process's time zone.
+/// Returns the beginning of a day in this process's time zone: 0 for today, 1 for yesterday.
+pub fn midnight(days_ago: i64) -> Option<Timestamp> {
+    let now = beads_store::World::now_ms(&beads_store::RealWorld);
+    let now = jiff::Timestamp::from_millisecond(i64::try_from(now).ok()?).ok()?;
+    let day = now.to_zoned(TimeZone::system()).start_of_day().ok()?;
+    let day = day.checked_sub(jiff::Span::new().days(days_ago)).ok()?;
+    Timestamp::from_ms(u64::try_from(day.timestamp().as_millisecond()).ok()?).ok()
+}
+
+/// Returns whether the result of [`read`] depends on this process's time zone.
 pub fn is_local(text: &str) -> bool {
     let utc = |zone: &TimeZone| Timestamp::read(text, zone, jiff::tz::db()).ok();
     utc(&TimeZone::UTC) != utc(&TimeZone::fixed(jiff::tz::offset(1)))

@@ -1,36 +1,37 @@
-//! Every operation, one row each: what it is called on each interface, and what it may do. The command line is made from
-//! the table; the JSON tools, MCP and the tests that go through all operations look rows up in it or are checked against it.
+//! The table of operations: one row each, with its name on every interface and its effects. The command line
+//! is generated from the table. The JSON tools, MCP and the tests that cover all operations look up its rows
+//! or are checked against it.
 
 /// What an operation may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Answers, and changes nothing.
+    /// Only reads.
     Reads,
     /// Changes beads or the store. As a JSON tool it needs `--apply`.
     Changes,
-    /// Acts on this machine: files of the user, processes, sessions. Beads stay as they are.
+    /// Acts on this machine (files, processes, sessions) without changing beads.
     Acts,
 }
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// The verb as it is typed after `bd`, or after `bb` for agents' mail and reservations.
+    /// The verb as typed after `bd`, or after `bb` for agents' mail and reservations.
     pub verb: &'static str,
     pub effect: Effect,
-    /// The JSON tool. As an MCP tool it has `_` instead of `.`.
+    /// The name of the JSON tool. The MCP tool has `_` instead of `.`.
     pub tool: Option<&'static str>,
-    /// The MCP tool of every day that does it.
+    /// The everyday MCP tool (portal) that includes this operation.
     pub portal: Option<&'static str>,
-    /// What the operation is called in a request on the socket, and in a batch.
+    /// The names of the operation in socket requests and batches.
     pub ops: &'static [&'static str],
-    /// The verb shows what it would do, and does it only with `--apply`.
+    /// The verb only shows its plan unless `--apply` is given.
     pub needs_apply: bool,
     /// The verb has `--dry-run`.
     pub dry_run: bool,
-    /// Takes something away that does not come back by itself; no hint may suggest it.
+    /// Removes something that does not come back by itself. No hint may suggest it.
     pub destructive: bool,
-    /// Doing it twice is the same as doing it once.
+    /// Repeating the operation has no further effect.
     pub idempotent: bool,
 }
 
@@ -59,43 +60,54 @@ pub fn of_tool(name: &str) -> Option<&'static Operation> {
     TABLE.iter().find(|row| row.tool == Some(name))
 }
 
-/// The table. A verb names its file below `cli/` and how its arguments are run:
-/// - `call`: they become a call on the store,
-/// - `read`: the same, with texts from files and standard input,
-/// - `run`: they act on their own.
+/// The table. Each verb names its file in `cli/` and how its arguments are run:
+/// - `call`: they become a call on the store;
+/// - `call_with_globals`: the same, but the call depends on the global options;
+/// - `read`: the same, but texts may come from files and standard input;
+/// - `run`: the verb runs in this process.
 ///
-/// Below the verbs stand operations without a verb of their own: those under another verb, and those of `bb`.
+/// Operations without a top-level verb follow: subcommands of other verbs, and those of `bb`.
 macro_rules! operations {
     ($with:ident) => {
         $with! {
             verbs {
                 Init = init.run, "init", Acts {};
-                #[command(visible_alias = "new")]
+                #[command(visible_aliases = ["new", "add"])]
                 Create = create.read, "create", Changes {
                     tool: Some("beads.create"), portal: Some("make"), ops: &["create"], dry_run: true
                 };
                 Update = update.read, "update", Changes { tool: Some("beads.update"), ops: &["update"] };
+                Edit = edit.run, "edit", Changes {};
                 Show = show.call, "show", Reads { tool: Some("beads.show") };
-                List = list.call, "list", Reads { tool: Some("beads.list") };
+                #[command(visible_alias = "ls")]
+                List = list.call_with_globals, "list", Reads { tool: Some("beads.list") };
                 Search = search.call, "search", Reads { tool: Some("beads.search") };
                 Ready = ready.call, "ready", Reads { tool: Some("beads.ready") };
                 Blocked = blocked.call, "blocked", Reads {};
+                Mine = mine.call, "mine", Reads {};
                 Claim = claim.call, "claim", Changes {
                     tool: Some("beads.claim"), portal: Some("next"), ops: &["claim", "claim_next"], idempotent: true
                 };
+                Next = next.call, "next", Changes { idempotent: true };
                 Renew = renew.call, "renew", Changes { ops: &["renew"], idempotent: true };
                 Unclaim = unclaim.read, "unclaim", Changes { tool: Some("beads.unclaim"), ops: &["unclaim"] };
                 Reclaim = reclaim.call, "reclaim", Changes { dry_run: true };
                 Heartbeat = heartbeat.call, "heartbeat", Acts {};
                 Session = session.run, "session", Acts {};
+                #[command(visible_alias = "done")]
                 Close = close.read, "close", Changes {
                     tool: Some("beads.close"), portal: Some("done"), ops: &["close"], idempotent: true
                 };
                 Cancel = cancel.read, "cancel", Changes { tool: Some("beads.cancel"), ops: &["cancel"] };
                 Handover = handover.read, "handover", Changes { tool: Some("beads.handover"), ops: &["hand_over"] };
+                Ask = ask.run, "ask", Changes { tool: Some("beads.ask"), ops: &["ask"] };
+                Answer = answer.read, "answer", Changes { tool: Some("beads.answer"), ops: &["answer"] };
+                Questions = questions.call, "questions", Reads { tool: Some("beads.questions") };
+                Wait = wait.call, "wait", Changes {};
                 Reopen = reopen.read, "reopen", Changes {
                     tool: Some("beads.reopen"), ops: &["reopen"], idempotent: true
                 };
+                #[command(visible_alias = "rm")]
                 Delete = delete.read, "delete", Changes {
                     tool: Some("beads.delete"), ops: &["delete"], dry_run: true, destructive: true
                 };
@@ -111,7 +123,11 @@ macro_rules! operations {
                 Forget = forget.run, "forget", Changes {};
                 Label = label.call, "label", Changes {};
                 Dep = dep.call, "dep", Changes {};
+                #[command(visible_alias = "history")]
                 Log = log.call, "log", Reads {};
+                Activity = activity.call_with_globals, "activity", Reads {};
+                Recap = recap.call, "recap", Reads {};
+                Agents = agents.run, "agents", Reads {};
                 Blame = blame.call, "blame", Reads {};
                 Diff = diff.call, "diff", Reads {};
                 Undo = undo.call, "undo", Changes { ops: &["undo"], dry_run: true, destructive: true };
@@ -129,7 +145,7 @@ macro_rules! operations {
                 Config = config.call, "config", Changes { ops: &["set_prefix", "set_setting"] };
                 Import = import.run, "import", Changes { tool: Some("beads.import"), dry_run: true };
                 Export = export.run, "export", Reads { tool: Some("beads.export") };
-                Sync = sync.sync, "sync", Changes { tool: Some("beads.sync") };
+                Sync = sync.call_with_globals, "sync", Changes { tool: Some("beads.sync") };
                 Conflicts = conflicts.call, "conflicts", Changes {
                     tool: Some("beads.conflicts"), ops: &["conflict_dismiss", "conflict_restore"]
                 };
@@ -153,9 +169,12 @@ macro_rules! operations {
                 Tool = tool.run, "tool", Acts {};
                 Version = version.run, "version", Reads {};
                 Completions = completions.run, "completions", Reads {};
+                #[command(hide = true)]
+                Complete = complete.run, "complete", Reads {};
+                Man = man.run, "man", Acts {};
                 Demo = demo.run, "demo", Acts {};
             }
-            beneath {
+            subcommands {
                 "dep add", Changes { tool: Some("beads.dep_add"), ops: &["dep_add"], idempotent: true };
                 "dep remove", Changes { tool: Some("beads.dep_remove"), ops: &["dep_remove"], idempotent: true };
                 "dep tree", Reads { tool: Some("beads.dep_tree") };
@@ -181,9 +200,9 @@ pub(crate) use operations;
 macro_rules! table {
     (
         verbs {$($(#[$meta:meta])* $variant:ident = $file:ident.$way:ident, $verb:literal, $effect:ident {$($own:tt)*};)*}
-        beneath {$($below:literal, $effect_below:ident {$($own_below:tt)*};)*}
+        subcommands {$($below:literal, $effect_below:ident {$($own_below:tt)*};)*}
     ) => {
-        /// Every operation: the verbs in the order of `bd --help`, then those without a verb of their own.
+        /// All operations: the verbs in the order of `bd --help`, then the subcommands.
         pub const TABLE: &[Operation] = &[
             $(row!($verb, $effect, $($own)*),)*
             $(row!($below, $effect_below, $($own_below)*),)*

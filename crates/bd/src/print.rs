@@ -1,5 +1,5 @@
-//! Writes answers to standard output. A write that fails is reported: a caller that got nothing and exit code 0 would
-//! take the empty output for the answer, and repeat a change whose answer it never saw.
+//! Writes answers to standard output and reports failed writes. With exit code 0 and no output, a caller
+//! would take the empty output for the answer, or repeat a change whose answer it never saw.
 
 use std::io::{ErrorKind, Write};
 
@@ -8,11 +8,12 @@ use serde_json::Value;
 use beads_engine::escape::escape;
 use beads_engine::failure::exit;
 
-/// Ids named in a report, at most; a batch may have changed thousands.
+/// The most ids that a report names; a batch may have changed thousands.
 const MAX_NAMED: usize = 20;
 
-/// Writes an answer and returns the exit code: `exit`, or failure when the answer could not be written. Reports a failed
-/// write on `err`, with the ids that `changed` names. Ends the process as `git` does when the reader has gone away.
+/// Writes an answer and returns the exit code: `exit`, or a failure if the write failed. Reports a failed
+/// write on `err`, with the ids from `changed`. If the reader closed the pipe, kills the process with
+/// SIGPIPE, as `git` does.
 pub fn print(
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -26,15 +27,15 @@ pub fn print(
     }
 }
 
-/// Writes bytes that a reader may be waiting for.
+/// Writes and flushes, because a reader may be waiting.
 pub fn write(out: &mut dyn Write, bytes: &[u8]) -> std::io::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush())
 }
 
-/// Reports a failed write and returns the exit code. A command that had failed already keeps its own.
+/// Reports a failed write and returns the exit code. A command that had already failed keeps its exit code.
 pub fn report(err: &mut dyn Write, error: &std::io::Error, changed: &[String], exit: u8) -> u8 {
     if error.kind() == ErrorKind::BrokenPipe {
-        end_by_broken_pipe();
+        die_by_sigpipe();
     }
     let mut line = format!("Error: cannot write to standard output: {error}");
     if !changed.is_empty() {
@@ -50,7 +51,7 @@ pub fn report(err: &mut dyn Write, error: &std::io::Error, changed: &[String], e
     if exit == exit::OK { exit::DOMAIN } else { exit }
 }
 
-/// The ids that a JSON answer to a mutation names: its own, or those of its parts.
+/// Returns the ids in a JSON answer to a mutation: the top-level one, or those of its parts.
 pub fn ids_in(answer: &Value) -> Vec<String> {
     const NAMES: [&str; 5] = ["id", "issue_id", "message_id", "reservation_id", "agent_id"];
     const PARTS: [&str; 8] =
@@ -65,11 +66,12 @@ pub fn ids_in(answer: &Value) -> Vec<String> {
     }
 }
 
-/// Dies of the signal that a write to a closed pipe sends by default, so that `bd list | head` is silent and shells see
-/// what they see of every other program.
+/// Kills this process with SIGPIPE, the default on a write to a closed pipe, so that `bd list | head` is
+/// silent and shells see the usual status.
 #[allow(unsafe_code)]
-fn end_by_broken_pipe() -> ! {
-    // SAFETY: no handler of ours is replaced: the signal was ignored. The set is initialised before it is read.
+fn die_by_sigpipe() -> ! {
+    // SAFETY: no handler is replaced, because the signal was ignored. The set is initialised before it is
+    // used.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let mut set = std::mem::zeroed();
@@ -87,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// A disk without room.
+    /// A writer on a full disk.
     struct Full;
 
     impl Write for Full {
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_names_what_was_changed() {
+    fn a_failed_write_names_the_changed_beads() {
         let mut err = Vec::new();
         let many: Vec<String> = (0..22).map(|n| format!("bd-{n}")).collect();
         assert_eq!(print(&mut Full, &mut err, b"x", || many, exit::OK), exit::DOMAIN);

@@ -11,7 +11,7 @@ use beads_engine::daemon::{
     MAX_QUEUE, MAX_UNREAD_BYTES, MAX_WAITERS, SEND_TIMEOUT,
 };
 use beads_engine::request::{Reply, Request};
-use beads_store::{MAX_LASTING, MAX_PASSING};
+use beads_store::{MAX_LONG_LIVED_RECEIPTS, MAX_SHORT_LIVED_RECEIPTS};
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
@@ -97,6 +97,7 @@ fn transcripts_show_what_happens() {
         "docs/HISTORY.md",
         "docs/TOOLS.md",
         "docs/SWARM.md",
+        "docs/MORNING.md",
         "CONTRIBUTING.md",
     ] {
         for block in blocks(&page(name), "console") {
@@ -157,8 +158,8 @@ fn protocol_bounds_are_the_real_ones() {
         format!("| connections | {} |", thousands(MAX_CONNECTIONS)),
         format!("| requests waiting | {} |", thousands(MAX_QUEUE)),
         format!("| requests that wait for something to happen | {} |", thousands(MAX_WAITERS)),
-        format!("| remembered request ids | {} |", thousands(MAX_LASTING)),
-        format!("| remembered request ids with `~` | {} |", thousands(MAX_PASSING)),
+        format!("| remembered request ids | {} |", thousands(MAX_LONG_LIVED_RECEIPTS)),
+        format!("| remembered request ids with `~` | {} |", thousands(MAX_SHORT_LIVED_RECEIPTS)),
         format!("| requests that share a sync | {} |", thousands(MAX_BATCH)),
         format!("| bytes of replies that share a sync | {} MiB |", MAX_BATCH_BYTES / 1024 / 1024),
         format!("| long questions waiting for a thread | {MAX_LONG_QUESTIONS} |"),

@@ -1,4 +1,4 @@
-//! `bd repair`, from outside.
+//! Black-box tests of `bd repair`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -41,7 +41,7 @@ impl Scratch {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Saves, stops the daemon and cuts off the last line of `state.jsonl` on the ref.
+    /// Saves, stops the daemon, and cuts off the last line of `state.jsonl` on the ref.
     fn damage(&self) {
         assert!(self.bd(&["sync"]).status.success());
         assert!(self.bd(&["daemon", "stop"]).status.success());
@@ -82,7 +82,7 @@ fn a_healthy_store_says_so() {
 }
 
 #[test]
-fn a_damaged_store_is_shown_first_and_then_made_whole() {
+fn a_damaged_store_is_shown_first_and_then_repaired() {
     let scratch = Scratch::new();
     for title in ["One", "Two"] {
         scratch.json(&["create", title]);
@@ -105,7 +105,7 @@ fn a_damaged_store_is_shown_first_and_then_made_whole() {
 }
 
 #[test]
-fn a_daemon_that_has_the_store_open_sees_the_damage_and_makes_way() {
+fn a_daemon_that_has_the_store_open_sees_the_damage_and_exits() {
     let scratch = Scratch::new();
     scratch.json(&["create", "One"]);
     assert!(scratch.bd(&["sync"]).status.success());

@@ -1,4 +1,4 @@
-//! Who did it (§4.5).
+//! Actors: the people and agents who write (§4.5).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,26 +6,27 @@ use std::sync::Arc;
 use crate::limits::MAX_ACTOR_BYTES;
 use crate::{Error, Result};
 
-/// A non-empty name on one line. Ordered bytewise, which is how ties between equal stamps are broken.
+/// A non-empty name on one line. Actors are ordered bytewise, which breaks ties between equal stamps.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Actor(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema of an input, with the same checks as the type.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     crate::schema::text_field(
         generator,
-        crate::schema::line(1, MAX_ACTOR_BYTES / crate::schema::WIDEST, true),
+        crate::schema::line(1, MAX_ACTOR_BYTES / crate::schema::MAX_CHAR_BYTES, true),
     )
 }
 
 impl Actor {
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Sorts before all others; no real one is empty.
+    /// Returns a name that sorts before all others. Real names are never empty.
     pub(crate) fn least() -> Self {
         Self("".into())
     }
@@ -64,21 +65,21 @@ impl From<Actor> for String {
 
 crate::field::string_json!(Actor, Actor::read);
 
-/// How many names are remembered, and so how many a store may have before some of them are kept more than once.
-const REMEMBERED: usize = 64;
+/// The number of names in the cache. In a store with more actors, some names are stored more than once.
+const CACHE_SIZE: usize = 64;
 
 thread_local! {
-    /// Actors that were read last. Few write very much: whoever reads a name that was read before shares it.
-    static LAST_READ: RefCell<[Option<Actor>; REMEMBERED]> = const { RefCell::new([const { None }; REMEMBERED]) };
+    /// Actors that were read recently. A few actors write most beads, so their names are shared.
+    static CACHE: RefCell<[Option<Actor>; CACHE_SIZE]> = const { RefCell::new([const { None }; CACHE_SIZE]) };
 }
 
 impl Actor {
-    /// Like parsing, without checking and keeping again what was read a moment ago.
+    /// Parses a name. A name that is in the cache is neither checked nor stored again.
     fn read(text: &str) -> Result<Self> {
         let hash = text.bytes().fold(text.len(), |hash, byte| hash.wrapping_mul(31) ^ usize::from(byte));
-        LAST_READ.with_borrow_mut(|last| match &mut last[hash % REMEMBERED] {
+        CACHE.with_borrow_mut(|cache| match &mut cache[hash % CACHE_SIZE] {
             Some(known) if known.as_str() == text => Ok(known.clone()),
-            place => Ok(place.insert(text.parse()?).clone()),
+            slot => Ok(slot.insert(text.parse()?).clone()),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! A bead: its registers, its notes, and perhaps its deletion. And a patch: the part of a bead that one write
-//! touched.
+//! Beads (registers, notes, and possibly a deletion) and patches (the parts of a bead that one write
+//! touched).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::field::{
     Estimate, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup, Value,
 };
 use crate::planted::{Bug, is_planted};
-use crate::{Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
+use crate::{ANSWER, Claim, Deletion, Mark, Note, NoteId, Register, Timestamp};
 
-/// The registers that hold a single field, named once. `type`, `status` and the claim hold groups and stand beside
-/// them.
+/// Lists the registers that hold a single field. `type`, `status` and the claim hold groups of fields and are
+/// declared separately.
 macro_rules! for_each_single_register {
     ($callback:ident) => {
         $callback! {
@@ -37,10 +37,12 @@ macro_rules! for_each_single_register {
 
 macro_rules! define_bead {
     ($($field:ident: $ty:ty = $name:ident,)*) => {
-        /// The names under which registers stand in `_v`, in conflicts and in `bd blame`.
+        /// The name of a register, as used in `_v`, in conflicts and in `bd blame`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
+        // A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
+        #[allow(missing_docs)]
         pub enum Field {
             $($name,)*
             Type,
@@ -50,37 +52,56 @@ macro_rules! define_bead {
         }
 
         impl Field {
+            /// All fields, in the order of their declaration.
             pub const ALL: &'static [Self] =
                 &[$(Self::$name,)* Self::Type, Self::Status, Self::Assignee, Self::AssigneeExpires];
         }
 
-        /// A whole bead. Everything that can be set later is a register; what a birth fixes is in the
+        /// A complete bead. Everything that can change is a register. What is fixed at creation is in the
         /// [`Lineage`](crate::Lineage).
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Bead {
-            $(pub $field: Register<$ty>,)*
+            $(
+                #[doc = concat!("The register `", stringify!($field), "`.")]
+                pub $field: Register<$ty>,
+            )*
+            /// The type, with its custom word if it has one.
             pub kind: Register<TypeGroup>,
+            /// The status, with its custom word and the details of a close. See also [`Bead::status`].
             pub status: Register<StatusGroup>,
+            /// The assignee and the end of the lease.
             pub claim: Claim,
+            /// The log.
             pub notes: BTreeMap<NoteId, Arc<Note>>,
+            /// The deletion, if the bead is deleted.
             pub deletion: Option<Deletion>,
+            /// The git branch that was checked out when the bead was created; may be empty.
             pub created_on_branch: Line,
         }
 
-        /// What one write did to one bead.
+        /// The changes that one write made to one bead. `None` means that the register was not written.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Patch {
-            $(pub $field: Option<Register<$ty>>,)*
+            $(
+                #[doc = concat!("The new value of `", stringify!($field), "`.")]
+                pub $field: Option<Register<$ty>>,
+            )*
+            /// The new type.
             pub kind: Option<Register<TypeGroup>>,
+            /// The new status.
             pub status: Option<Register<StatusGroup>>,
+            /// The new claim.
             pub claim: Option<Claim>,
+            /// The added notes.
             pub notes: Vec<Arc<Note>>,
+            /// The deletion, if the write deleted the bead.
             pub deletion: Option<Deletion>,
+            /// The git branch of a new bead; otherwise empty.
             pub created_on_branch: Line,
         }
 
         impl Bead {
-            /// The mark of the last write to a register.
+            /// Returns the mark of the last write to a register.
             pub fn mark(&self, field: Field) -> &Mark {
                 match field {
                     $(Field::$name => &self.$field.mark,)*
@@ -91,7 +112,7 @@ macro_rules! define_bead {
                 }
             }
 
-            /// A register's value as plain JSON; null when it is empty.
+            /// Returns the value of a register as plain JSON, or null if it is empty.
             pub fn value_json(&self, field: Field) -> serde_json::Value {
                 match field {
                     $(Field::$name => json(&self.$field.value.stored()),)*
@@ -102,7 +123,8 @@ macro_rules! define_bead {
                 }
             }
 
-            /// Takes what is newer in `patch`. A superseded deletion is dropped: it can never win again.
+            /// Merges `patch` into the bead. A superseded deletion is dropped, because it can never win
+            /// again.
             pub(crate) fn join(&mut self, patch: &Patch) {
                 $(if let Some(register) = &patch.$field {
                     self.$field.join(register, |value| {
@@ -138,7 +160,7 @@ macro_rules! define_bead {
         }
 
         impl Patch {
-            /// The whole bead, if every register is there: only then can a patch be a birth.
+            /// Returns the complete bead if every register is present. Only such a patch can create a bead.
             pub(crate) fn into_bead(self) -> Option<Bead> {
                 let mut bead = Bead {
                     $($field: self.$field?,)*
@@ -158,7 +180,7 @@ macro_rules! define_bead {
                 Some(bead)
             }
 
-            /// Takes what is newer in `other`, so that both patches can be kept as one.
+            /// Merges `other` into this patch.
             pub(crate) fn join(&mut self, other: &Self) {
                 $(match (&mut self.$field, &other.$field) {
                     (Some(mine), Some(theirs)) => mine.join(theirs, |value| {
@@ -194,7 +216,7 @@ macro_rules! define_bead {
                 }
             }
 
-            /// Takes the registers of `other` instead of its own, whatever their marks.
+            /// Replaces registers by those of `other`, regardless of their marks.
             pub(crate) fn overlay(&mut self, other: Self) {
                 $(if other.$field.is_some() {
                     self.$field = other.$field;
@@ -207,14 +229,14 @@ macro_rules! define_bead {
                 }
             }
 
-            /// The format version that can hold this patch.
+            /// Returns the lowest format version that can hold this patch.
             pub(crate) fn format_version(&self) -> u64 {
                 let words = self.kind.as_ref().is_some_and(|kind| kind.value.word.is_some())
                     || self.status.as_ref().is_some_and(|status| status.value.word.is_some());
                 if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
             }
 
-            /// Every stamp in the patch.
+            /// Returns every stamp in the patch.
             pub fn stamps(&self) -> impl Iterator<Item = crate::Stamp> + '_ {
                 let registers = self.marks().map(|(_, mark)| mark.at());
                 let notes = self.notes.iter().map(|note| note.at);
@@ -222,6 +244,7 @@ macro_rules! define_bead {
                 registers.chain(notes).chain(deletion)
             }
 
+            /// Returns the registers that the patch writes, with their marks.
             pub fn marks(&self) -> impl Iterator<Item = (Field, &Mark)> {
                 let singles = [$((Field::$name, self.$field.as_ref().map(|register| &register.mark)),)*];
                 let groups = [
@@ -233,8 +256,9 @@ macro_rules! define_bead {
                 singles.into_iter().chain(groups).filter_map(|(field, mark)| Some((field, mark?)))
             }
 
-            /// A patch that sets one register to a plain JSON value, as [`Bead::value_json`] gives it.
-            pub fn of_json(field: Field, value: &serde_json::Value, mark: &Mark) -> Result<Self, String> {
+            /// Returns a patch that sets one register to a plain JSON value, as returned by
+            /// [`Bead::value_json`].
+            pub fn from_json(field: Field, value: &serde_json::Value, mark: &Mark) -> Result<Self, String> {
                 let mut body = match (field, value) {
                     (Field::Status | Field::Type, serde_json::Value::Object(map)) => map.clone(),
                     _ => [(field.name().to_owned(), value.clone())].into_iter().collect(),
@@ -252,8 +276,8 @@ macro_rules! define_bead {
                 $(body.$field = self.$field.as_ref().and_then(|register| register.value.stored());)*
             }
 
-            /// Takes the single registers out of a line; `mark` says which are there and since when.
-            /// `Err` names a register that may not be empty but is.
+            /// Moves the single registers out of a line. `mark` returns the mark of each register that is
+            /// present. Fails with the name of a register that must not be empty but is.
             pub(crate) fn read_singles(
                 &mut self,
                 body: &mut Body,
@@ -297,8 +321,9 @@ macro_rules! define_bead {
 for_each_single_register!(define_bead);
 
 impl Bead {
-    /// The latest write that keeps a bead alive. A lease renewal does not count: a renewal belongs to its claim and
-    /// vanishes when a later claim wins, so counting it would let the order of merges decide over life and death.
+    /// Returns the latest write that keeps a bead alive. Lease renewals do not count: a renewal belongs to
+    /// its claim and disappears when a later claim wins, so whether the bead is deleted would depend on the
+    /// order of merges.
     fn last_sign_of_life(&self) -> (crate::Stamp, &crate::Actor) {
         let registers = Field::ALL
             .iter()
@@ -309,8 +334,8 @@ impl Bead {
         registers.chain(notes).max().expect("a bead has registers")
     }
 
-    /// The status that is shown. Claims never write the status register, so that a stale claim cannot undo a close:
-    /// an open bead with a claim is in progress because of the claim.
+    /// Returns the effective status: an open bead with a claim is in progress. Claims never write the status
+    /// register, so that a stale claim cannot undo a close.
     pub fn status(&self) -> Status {
         match self.status.value.status {
             Status::Open if self.claim.is_taken() => Status::InProgress,
@@ -318,23 +343,27 @@ impl Bead {
         }
     }
 
-    /// Closed because it is not to be done.
+    /// Returns whether the bead was closed as cancelled.
     pub fn is_cancelled(&self) -> bool {
         let group = &self.status.value;
         let word = group.word.as_ref().is_some_and(|word| word.as_str() == crate::op::CANCELLED);
         group.status == Status::Closed && word
     }
 
-    /// An offer is a claim that was made for its holder by a handover, and not taken up yet.
+    /// Returns whether the claim is an offer: made for its holder by a handover or by the answer to its
+    /// question, and not yet accepted.
     pub fn is_offer(&self) -> bool {
         let is_its_note = |note: &Arc<Note>| {
             note.at == self.claim.mark.at()
-                && note.kind.as_ref().is_some_and(|kind| kind.as_str() == crate::op::HANDOVER)
+                && note
+                    .kind
+                    .as_ref()
+                    .is_some_and(|kind| [crate::op::HANDOVER, ANSWER].contains(&kind.as_str()))
         };
         self.claim.is_taken() && self.notes.values().any(is_its_note)
     }
 
-    /// The word that is shown for the status.
+    /// Returns the displayed status: the custom word if there is one.
     pub fn shown_status(&self) -> &str {
         match &self.status.value.word {
             Some(word) => word.as_str(),
@@ -342,12 +371,12 @@ impl Bead {
         }
     }
 
-    /// Whether it is something to remember rather than to do.
+    /// Returns whether the bead is a memory rather than work.
     pub fn is_memory(&self) -> bool {
         self.kind.value.word.as_ref().is_some_and(|word| word.as_str() == crate::words::MEMORY)
     }
 
-    /// Not deleted, or touched strictly after the deletion.
+    /// Returns whether the bead is not deleted, or was written to after its deletion.
     pub fn is_live(&self) -> bool {
         match &self.deletion {
             None => true,
@@ -355,25 +384,25 @@ impl Bead {
         }
     }
 
-    /// The greatest register mark: `_at` and `_by` of the bead's line.
+    /// Returns the greatest register mark, which is `_at` and `_by` in the bead's line.
     pub fn top_mark(&self) -> &Mark {
         Field::ALL.iter().map(|field| self.mark(*field)).max().expect("a bead has registers")
     }
 
-    /// The newest register or note: `updated_at` and `updated_by`.
+    /// Returns the mark of the newest register or note, which is shown as `updated_at` and `updated_by`.
     pub fn updated(&self) -> Mark {
         let newest_note = self.notes.values().map(|note| note.mark()).max();
-        newest_note.into_iter().chain([self.top_mark().clone()]).max().expect("one is there")
+        newest_note.into_iter().chain([self.top_mark().clone()]).max().expect("there is at least one")
     }
 
-    /// Every stamp a deletion has to beat.
+    /// Returns every stamp in the bead. A deletion has to be later than all of them.
     pub fn stamps(&self) -> impl Iterator<Item = crate::Stamp> + '_ {
         let registers = Field::ALL.iter().map(|field| self.mark(*field).at());
         let deletion = self.deletion.iter().map(|deletion| deletion.mark.at());
         registers.chain(self.notes.values().map(|note| note.at)).chain(deletion)
     }
 
-    /// Notes in reading order.
+    /// Returns the notes in reading order.
     pub fn notes_in_order(&self) -> Vec<&Arc<Note>> {
         let mut notes: Vec<_> = self.notes.values().collect();
         notes.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -381,8 +410,9 @@ impl Bead {
     }
 }
 
-/// Two notes share an id only when one of them was forged. The later wins before the greater bytes do: a note is a
-/// sign of life, so its stamp may only grow, or the order of merges would decide over life and death.
+/// Adds a note. Two different notes share an id only if one of them was forged. Then the later one wins, and
+/// on a tie the one with the greater bytes. A note keeps its bead alive, so its stamp must only grow;
+/// otherwise the order of merges would decide whether the bead is deleted.
 fn insert_note(notes: &mut BTreeMap<NoteId, Arc<Note>>, note: &Arc<Note>) {
     let rank = |note: &Arc<Note>| (note.mark(), to_canonical(note));
     match notes.get_mut(&note.id) {
@@ -398,7 +428,7 @@ fn json(value: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("our types serialise to JSON")
 }
 
-/// A status alone is plain; with a word, a reason or a branch it is an object.
+/// Returns a plain status as a string, and one with a word, a reason or a branch as an object.
 fn status_json(group: &StatusGroup) -> serde_json::Value {
     let mut body = Body::default();
     body.put_status(group);
@@ -408,7 +438,7 @@ fn status_json(group: &StatusGroup) -> serde_json::Value {
     }
 }
 
-/// A type alone is plain; with a word it is an object.
+/// Returns a plain type as a string, and one with a word as an object.
 fn type_json(group: &TypeGroup) -> serde_json::Value {
     if group.word.is_none() {
         return json(&group.kind);

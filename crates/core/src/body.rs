@@ -1,5 +1,5 @@
-//! How a bead stands in a line: the same shape in `state.jsonl`, inside a tombstone, and (for the registers a
-//! write touched) in the journal.
+//! The JSON form of a bead. It is the same in `state.jsonl`, inside a tombstone and in the journal, which
+//! only has the registers that a write touched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::field::{
 };
 use crate::{Actor, Bead, BeadId, Claim, Field, Mark, Note, Patch, Register, Stamp, Timestamp};
 
-/// Fields in byte order of their names, which is the order of the encoding. Empty ones are left out.
+/// The fields in byte order of their names, which is the order of the encoding. Empty fields are omitted.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Body {
@@ -76,7 +76,7 @@ pub(crate) struct Body {
     pub type_word: Option<Word>,
 }
 
-/// A [`Field`] ordered by its name, because `_v` is an object with sorted keys.
+/// A [`Field`] that is ordered by its name, because `_v` is an object with sorted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct FieldName(pub Field);
@@ -94,6 +94,7 @@ impl PartialOrd for FieldName {
 }
 
 impl Field {
+    /// Returns the name of the field in the files and in `--json`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Title => "title",
@@ -129,13 +130,14 @@ impl Body {
         self.type_word.clone_from(&group.word);
     }
 
-    /// The format version that can hold this line.
+    /// Returns the lowest format version that can hold this line.
     pub(crate) fn format_version(&self) -> u64 {
         let words = self.status_word.is_some() || self.type_word.is_some();
         if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
     }
 
-    /// A whole bead under a bead-level mark; registers with another mark are listed in `_v`.
+    /// Returns the body of a complete bead. `top` is the bead-level mark; registers with another mark are
+    /// listed in `_v`.
     pub(crate) fn of_bead(bead: &Bead, top: &Mark) -> Self {
         let differing =
             Field::ALL.iter().map(|field| (*field, bead.mark(*field))).filter(|(_, mark)| *mark != top);
@@ -145,7 +147,7 @@ impl Body {
         body
     }
 
-    /// The registers a write touched; `_v` lists each of them.
+    /// Returns the body of a patch. `_v` lists every register in it.
     pub(crate) fn of_patch(patch: &Patch) -> Self {
         Self::with_versions(patch, patch.marks())
     }
@@ -172,17 +174,17 @@ impl Body {
         body
     }
 
-    /// The bead-level mark of a line, `_at` and `_by`.
+    /// Returns the bead-level mark, `_at` and `_by`.
     pub(crate) fn top(&self) -> Option<Mark> {
         Some(Mark::new(self.at?, self.by.clone()?))
     }
 
-    /// Back from a line to the registers it holds. With `_at` every register is there.
+    /// Returns the registers in a line. A line with `_at` has every register.
     pub(crate) fn into_patch(mut self) -> Result<Patch, String> {
         let top = match (self.at.take(), self.by.take()) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),
             (None, None) => None,
-            _ => return Err("_at and _by come together".into()),
+            _ => return Err("_at and _by must occur together".into()),
         };
         let versions = std::mem::take(&mut self.versions);
         let mark = |field| versions.get(&FieldName(field)).or(top.as_ref()).cloned();

@@ -1,5 +1,6 @@
-//! A state with the indexes that questions need: who waits for whom, what is ready, what is where. Indexes are kept
-//! up as deltas arrive; a mutation costs in proportion to what it touches, never to the size of the store.
+//! A state with the indexes that queries need: dependencies in both directions, ready beads, and leases by
+//! their end. Each delta updates the indexes, so the cost of a mutation depends on what it touches and not on
+//! the size of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use crate::{
     Status, Timestamp, Touched, Word, words,
 };
 
-/// Beads in the order in which work is handed out. Epics whose children are still open come last.
+/// The order in which work is handed out. Epics with open children come last.
 pub type QueueKey = (bool, Priority, Lineage);
 
-/// The state and everything derived from it.
+/// A state and its indexes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     state: State,
@@ -23,42 +24,42 @@ pub struct Catalog {
     places: BTreeMap<Lineage, Place>,
     live: BTreeSet<(Priority, Lineage)>,
     open_and_unblocked: BTreeSet<QueueKey>,
-    /// Beads in progress that wait for nothing, by the last millisecond of their lease.
+    /// Unblocked beads in progress, by the last millisecond of their lease.
     leases: BTreeMap<u64, BTreeSet<QueueKey>>,
-    /// Open beads that wait for nothing but a time.
+    /// Unblocked open beads that are deferred, by the last millisecond of the deferral.
     deferrals: BTreeMap<u64, BTreeSet<QueueKey>>,
     pub(crate) titles: LazyTitles,
 }
 
-/// So many beads are put into the indexes one by one, whatever the size of the store. When more than these come at once and
-/// most of the store changes, as in an import or a first sync, everything is built anew.
-const FEW: usize = 64;
+/// Up to this many changed beads are always indexed one by one. If more beads change at once, and they are
+/// most of the store, as in an import or a first sync, the indexes are rebuilt.
+const MAX_INCREMENTAL: usize = 64;
 
-/// So many characters of an id without its prefix name a bead that is to be changed.
-const LEAST_ABBREVIATION: usize = 3;
+/// The least number of characters that identify a bead in a mutation, not counting the prefix.
+const MIN_ABBREVIATION: usize = 3;
 
-/// What programs print for a value that they do not have.
-const NO_NAMES: [&str; 5] = ["null", "undefined", "none", "nil", "nan"];
+/// What programs print for a missing value.
+const NULL_NAMES: [&str; 5] = ["null", "undefined", "none", "nil", "nan"];
 
-/// Refuses what is not a name but the lack of one, even if some bead begins like it.
+/// Rejects the printed form of a missing value, even if the id of a bead starts with it.
 fn check_name(name: &str) -> Result<()> {
-    let missing = name.trim().is_empty() || NO_NAMES.contains(&name.to_lowercase().as_str());
+    let missing = name.trim().is_empty() || NULL_NAMES.contains(&name.to_lowercase().as_str());
     if !missing {
         return Ok(());
     }
-    let message = format!("{name:?} is not an id: the value it came from was missing. Nothing was changed");
+    let message = format!("{name:?} is not an id; it looks like a missing value. Nothing was changed");
     Err(Error::invalid("id", message))
 }
 
-/// Where a live bead stands in the sets above, so that it can be found again when it moves.
+/// The position of a live bead in the sets above, so that it can be found when it moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     priority: Priority,
     waits_for_children: bool,
     status: Status,
-    /// Waits for other beads, or has a word that sets it aside.
+    /// Whether it has open blockers or a custom word that sets it aside.
     blocked: bool,
-    /// The end of the lease for a bead in progress, of the deferral for an open one.
+    /// The end of the lease of a bead in progress, or of the deferral of an open one.
     until_ms: Option<u64>,
 }
 
@@ -67,13 +68,14 @@ impl Place {
         (self.waits_for_children, self.priority, lineage.clone())
     }
 
-    /// Open, and waits for nothing.
+    /// Returns whether the bead is open and unblocked.
     fn is_ready(&self) -> bool {
         !self.blocked && self.status == Status::Open
     }
 }
 
-/// All at once, which is several times faster than one by one, and gives the same.
+/// Builds all indexes at once. This is several times faster than indexing bead by bead and has the same
+/// result.
 impl From<State> for Catalog {
     fn from(state: State) -> Self {
         let mut catalog = Self { state, ..Self::default() };
@@ -100,15 +102,16 @@ impl From<State> for Catalog {
 }
 
 impl Catalog {
+    /// Returns the state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Takes in what an operation did.
-    pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
-        let touched = self.state.take(delta)?;
+    /// Merges a delta into the state and updates the indexes. See [`State::join_delta`].
+    pub fn join_delta(&mut self, delta: &Delta) -> Result<Touched> {
+        let touched = self.state.join_delta(delta)?;
         if !delta.settings.is_empty() {
-            // Custom words may mean something else now.
+            // The meaning of custom words may have changed.
             *self = Self::from(std::mem::take(&mut self.state));
             return Ok(touched);
         }
@@ -119,7 +122,7 @@ impl Catalog {
         Ok(touched)
     }
 
-    /// Takes in what another replica knows.
+    /// Merges the state of another replica and updates the indexes. See [`State::join`].
     pub fn join(&mut self, other: &State) -> Touched {
         let settings = self.state.settings().clone();
         let touched = self.state.join(other);
@@ -131,79 +134,85 @@ impl Catalog {
         touched
     }
 
-    /// Undoes changes to the state, and brings the indexes of what they touched up to date.
-    pub(crate) fn put_back(&mut self, touched: &Touched, undo: impl FnOnce(&mut State)) {
+    /// Reverts changes to the state and updates the indexes of what they touched.
+    pub(crate) fn restore(&mut self, touched: &Touched, undo: impl FnOnce(&mut State)) {
         undo(&mut self.state);
         self.refresh(touched);
     }
 
+    /// Returns the bead with this lineage, live or deleted.
     pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
         self.state.bead(lineage)
     }
 
+    /// Returns the bead with this lineage unless it is deleted.
     pub fn live_bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
         self.bead(lineage).filter(|bead| bead.deletion.is_none())
     }
 
+    /// Returns the current id of a bead.
     pub fn id_of<'a>(&'a self, lineage: &'a Lineage) -> &'a BeadId {
         self.state.names().id_of(lineage)
     }
 
-    /// Where the beads are now that were pushed off an id.
+    /// Returns the current ids of beads that were created with `id` and lost it to another bead.
     pub fn remapped(&self, id: &BeadId) -> Vec<BeadId> {
-        let gone = self.state.names().vacated().get(id);
-        gone.into_iter().flatten().map(|lineage| self.id_of(lineage).clone()).collect()
+        let displaced = self.state.names().vacated().get(id);
+        displaced.into_iter().flatten().map(|lineage| self.id_of(lineage).clone()).collect()
     }
 
-    /// All live beads, by priority and then oldest first.
+    /// Returns all live beads, by priority and then oldest first.
     pub fn live(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
         self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
     }
 
-    /// Live beads that are work: everything but memories, in the same order.
+    /// Returns all live beads except memories, in the same order.
     pub fn work(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
         self.live().filter(|(_, bead)| !bead.is_memory())
     }
 
+    /// Returns the number of live beads.
     pub fn live_count(&self) -> usize {
         self.live.len()
     }
 
+    /// Returns all deleted beads.
     pub fn deleted(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
         self.state.beads().iter().filter(|(_, bead)| bead.deletion.is_some())
     }
 
-    /// Open beads that wait for nothing, in queue order.
+    /// Returns the open and unblocked beads in queue order.
     pub fn open_and_unblocked(&self) -> impl Iterator<Item = &QueueKey> {
         self.open_and_unblocked.iter()
     }
 
-    /// Beads in progress that wait for nothing, by the last millisecond of their lease: ready once that is over.
+    /// Returns the unblocked beads in progress by the last millisecond of their lease. They are ready after
+    /// that.
     pub fn leases(&self) -> &BTreeMap<u64, BTreeSet<QueueKey>> {
         &self.leases
     }
 
-    /// Open beads that wait for nothing but the time at which their deferral ends.
+    /// Returns the unblocked open beads that are deferred, by the last millisecond of the deferral.
     pub fn deferrals(&self) -> &BTreeMap<u64, BTreeSet<QueueKey>> {
         &self.deferrals
     }
 
-    /// The far ends of present edges that start at a bead.
+    /// Returns the targets of the present edges that start at a bead.
     pub fn targets<'a>(&'a self, from: &'a Lineage, kind: EdgeKind) -> impl Iterator<Item = &'a Lineage> {
         neighbours(&self.outgoing, from, kind)
     }
 
-    /// The near ends of present edges that lead to a bead.
+    /// Returns the sources of the present edges that lead to a bead.
     pub fn sources<'a>(&'a self, to: &'a Lineage, kind: EdgeKind) -> impl Iterator<Item = &'a Lineage> {
         neighbours(&self.incoming, to, kind)
     }
 
-    /// Live, unfinished beads that `lineage` waits for. A blocker that was deleted does not block.
+    /// Returns the live, unfinished beads that block `lineage`. A deleted blocker does not block.
     pub fn open_blockers<'a>(&'a self, lineage: &'a Lineage) -> impl Iterator<Item = &'a Lineage> {
         self.targets(lineage, EdgeKind::Blocks).filter(|blocker| self.is_unfinished(blocker))
     }
 
-    /// Live, unfinished beads that wait for `blocker` and for nothing else.
+    /// Returns the live, unfinished beads whose only open blocker is `blocker`.
     pub fn waiting_only_for(&self, blocker: &Lineage) -> Vec<Lineage> {
         self.sources(blocker, EdgeKind::Blocks)
             .filter(|waiting| self.is_unfinished(waiting))
@@ -212,29 +221,31 @@ impl Catalog {
             .collect()
     }
 
+    /// Returns the live, unfinished children of a bead.
     pub fn open_children<'a>(&'a self, lineage: &'a Lineage) -> impl Iterator<Item = &'a Lineage> {
         self.sources(lineage, EdgeKind::Parent).filter(|child| self.is_unfinished(child))
     }
 
-    /// The live parent. A merge may leave a bead with two; then the edge that was added last counts.
+    /// Returns the live parent. A merge may leave a bead with two parents; then the edge that was added last
+    /// counts.
     pub fn parent<'a>(&'a self, lineage: &'a Lineage) -> Option<&'a Lineage> {
         self.targets(lineage, EdgeKind::Parent).filter(|parent| self.live_bead(parent).is_some()).max_by_key(
             |parent| self.state.edge(&EdgeKey::new(lineage, parent, EdgeKind::Parent)).map(|e| &e.changed),
         )
     }
 
-    /// Whether edges of one kind lead from `start` to `goal`; if so, the way.
+    /// Returns a path from `start` to `goal` along edges of one kind, if there is one.
     pub fn path(&self, start: &Lineage, goal: &Lineage, kind: EdgeKind) -> Option<Vec<Lineage>> {
         let mut came_from: BTreeMap<Lineage, Lineage> = BTreeMap::new();
         let mut frontier = vec![start.clone()];
         while let Some(here) = frontier.pop() {
             if here == *goal {
-                let mut way = vec![here];
-                while let Some(previous) = way.last().and_then(|last| came_from.get(last)) {
-                    way.push(previous.clone());
+                let mut path = vec![here];
+                while let Some(previous) = path.last().and_then(|last| came_from.get(last)) {
+                    path.push(previous.clone());
                 }
-                way.reverse();
-                return Some(way);
+                path.reverse();
+                return Some(path);
             }
             for next in self.targets(&here, kind).filter(|next| self.live_bead(next).is_some()) {
                 if next != start && !came_from.contains_key(next) {
@@ -246,8 +257,8 @@ impl Catalog {
         None
     }
 
-    /// The live bead that a user means by `name`: its id, an unambiguous beginning of it, or either without the
-    /// store's prefix.
+    /// Returns the live bead with the id `name`. An unambiguous beginning of the id is enough, and the
+    /// store's prefix may be omitted.
     pub fn resolve(&self, name: &str) -> Result<&Lineage> {
         let lineage = self.resolve_any(name)?;
         match self.bead(lineage).and_then(|bead| bead.deletion.as_ref()) {
@@ -260,7 +271,7 @@ impl Catalog {
         }
     }
 
-    /// Like [`resolve`](Self::resolve), but finds deleted beads too, by their whole id.
+    /// Like [`resolve`](Self::resolve), but also finds deleted beads, by their full id.
     pub fn resolve_any(&self, name: &str) -> Result<&Lineage> {
         let names = self.state.names();
         let prefixed = format!("{}-{name}", self.state.prefix().prefix);
@@ -285,8 +296,8 @@ impl Catalog {
         Err(Error::NotFound(name.to_owned()))
     }
 
-    /// The live bead that a mutation names. Stricter than [`resolve`](Self::resolve): a missing field or a slip must not change
-    /// some bead that happens to begin alike.
+    /// Returns the live bead that a mutation names. Stricter than [`resolve`](Self::resolve): a missing value
+    /// or a typo must not change a bead whose id happens to begin with it.
     pub fn resolve_to_change(&self, name: &str) -> Result<&Lineage> {
         check_name(name)?;
         let lineage = self.resolve(name)?;
@@ -294,7 +305,7 @@ impl Catalog {
         Ok(lineage)
     }
 
-    /// The same for deleted beads too, by their whole id.
+    /// Like [`resolve_to_change`](Self::resolve_to_change), but also finds deleted beads, by their full id.
     pub fn resolve_any_to_change(&self, name: &str) -> Result<&Lineage> {
         check_name(name)?;
         let lineage = self.resolve_any(name)?;
@@ -302,23 +313,24 @@ impl Catalog {
         Ok(lineage)
     }
 
-    /// An abbreviation has the prefix and something behind it, or at least three characters of the rest.
+    /// Checks that an abbreviation is the prefix and at least one more character, or at least three
+    /// characters of the part after the prefix.
     fn check_length(&self, name: &str, found: &Lineage) -> Result<()> {
         let id = self.id_of(found).as_str();
         let prefix = id.rfind('-').map_or(0, |dash| dash + 1);
         let with_prefix = id.starts_with(name) && name.len() > prefix;
-        if with_prefix || (!id.starts_with(name) && name.chars().count() >= LEAST_ABBREVIATION) {
+        if with_prefix || (!id.starts_with(name) && name.chars().count() >= MIN_ABBREVIATION) {
             return Ok(());
         }
         let message = format!(
-            "{name:?} is too short to change a bead by, and nothing was changed; write {} or at least \
-             {LEAST_ABBREVIATION} characters of what follows the prefix",
+            "{name:?} is too short to identify the bead to change; nothing was changed. Use {} or at least \
+             {MIN_ABBREVIATION} characters of the part after the prefix",
             self.id_of(found)
         );
         Err(Error::invalid("id", message))
     }
 
-    /// The word that keeps a bead from being handed out, if it has one.
+    /// Returns the custom word that keeps a bead from being handed out, if it has one.
     pub fn set_aside_by<'a>(&self, bead: &'a Bead) -> Option<&'a Word> {
         let status = bead.status.value.word.as_ref().filter(|word| words::sets_aside(&self.state, word));
         status.or_else(|| bead.kind.value.word.as_ref().filter(|_| bead.is_memory()))
@@ -330,7 +342,7 @@ impl Catalog {
 
     fn refresh(&mut self, touched: &Touched) {
         let count = touched.beads.len();
-        if count > FEW && count * 2 > self.state.beads().len() {
+        if count > MAX_INCREMENTAL && count * 2 > self.state.beads().len() {
             *self = Self::from(std::mem::take(&mut self.state));
             return;
         }
@@ -358,25 +370,27 @@ impl Catalog {
 
     fn refresh_edge(&mut self, key: &EdgeKey) {
         let (Endpoint::Bead(from), Endpoint::Bead(to)) = (&key.from, &key.to) else { return };
-        let forth = (from.clone(), key.kind, to.clone());
-        let back = (to.clone(), key.kind, from.clone());
+        let outgoing = (from.clone(), key.kind, to.clone());
+        let incoming = (to.clone(), key.kind, from.clone());
         if self.state.edge(key).is_some_and(|edge| !edge.deleted) {
-            self.outgoing.insert(forth);
-            self.incoming.insert(back);
+            self.outgoing.insert(outgoing);
+            self.incoming.insert(incoming);
         } else {
-            self.outgoing.remove(&forth);
-            self.incoming.remove(&back);
+            self.outgoing.remove(&outgoing);
+            self.incoming.remove(&incoming);
         }
     }
 
-    /// Where a bead belongs; nowhere if it is deleted.
+    /// Returns the position of a bead in the indexes, or `None` if it is deleted.
     fn place_of(&self, lineage: &Lineage) -> Option<Place> {
         self.live_bead(lineage).map(|bead| Place {
             priority: bead.priority.value,
             waits_for_children: bead.kind.value.kind == BeadType::Epic
                 && self.open_children(lineage).next().is_some(),
             status: bead.status(),
-            blocked: self.set_aside_by(bead).is_some() || self.open_blockers(lineage).next().is_some(),
+            blocked: self.set_aside_by(bead).is_some()
+                || self.open_blockers(lineage).next().is_some()
+                || bead.has_open_question(),
             until_ms: match bead.status() {
                 Status::Open => bead.defer_until.value.map(Timestamp::ms),
                 Status::InProgress => bead.claim.expires.map(Timestamp::ms),

@@ -1,4 +1,5 @@
-//! What a claim ref points at: who got a bead, by the one order that all machines share, the remote's.
+//! The content of a claim ref. The remote decides which machine gets a bead, because it orders all updates of
+//! the ref.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -6,51 +7,59 @@ use sha2::{Digest, Sha256};
 use crate::canonical::{hex, to_canonical};
 use crate::{Actor, Error, Lineage, Result, Stamp};
 
-/// Where claim refs are, unless the store says otherwise. Refs outside `refs/heads` start no CI and show no branch.
+/// The default prefix of claim refs. Refs outside `refs/heads` do not trigger CI and are not shown as
+/// branches.
 pub const CLAIM_REFS: &str = "refs/beads/claims/";
 
-/// The replicated setting that puts the claim refs elsewhere.
+/// The replicated setting that overrides the prefix of claim refs.
 pub const CLAIM_REF_PREFIX: &str = "claim.ref_prefix";
 
-/// The file in the tree of a claim ref's commit.
+/// The name of the file in the commit that a claim ref points to.
 pub const CLAIM_FILE: &str = "claim.json";
 
-/// How much of a lineage's hash names its ref: 80 bits, so that no two beads of a store meet.
+/// The length of a claim ref's name: 80 bits of the lineage's hash, so that no two beads of a store collide.
 const NAME_DIGITS: usize = 20;
 
-/// More than any record needs: names of actors and ids are bounded.
+/// An upper bound for the size of a record. Actors and ids are bounded, so no valid record is larger.
 const MAX_RECORD_BYTES: usize = 16 * 1024;
 
-/// Whether the claim is held.
+/// Whether a claim is held or has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimState {
+    /// The claim is held.
     Live,
-    /// It ended, and the next claim replaces this value.
+    /// The claim has ended. The next claim replaces this value.
     Over,
 }
 
-/// One value of a claim ref. It carries the length of the lease and no time, so that no two clocks are ever compared. The
-/// fields stand in byte order, as canonical JSON has them.
+/// The value of a claim ref. It holds the length of the lease and no time, so that the clocks of two machines
+/// are never compared. The fields are declared in byte order, which is the order of canonical JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRecord {
-    /// The same from the claim until its end, whatever session or process renews it.
+    /// The id of the claim. It stays the same until the claim ends, whichever session or process renews it.
     pub claim: String,
-    /// That of the claim in the store; of one that is over, the last stamp that the claim register had.
+    /// The fence of the claim in the store. For an ended claim, the last stamp of the claim register.
     pub fence: Stamp,
+    /// The actor who holds the bead.
     pub holder: Actor,
+    /// The length of the lease.
     pub lease_ms: u64,
+    /// The claimed bead.
     pub lineage: Lineage,
+    /// Whether the claim is held.
     pub state: ClaimState,
 }
 
 impl ClaimRecord {
+    /// Returns the canonical bytes.
     pub fn encode(&self) -> Vec<u8> {
         to_canonical(self)
     }
 
-    /// Reads what may come from anybody who can push. Only what [`encode`](Self::encode) writes is taken.
+    /// Parses a record. Anyone who can push may have written it, so only the exact output of
+    /// [`encode`](Self::encode) is accepted.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let bad = |reason: String| Error::invalid("claim record", reason);
         if bytes.len() > MAX_RECORD_BYTES {
@@ -63,24 +72,25 @@ impl ClaimRecord {
         Ok(record)
     }
 
+    /// Returns whether the claim is held.
     pub fn is_live(&self) -> bool {
         self.state == ClaimState::Live
     }
 
-    /// The value that ends the claim, with a fence that the next claim has to beat.
-    pub fn over(&self, last: Stamp) -> Self {
+    /// Returns the record that ends the claim, with a fence that the next claim has to exceed.
+    pub fn ended(&self, last: Stamp) -> Self {
         Self { state: ClaimState::Over, fence: self.fence.max(last), ..self.clone() }
     }
 }
 
 impl Lineage {
-    /// The last part of the name of its claim ref.
+    /// Returns the last part of the name of the bead's claim ref.
     pub fn claim_name(&self) -> String {
         hex(&Sha256::digest(to_canonical(self)))[..NAME_DIGITS].to_owned()
     }
 
-    /// How much a machine prefers this bead to others that are as good: every machine has an order of its own, so that
-    /// several at once spread over the work instead of racing for the first of it.
+    /// Returns a key by which a machine orders beads of equal rank. Every machine has a different order, so
+    /// that machines spread over the work instead of racing for the same bead.
     pub fn preference(&self, machine: &str) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(machine.as_bytes());
@@ -90,7 +100,8 @@ impl Lineage {
     }
 }
 
-/// Checks a value of [`CLAIM_REF_PREFIX`]: a directory of refs, below `refs/` and not one that git or the store uses.
+/// Checks a value of [`CLAIM_REF_PREFIX`]. It must be a directory below `refs/` that neither git nor the
+/// store uses.
 pub fn check_ref_prefix(prefix: &str) -> Result<()> {
     let bad = |reason: &str| Err(Error::invalid(CLAIM_REF_PREFIX, reason.to_owned()));
     if prefix.is_empty() {
@@ -135,11 +146,11 @@ mod tests {
         assert_eq!(String::from_utf8(record().encode()).unwrap(), text);
         assert_eq!(ClaimRecord::decode(text.as_bytes()).unwrap(), record());
         let sorted: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(sorted.to_string(), text, "the fields stand in byte order");
+        assert_eq!(sorted.to_string(), text, "the fields are in byte order");
     }
 
     #[test]
-    fn nothing_else_is_a_record() {
+    fn anything_but_a_canonical_record_is_rejected() {
         let text = String::from_utf8(record().encode()).unwrap();
         for wrong in [
             text.replace("live", "dead"),
@@ -157,15 +168,15 @@ mod tests {
     }
 
     #[test]
-    fn the_end_keeps_the_higher_fence() {
+    fn an_ended_record_keeps_the_higher_fence() {
         let later = Stamp::decode(1_800_000_000_000, 7).unwrap();
-        assert_eq!(record().over(later).fence, later);
-        assert_eq!(record().over(Stamp::ZERO).fence, record().fence);
-        assert!(!record().over(later).is_live());
+        assert_eq!(record().ended(later).fence, later);
+        assert_eq!(record().ended(Stamp::ZERO).fence, record().fence);
+        assert!(!record().ended(later).is_live());
     }
 
     #[test]
-    fn every_machine_has_an_order_of_its_own() {
+    fn every_machine_has_a_different_order() {
         let at = Stamp::decode(1, 7).unwrap();
         let lineage = |id: &str| Lineage::new(id.parse().unwrap(), at, "bob".parse().unwrap());
         let all: Vec<_> = (0..30).map(|n| lineage(&format!("bd-{n}"))).collect();
@@ -177,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_names_a_directory_of_refs_that_nothing_else_uses() {
+    fn a_ref_prefix_is_an_unused_directory_of_refs() {
         for good in ["", "refs/beads/claims/", "refs/heads/beads-claims/", "refs/heads/x/y/"] {
             assert!(check_ref_prefix(good).is_ok(), "{good}");
         }

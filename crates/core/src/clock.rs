@@ -1,12 +1,12 @@
-//! The hybrid clock: every new stamp beats what its writer saw, even when another machine's clock is years
-//! ahead, and no two replicas mint the same stamp.
+//! The hybrid clock. Every new stamp is later than everything its write overwrites, even if another machine's
+//! clock is years ahead, and no two replicas mint the same stamp.
 
 use crate::limits::{COUNTER_STEP, MAX_DRIFT_MS, MAX_MS};
 use crate::planted::{Bug, is_planted};
 use crate::{Error, Result, Stamp};
 
-/// Mints stamps. The low 16 bits of each counter are the replica's tag: two machines whose agents share one
-/// actor name cannot mint the same stamp.
+/// A clock that mints stamps. The low 16 bits of each counter are the replica's tag, so two machines cannot
+/// mint the same stamp even if their agents share an actor name.
 #[derive(Debug, Clone)]
 pub struct Clock {
     last: Stamp,
@@ -14,24 +14,27 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that continues after `last`, the last stamp minted here before.
+    /// Returns a clock that continues after `last`, the last stamp that this replica minted.
     pub fn new(last: Stamp, tag: u16) -> Self {
         Self { last, tag }
     }
 
+    /// Returns the tag of the replica.
     pub fn tag(&self) -> u16 {
         self.tag
     }
 
+    /// Returns the last stamp that was minted or observed.
     pub fn last(&self) -> Stamp {
         self.last
     }
 
-    /// Returns a stamp greater than the last one that this clock followed and than each in `overwritten`. A result so far
-    /// ahead of the wall clock that a clock must have been broken is used and not followed: a write to a bead with a broken
-    /// stamp wins, and every other write keeps the wall clock
-    /// (`docs/adr/0014-stamps-from-the-future-are-not-followed.md`). The clock itself never goes back, or one stamp could be
-    /// minted twice.
+    /// Returns a stamp that is later than the clock's last stamp and than every stamp in `overwritten`.
+    ///
+    /// If a stamp in `overwritten` is so far ahead of the wall clock that it must come from a broken clock,
+    /// the new stamp is later than that one, but the clock does not advance to it. So the write wins, and all
+    /// other writes keep to the wall clock (`docs/adr/0014-stamps-from-the-future-are-not-followed.md`). The
+    /// clock never goes back, because it might mint the same stamp twice.
     pub fn mint(&mut self, wall_ms: u64, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
         let wall = Stamp::decode(wall_ms.min(MAX_MS - 1), u32::from(self.tag))?;
         let own = self.above(wall, [self.last])?;
@@ -42,7 +45,7 @@ impl Clock {
         Ok(stamp)
     }
 
-    /// Returns `stamp`, or the first one of ours above all that were seen.
+    /// Returns `stamp`, or the first stamp with our tag that is later than all of `seen`.
     fn above(&self, mut stamp: Stamp, seen: impl IntoIterator<Item = Stamp>) -> Result<Stamp> {
         for seen in seen {
             if seen != Stamp::ZERO && !self.is_overlooked(seen) {
@@ -52,19 +55,21 @@ impl Clock {
         Ok(stamp)
     }
 
-    /// Follows a stamp minted elsewhere, unless it is so far ahead that its clock must be broken.
+    /// Advances the clock to a stamp from another replica, unless it is so far ahead that it must come from a
+    /// broken clock.
     pub fn observe(&mut self, seen: Stamp, wall_ms: u64) {
         if is_sane(seen, wall_ms) {
             self.last = self.last.max(seen);
         }
     }
 
-    /// Never, but for a bug on purpose.
+    /// Returns `false`, except when a bug is planted.
     #[inline]
     fn is_overlooked(&self, seen: Stamp) -> bool {
         is_planted(if seen == self.last { Bug::ClockGoesBack } else { Bug::OverwriteNotBeaten })
     }
 
+    /// Returns the first stamp with our tag that is later than `seen`.
     fn after(&self, seen: Stamp) -> Result<Stamp> {
         let step = seen.counter() / COUNTER_STEP + 1;
         let next = match step.checked_mul(COUNTER_STEP) {
@@ -75,7 +80,7 @@ impl Clock {
     }
 }
 
-/// Whether a stamp is no further ahead of the wall clock than clocks drift.
+/// Returns whether a stamp is ahead of the wall clock by no more than normal clock drift.
 pub fn is_sane(stamp: Stamp, wall_ms: u64) -> bool {
     stamp.ms() <= wall_ms.saturating_add(MAX_DRIFT_MS)
 }
@@ -89,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_the_wall_and_never_goes_back() {
+    fn follows_the_wall_clock_and_never_goes_back() {
         let mut clock = Clock::new(Stamp::ZERO, 7);
         assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7));
         assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 65_536 + 7));
@@ -98,10 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn beats_what_it_overwrites_however_far_ahead() {
+    fn a_stamp_is_later_than_the_write_it_overwrites() {
         let mut clock = Clock::new(Stamp::ZERO, 7);
         assert_eq!(clock.mint(100, [stamp(900, 9)]).unwrap(), stamp(900, 65_536 + 7));
-        assert!(clock.mint(100, []).unwrap() > stamp(900, 65_536 + 7), "what was minted here always counts");
+        assert!(clock.mint(100, []).unwrap() > stamp(900, 65_536 + 7), "the clock follows its own stamps");
     }
 
     #[test]
@@ -112,12 +117,12 @@ mod tests {
         let over = clock.mint(100, [poisoned]).unwrap();
         assert!(over > poisoned, "a write to a poisoned bead wins");
         assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7), "every other write keeps the wall clock");
-        assert!(clock.mint(101, [over]).unwrap() > over, "and so does the next to the same bead");
+        assert!(clock.mint(101, [over]).unwrap() > over, "the next write to the same bead wins too");
         assert_eq!(clock.last(), stamp(100, 7));
     }
 
     #[test]
-    fn a_clock_that_is_open_never_goes_back() {
+    fn the_clock_never_goes_back_when_the_wall_clock_does() {
         let five_years = 5 * 365 * 24 * 60 * 60 * 1000;
         let mut clock = Clock::new(Stamp::ZERO, 7);
         assert_eq!(clock.mint(five_years, []).unwrap(), stamp(five_years, 7));
@@ -127,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_limit_only_the_bead_is_stuck() {
+    fn a_stamp_at_the_limit_affects_only_its_bead() {
         let mut clock = Clock::new(Stamp::ZERO, 7);
         let last = stamp(MAX_MS - 1, u32::MAX);
         assert_eq!(clock.mint(100, [last]), Err(Error::ClockExhausted));
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn observing_follows_a_sane_clock_only() {
+    fn observe_ignores_a_broken_clock() {
         let mut clock = Clock::new(Stamp::ZERO, 7);
         clock.observe(stamp(100 + MAX_DRIFT_MS + 1, 0), 100);
         assert_eq!(clock.mint(100, []).unwrap(), stamp(100, 7));
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_an_error_not_a_wrap() {
+    fn the_last_stamp_does_not_wrap_around() {
         let mut clock = Clock::new(stamp(MAX_MS - 1, u32::MAX), 7);
         assert_eq!(clock.mint(MAX_MS - 1, []), Err(Error::ClockExhausted));
     }

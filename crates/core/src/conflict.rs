@@ -1,5 +1,5 @@
-//! Conflicts: what a concurrent write overwrote. Last writer wins, but the losing value is kept until somebody has
-//! looked at it. A grow-only set; only the dismissal of a record ever changes.
+//! Conflicts. The last writer wins, but a value that lost to a concurrent write is kept until someone
+//! dismisses the conflict. Conflicts are a grow-only set of records.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use crate::canonical::{hex, to_canonical};
 use crate::planted::{Bug, is_planted};
 use crate::{Error, Field, Lineage, Mark, Result, State};
 
-/// `CONFLICT-` and 32 hexadecimal digits: the hash of bead, field and losing write, so that every replica that sees
-/// the same collision gives it the same name.
+/// The id of a conflict: `CONFLICT-` and 32 hexadecimal digits. The digits are a hash of bead, field and
+/// losing write, so every replica gives the same conflict the same id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConflictId(Arc<str>);
 
 crate::field::string_newtype!(ConflictId);
 
 impl ConflictId {
+    /// Returns the id of the conflict in which the write `lost` lost.
     pub fn new(bead: &Lineage, field: Field, lost: &Mark) -> Self {
         let digest = Sha256::digest(to_canonical(&(bead, field, lost)));
         Self(format!("CONFLICT-{}", &hex(&digest)[..32]).into())
@@ -34,35 +35,40 @@ impl std::str::FromStr for ConflictId {
         if digits.len() != 32 || !digits.bytes().all(is_hex) {
             return Err(Error::invalid(
                 "conflict",
-                format!("{text:?} is not CONFLICT- and 32 hexadecimal digits"),
+                format!("{text:?} is not CONFLICT- followed by 32 hexadecimal digits"),
             ));
         }
         Ok(Self(text.into()))
     }
 }
 
-/// A write that lost against a concurrent one.
+/// A record of a write that lost to a concurrent one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
+    /// The bead.
     pub bead: Lineage,
+    /// The field that both sides wrote.
     pub field: Field,
-    /// What was overwritten, as plain JSON; null for a value that was cleared.
+    /// The losing value as plain JSON; null if the losing write cleared the field.
     #[serde(default)]
     pub value: Value,
+    /// The mark of the losing write.
     pub lost: Mark,
-    /// The latest write known to have won over it.
+    /// The mark of the latest write known to have won.
     pub won: Mark,
+    /// Who dismissed the conflict and when, if someone did.
     #[serde(default)]
     pub dismissed: Option<Mark>,
 }
 
 impl Conflict {
+    /// Returns the id of the conflict.
     pub fn id(&self) -> ConflictId {
         ConflictId::new(&self.bead, self.field, &self.lost)
     }
 
-    /// The format version that can hold the losing value.
+    /// Returns the lowest format version that can hold the losing value.
     pub(crate) fn format_version(&self) -> u64 {
         let has_word = |word: &str| self.value.get(word).is_some();
         if matches!(self.field, Field::Status | Field::Type)
@@ -87,8 +93,8 @@ impl Conflict {
     }
 }
 
-/// Fields that both sides wrote since they last agreed, with different outcomes. `base` is what they last agreed on;
-/// without one, the birth of each bead stands in for it.
+/// Returns a conflict for each field that both sides set to different values since their merge base. Without
+/// a `base`, every write after the creation of a bead counts.
 pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> Vec<Conflict> {
     let mut conflicts = Vec::new();
     if is_planted(Bug::ConflictsForgotten) {
@@ -100,7 +106,7 @@ pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> 
             continue;
         };
         let agreed = base.and_then(|base| base.bead(lineage));
-        // A renewal of a lease only ever moves its end; losing one loses nothing.
+        // A renewal only moves the end of a lease, so losing one loses no information.
         for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
             let birth = lineage.mark();
             let before = agreed.map_or(&birth, |bead| bead.mark(field));

@@ -1,4 +1,5 @@
-//! `content_hash` (§8.5.1): one hash for one public content, on every replica and in every implementation.
+//! `content_hash` (§8.5.1): a hash of a bead's public content that is the same on every replica and in every
+//! implementation.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -9,7 +10,7 @@ use crate::{
     Actor, Bead, BeadId, BeadType, Labels, Lineage, Priority, Stamp, Status, Text, Timestamp, Title,
 };
 
-/// Exactly the listed fields, all present, in byte order of their names.
+/// The hashed fields. All are always present, in byte order of their names.
 #[derive(Serialize)]
 struct Hashed<'a> {
     acceptance_criteria: Option<&'a str>,
@@ -46,7 +47,7 @@ struct HashedNote<'a> {
     id: &'a str,
 }
 
-/// Lower-case hexadecimal SHA-256 of a bead's public content.
+/// Returns the SHA-256 hash of a bead's public content in lower-case hexadecimal.
 pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
     let status = &bead.status.value;
     let closing = (status.status == Status::Closed).then_some(&bead.status.mark);
@@ -66,7 +67,7 @@ pub fn content_hash(id: &BeadId, lineage: &Lineage, bead: &Bead) -> String {
         external_ref: bead.external_ref.value.non_empty(),
         id,
         labels: &bead.labels.value,
-        // The map is keyed by note id, which is the order §8.5.1 asks for.
+        // The map is keyed by note id, which is the order that §8.5.1 requires.
         notes: bead
             .notes
             .values()

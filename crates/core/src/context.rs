@@ -1,26 +1,30 @@
-//! What an operation may know of the world: who asks, what time it is, and dice.
+//! The context of an operation: the actor, the time and a source of random numbers.
 
 use crate::{Actor, Clock, Line, Mark, Result, Stamp, Timestamp};
 
-/// Everything impure that an operation needs, as arguments.
+/// All external inputs of an operation.
 pub struct Context<'a> {
+    /// The actor who runs the operation.
     pub actor: Actor,
+    /// The wall clock, in milliseconds since 1970.
     pub now_ms: u64,
+    /// The clock that mints stamps.
     pub clock: &'a mut Clock,
+    /// Returns a random number.
     pub random: &'a mut dyn FnMut() -> u64,
-    /// The git branch that is checked out where the caller stands; empty when there is none.
+    /// The git branch that the caller has checked out; empty if there is none.
     pub branch: Line,
-    /// How long a claim lasts when nobody says otherwise.
+    /// The default length of a lease.
     pub lease_ms: u64,
 }
 
 impl Context<'_> {
-    /// The mark of this write: later than all it overwrites.
+    /// Returns the mark for this write, which is later than every stamp in `overwritten`.
     pub fn mark(&mut self, overwritten: impl IntoIterator<Item = Stamp>) -> Result<Mark> {
         Ok(Mark::new(self.clock.mint(self.now_ms, overwritten)?, self.actor.clone()))
     }
 
-    /// When a lease that starts now runs out.
+    /// Returns the end of a lease that starts now.
     pub fn lease_end(&self, lease_ms: Option<u64>) -> Result<Timestamp> {
         Timestamp::from_ms(self.now_ms.saturating_add(lease_ms.unwrap_or(self.lease_ms)))
     }

@@ -1,5 +1,6 @@
-//! From the canonical files back to a state. Strict: a file that our encoder would not have written byte for byte
-//! is an error that names the file and the line. One freedom: `_at` need not be the greatest mark of its line.
+//! Decodes the canonical files into a state. Decoding is strict: if our encoder would not have written
+//! exactly the same bytes, the result is an error that names the file and the line. The only exception is
+//! `_at`, which need not be the greatest mark of its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,26 +22,29 @@ use crate::{
     Result, SharedMap, Stamp, State,
 };
 
-/// A state and what was odd, but not wrong, about its files.
+/// A decoded state, with warnings about its files.
 #[derive(Debug)]
 pub struct Decoded {
+    /// The state.
     pub state: State,
+    /// Problems that do not affect the state, such as a missing checksum.
     pub warnings: Vec<String>,
 }
 
-/// What is taken for granted about the bytes. Checksums, order and ids are checked in any case.
+/// What is known about the bytes. Checksums, order and ids are always checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Nothing: each line is encoded again and compared.
+    /// Nothing. Each line is encoded again and compared.
     Unknown,
+    /// The bytes are canonical, so lines are not compared.
     Canonical,
 }
 
-/// What a line must fit.
+/// What a line must conform to.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     form: Form,
-    /// Of the store.
+    /// The format version of the store.
     version: u64,
 }
 
@@ -54,12 +58,13 @@ impl Expected {
 }
 
 impl Snapshot {
+    /// Decodes files that may have been written by any program.
     pub fn decode(&self) -> Result<Decoded> {
         self.decode_from(Form::Unknown)
     }
 
-    /// The same for files that were encoded here, or went through [`decode`](Self::decode) before: that their form is
-    /// canonical was found out then, and the checksums tell that they are still the same.
+    /// Decodes files that this program encoded, or that have passed [`decode`](Self::decode) before. They are
+    /// known to be canonical, and the checksums show that they are unchanged.
     pub fn decode_again(&self) -> Result<Decoded> {
         self.decode_from(Form::Canonical)
     }
@@ -69,30 +74,30 @@ impl Snapshot {
         let meta = self.decode_meta(&mut warnings)?;
         let form = Expected { form, version: meta.format_version };
         let mut beads = Beads::default();
-        let live = |number, line: &[u8]| Live::read(number, line, form);
-        lines::read(STATE, &self.state, live, |number, live| beads.take_live(number, live))?;
-        let grave = |number, line: &[u8]| Grave::read(number, line, form);
-        lines::read(TOMBSTONES, &self.tombstones, grave, |number, grave| {
-            beads.take_tombstone(number, grave)
+        let live = |number, line: &[u8]| LiveBead::read(number, line, form);
+        lines::read(STATE, &self.state, live, |number, live| beads.add_live(number, live))?;
+        let tombstone = |number, line: &[u8]| Tombstone::read(number, line, form);
+        lines::read(TOMBSTONES, &self.tombstones, tombstone, |number, tombstone| {
+            beads.add_tombstone(number, tombstone)
         })?;
-        let (beads, names) = beads.settle()?;
+        let (beads, names) = beads.finish()?;
         let mut state = State { beads, names, ..meta };
         let (mut edges, mut previous) = (Vec::new(), None);
-        let edge = |number, line: &[u8]| EdgeRead::read(number, line, form);
+        let edge = |number, line: &[u8]| ParsedEdge::read(number, line, form);
         lines::read(DEPS, &self.deps, edge, |number, edge| {
             edges.push(state.bind_edge(number, edge, &mut previous)?);
             Ok(())
         })?;
         state.bare_edges = edges.iter().map(|(key, _)| key).filter(|key| key.is_bare()).cloned().collect();
         state.edges = edges.into_iter().collect();
-        // Few at most, and each needs to know the beads.
+        // There are few conflicts, and each refers to a bead.
         for (number, line) in Lines::of(CONFLICTS, &self.conflicts) {
-            state.take_conflict_line(number, line?)?;
+            state.add_conflict_line(number, line?)?;
         }
         Ok(Decoded { state, warnings })
     }
 
-    /// A state that knows nothing but what `meta.json` says.
+    /// Returns a state with only the contents of `meta.json`.
     fn decode_meta(&self, warnings: &mut Vec<String>) -> Result<State> {
         #[derive(Deserialize)]
         struct Version {
@@ -113,9 +118,9 @@ impl Snapshot {
             return Err(corrupt(META, 1, later_field(meta.required_format())));
         }
         if meta.gc_floor_epoch == Some(0) || meta.gc_floor == Some(Stamp::ZERO) {
-            return Err(corrupt(META, 1, "a floor of zero is left out"));
+            return Err(corrupt(META, 1, "a floor of zero must be omitted"));
         }
-        for (name, bytes) in self.summed_files() {
+        for (name, bytes) in self.checksummed_files() {
             match meta.sha256.get(name) {
                 None => warnings.push(format!("{META} has no checksum for {name}")),
                 Some(sum) if *sum != hex(&Sha256::digest(bytes)) => {
@@ -124,12 +129,12 @@ impl Snapshot {
                 Some(_) => {}
             }
         }
-        let summed: Vec<_> = self.summed_files().map(|(name, _)| name).collect();
-        if let Some(stranger) = meta.sha256.keys().find(|name| !summed.contains(&name.as_str())) {
+        let summed: Vec<_> = self.checksummed_files().map(|(name, _)| name).collect();
+        if let Some(unknown) = meta.sha256.keys().find(|name| !summed.contains(&name.as_str())) {
             return Err(corrupt(
                 META,
                 1,
-                format!("a checksum for {stranger:?}, which is not there or not part of the format"),
+                format!("a checksum for {unknown:?}, which is missing or not part of the format"),
             ));
         }
         let (gc_floor, store_id) = (meta.floor(), meta.minted_store_id());
@@ -137,7 +142,7 @@ impl Snapshot {
         let mark = match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),
             (None, None) if meta.prefix == Default::default() => None,
-            _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by do not fit together")),
+            _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by are inconsistent")),
         };
         Ok(State {
             gc_floor,
@@ -150,14 +155,14 @@ impl Snapshot {
     }
 }
 
-/// A line of `state.jsonl`, checked by itself.
-struct Live {
+/// A line of `state.jsonl`, checked on its own.
+struct LiveBead {
     id: BeadId,
     lineage: Lineage,
     bead: Arc<Bead>,
 }
 
-impl Live {
+impl LiveBead {
     fn read(number: usize, line: &[u8], expected: Expected) -> Result<Self> {
         let mut body: Body = parse(STATE, number, line)?;
         expected.check(&body).map_err(|reason| corrupt(STATE, number, reason))?;
@@ -175,21 +180,21 @@ impl Live {
     }
 }
 
-/// A line of `tombstones.jsonl`, checked by itself.
-struct Grave {
+/// A line of `tombstones.jsonl`, checked on its own.
+struct Tombstone {
     line: TombstoneLine,
     bead: Option<(Lineage, Arc<Bead>)>,
 }
 
-impl Grave {
+impl Tombstone {
     fn read(number: usize, bytes: &[u8], expected: Expected) -> Result<Self> {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut line: TombstoneLine = parse(TOMBSTONES, number, bytes)?;
-        let mut buried = None;
+        let mut deleted = None;
         if let Some(body) = line.bead.take() {
             expected.check(&body).map_err(|reason| bad(&reason))?;
             if body.id.is_some() {
-                return Err(bad("the id stands twice"));
+                return Err(bad("the id occurs twice"));
             }
             let (lineage, mut bead, top) = bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
             line.bead =
@@ -199,9 +204,9 @@ impl Grave {
                 reason: line.reason.clone(),
             });
             if bead.is_live() {
-                return Err(bad("the bead was touched after its deletion and belongs in state.jsonl"));
+                return Err(bad("the bead was changed after its deletion and belongs in state.jsonl"));
             }
-            buried = Some((lineage, Arc::new(bead)));
+            deleted = Some((lineage, Arc::new(bead)));
         } else if line.remapped.is_empty() {
             return Err(bad("neither a bead nor remapped ids"));
         } else if line.deleted_at != Stamp::ZERO || !line.reason.is_empty() {
@@ -210,17 +215,17 @@ impl Grave {
         if expected.form == Form::Unknown && to_canonical(&line) != bytes {
             return Err(bad("not in canonical form"));
         }
-        Ok(Self { line, bead: buried })
+        Ok(Self { line, bead: deleted })
     }
 }
 
-/// A line of `deps.jsonl`, checked by itself.
-struct EdgeRead {
+/// A line of `deps.jsonl`, checked on its own.
+struct ParsedEdge {
     order: (BeadId, BeadId, EdgeKind),
     edge: Edge,
 }
 
-impl EdgeRead {
+impl ParsedEdge {
     fn read(number: usize, bytes: &[u8], expected: Expected) -> Result<Self> {
         let line: EdgeLine = parse(DEPS, number, bytes)?;
         let edge = line.edge().map_err(|reason| corrupt(DEPS, number, reason))?;
@@ -233,16 +238,16 @@ impl EdgeRead {
     }
 }
 
-/// What `state.jsonl` and `tombstones.jsonl` say, before the ids are checked against the births.
+/// The contents of `state.jsonl` and `tombstones.jsonl`, before the ids are checked against the births.
 #[derive(Default)]
 struct Beads {
     named: Vec<Named>,
-    remapped: BTreeMap<BeadId, (Grave, usize)>,
+    remapped: BTreeMap<BeadId, (Tombstone, usize)>,
     last_live: Option<BeadId>,
     last_tombstone: Option<BeadId>,
 }
 
-/// A bead under an id, and where it stands.
+/// A bead with its id and its place in the files.
 struct Named {
     id: BeadId,
     lineage: Lineage,
@@ -252,59 +257,60 @@ struct Named {
 }
 
 impl Named {
-    fn wrong(&self, reason: String) -> Error {
+    fn error(&self, reason: String) -> Error {
         corrupt(self.file, self.number, reason)
     }
 }
 
 impl Beads {
-    fn take_live(&mut self, number: usize, Live { id, lineage, bead }: Live) -> Result<()> {
+    fn add_live(&mut self, number: usize, LiveBead { id, lineage, bead }: LiveBead) -> Result<()> {
         in_order(STATE, number, &mut self.last_live, &id)?;
         self.named.push(Named { id, lineage, bead, file: STATE, number });
         Ok(())
     }
 
-    fn take_tombstone(&mut self, number: usize, grave: Grave) -> Result<()> {
-        let id = grave.line.id.clone();
+    fn add_tombstone(&mut self, number: usize, tombstone: Tombstone) -> Result<()> {
+        let id = tombstone.line.id.clone();
         in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
-        if let Some((lineage, bead)) = grave.bead.clone() {
+        if let Some((lineage, bead)) = tombstone.bead.clone() {
             self.named.push(Named { id: id.clone(), lineage, bead, file: TOMBSTONES, number });
         }
-        if !grave.line.remapped.is_empty() {
-            self.remapped.insert(id, (grave, number));
+        if !tombstone.line.remapped.is_empty() {
+            self.remapped.insert(id, (tombstone, number));
         }
         Ok(())
     }
 
-    /// All beads and their names, once both files are read.
-    fn settle(mut self) -> Result<(SharedMap<Lineage, Arc<Bead>>, Names)> {
-        // Each file is in order already, so this only puts the one between the other.
+    /// Returns all beads and their names, once both files are read.
+    fn finish(mut self) -> Result<(SharedMap<Lineage, Arc<Bead>>, Names)> {
+        // Each file is already in order, so this only merges the two.
         self.named.sort_by(|one, other| one.id.cmp(&other.id));
         if let Some(pair) = self.named.windows(2).find(|pair| pair[0].id == pair[1].id) {
             let (first, second) = (&pair[0], &pair[1]);
-            let reason = format!("{} already stands in {} line {}", second.id, first.file, first.number);
-            return Err(second.wrong(reason));
+            let reason = format!("{} already occurs in {} line {}", second.id, first.file, first.number);
+            return Err(second.error(reason));
         }
         let beads: SharedMap<_, _> =
             self.named.iter().map(|named| (named.lineage.clone(), named.bead.clone())).collect();
         if beads.len() < self.named.len() {
-            return Err(self.twice());
+            return Err(self.duplicate());
         }
         let names = self.check_names(&beads)?;
         Ok((beads, names))
     }
 
-    /// The first bead that was met a second time.
-    fn twice(&self) -> Error {
-        let mut met = BTreeSet::new();
+    /// Returns an error for the first bead that occurs a second time.
+    fn duplicate(&self) -> Error {
+        let mut seen = BTreeSet::new();
         let mut as_read: Vec<_> = self.named.iter().collect();
         as_read.sort_by_key(|named| (named.file == TOMBSTONES, named.number));
-        let again = as_read.into_iter().find(|named| !met.insert(&named.lineage));
-        let again = again.expect("only asked when there is one");
-        again.wrong(format!("the bead {:?} stands twice", again.lineage))
+        let second = as_read.into_iter().find(|named| !seen.insert(&named.lineage));
+        let second = second.expect("only called if there is a duplicate");
+        second.error(format!("the bead {:?} occurs twice", second.lineage))
     }
 
-    /// Ids and `remapped` lists must be the ones that follow from the births, or two replicas would disagree.
+    /// Checks that ids and `remapped` lists are those that follow from the births. Otherwise two replicas
+    /// could disagree.
     fn check_names(&self, beads: &SharedMap<Lineage, Arc<Bead>>) -> Result<Names> {
         let names = match Names::of_births(self.named.iter().map(|named| (&named.id, &named.lineage))) {
             Some(names) => names,
@@ -315,43 +321,47 @@ impl Beads {
             }
         };
         for named in &self.named {
-            let due = names.id_of(&named.lineage);
-            if *due != named.id {
-                return Err(named.wrong(format!("{} should have the id {due}", named.id)));
+            let expected = names.id_of(&named.lineage);
+            if *expected != named.id {
+                return Err(named.error(format!("{} should have the id {expected}", named.id)));
             }
         }
-        for (id, pushed_off) in names.vacated() {
-            let mut due: Vec<_> = pushed_off.iter().map(|lost| names.id_of(lost).clone()).collect();
-            due.sort_unstable();
+        for (id, displaced) in names.vacated() {
+            let mut expected: Vec<_> = displaced.iter().map(|lost| names.id_of(lost).clone()).collect();
+            expected.sort_unstable();
             let Some((found, number)) = self.remapped.get(id) else {
-                // Without a line to blame, blame the first bead that the missing line speaks of.
-                let blamed = self.named.partition_point(|named| named.id < due[0]);
-                let reason = format!("{TOMBSTONES} does not say that {due:?} were pushed off {id}");
-                return Err(self.named[blamed].wrong(reason));
+                // The line is missing, so report the first bead that it should mention.
+                let reported = self.named.partition_point(|named| named.id < expected[0]);
+                let reason = format!("{TOMBSTONES} does not record that {expected:?} lost the id {id}");
+                return Err(self.named[reported].error(reason));
             };
-            if found.line.remapped != due {
-                return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {due:?}")));
+            if found.line.remapped != expected {
+                return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {expected:?}")));
             }
             let holder = names.holder(id.as_str()).map(Lineage::by);
             if found.bead.is_none() && holder != Some(&found.line.deleted_by) {
-                return Err(corrupt(TOMBSTONES, *number, format!("deleted_by should be who made {id}")));
+                return Err(corrupt(
+                    TOMBSTONES,
+                    *number,
+                    format!("deleted_by should be the creator of {id}"),
+                ));
             }
         }
         if let Some((id, (_, number))) =
             self.remapped.iter().find(|(id, _)| !names.vacated().contains_key(*id))
         {
-            return Err(corrupt(TOMBSTONES, *number, format!("nothing was pushed off {id}")));
+            return Err(corrupt(TOMBSTONES, *number, format!("no bead lost the id {id}")));
         }
         Ok(names)
     }
 }
 
 impl State {
-    /// The edge between the beads that hold the ids of a line.
+    /// Returns the edge between the beads that hold the ids in a line.
     fn bind_edge(
         &self,
         number: usize,
-        EdgeRead { order, edge }: EdgeRead,
+        ParsedEdge { order, edge }: ParsedEdge,
         previous: &mut Option<(BeadId, BeadId, EdgeKind)>,
     ) -> Result<(EdgeKey, Edge)> {
         if previous.as_ref().is_some_and(|previous| *previous >= order) {
@@ -368,7 +378,7 @@ impl State {
 }
 
 impl State {
-    fn take_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
+    fn add_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
         let bad = |reason: String| corrupt(CONFLICTS, number, reason);
         let line: ConflictLine = parse(CONFLICTS, number, bytes)?;
         let bead = self
@@ -400,7 +410,7 @@ fn in_order(file: &'static str, number: usize, last: &mut Option<BeadId>, id: &B
 }
 
 fn later_field(version: u64) -> String {
-    format!("a field of format version {version}, which {META} does not say")
+    format!("a field of format version {version}, which is later than the version in {META}")
 }
 
 pub(crate) fn corrupt(file: &'static str, line: usize, reason: impl Into<String>) -> Error {
@@ -410,7 +420,7 @@ pub(crate) fn corrupt(file: &'static str, line: usize, reason: impl Into<String>
 fn parse<T: DeserializeOwned>(file: &'static str, line: usize, bytes: &[u8]) -> Result<T> {
     let text = std::str::from_utf8(bytes).map_err(|_| corrupt(file, line, "not valid UTF-8"))?;
     serde_json::from_str(text).map_err(|error| {
-        // The library counts lines from its own input, which is one line of ours.
+        // serde_json counts lines within its input, which is a single line of the file.
         let text = error.to_string();
         let reason = text.split(" at line ").next().unwrap_or(&text);
         corrupt(file, line, format!("{reason} (column {})", error.column()))

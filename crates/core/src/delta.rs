@@ -1,4 +1,4 @@
-//! A delta: the small state that one operation adds. The journal keeps deltas; taking one is a join.
+//! Deltas: the small states that operations add. The journal stores deltas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,35 +14,46 @@ use crate::{
     PrefixRegister, SettingKey, Settings, Stamp, State,
 };
 
-/// About what an edge takes in the journal: two lineages and two marks.
+/// The approximate size of an edge in the journal: two lineages and two marks.
 const EDGE_BYTES: usize = 512;
 
-/// Beads and edges are named by lineage, never by id: an id may mean another bead after the next merge.
+/// What one operation wrote. [`State::join_delta`] merges it into a state.
+///
+/// Beads and edges are keyed by lineage, never by id, because an id may refer to another bead after the next
+/// merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Wire", try_from = "Wire")]
 pub struct Delta {
+    /// New and changed beads.
     pub beads: BTreeMap<Lineage, Patch>,
+    /// New and changed edges.
     pub edges: BTreeMap<EdgeKey, Edge>,
+    /// A new prefix for ids.
     pub prefix: Option<PrefixRegister>,
+    /// New and changed conflict records.
     pub conflicts: Vec<Conflict>,
-    /// Raises the floor below which deletions may be forgotten.
+    /// Raises the floor below which deletions are dropped.
     pub gc_floor: Option<Floor>,
+    /// New and changed settings.
     pub settings: Settings,
+    /// A newly minted store id.
     pub store_id: Option<MintedStoreId>,
-    /// Raises the format of the store, beyond what the rest of the delta asks for.
+    /// Raises the format version of the store above what the rest of the delta requires.
     pub format_version: Option<u64>,
 }
 
 impl Delta {
+    /// Returns whether the delta contains no change.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
+    /// Returns a delta that patches one bead.
     pub fn of_bead(lineage: Lineage, patch: Patch) -> Self {
         Self { beads: BTreeMap::from([(lineage, patch)]), ..Self::default() }
     }
 
-    /// Takes in a delta that was decided on top of this one.
+    /// Merges a delta that was computed on top of this one.
     pub fn join(&mut self, later: &Self) {
         for (lineage, patch) in &later.beads {
             self.beads.entry(lineage.clone()).or_default().join(patch);
@@ -60,14 +71,14 @@ impl Delta {
         self.format_version = self.format_version.max(later.format_version);
     }
 
-    /// The same without what speaks of beads that are neither in `state` nor brought along whole, and the ids that those
-    /// were born with. After the floor of garbage collection was taken back, the journal may speak of beads that it
-    /// had dropped.
-    pub fn known_to(&self, state: &State) -> (Self, Vec<BeadId>) {
+    /// Returns the delta without references to beads that are neither in `state` nor complete in the delta,
+    /// and the birth ids of those beads. After the floor of garbage collection was reset, the journal may
+    /// refer to beads that were dropped.
+    pub fn without_unknown_beads(&self, state: &State) -> (Self, Vec<BeadId>) {
         let mut unknown = BTreeSet::new();
         let mut known = |lineage: &Lineage| {
-            let brought = self.beads.get(lineage).is_some_and(|patch| patch.clone().into_bead().is_some());
-            let known = brought || state.bead(lineage).is_some();
+            let is_birth = self.beads.get(lineage).is_some_and(|patch| patch.clone().into_bead().is_some());
+            let known = is_birth || state.bead(lineage).is_some();
             if !known {
                 unknown.insert(lineage.birth_id().clone());
             }
@@ -82,7 +93,7 @@ impl Delta {
         (delta, unknown.into_iter().collect())
     }
 
-    /// The format version that a store has once it took this delta, or a later one.
+    /// Returns the lowest format version of a store that contains this delta.
     pub fn required_format(&self) -> u64 {
         let beads = self.beads.values().map(Patch::format_version);
         let conflicts = self.conflicts.iter().map(Conflict::format_version);
@@ -92,8 +103,8 @@ impl Delta {
         beads.chain(conflicts).chain(others).max().unwrap_or(FIRST_FORMAT_VERSION)
     }
 
-    /// The same in parts that take about this many bytes each in the journal. Beads come before the edges between them,
-    /// so that the parts can be taken one after the other.
+    /// Splits the delta into parts of about `bytes` each in the journal. Beads come before the edges between
+    /// them, so that the parts can be joined one after the other.
     pub fn split(mut self, bytes: usize) -> Vec<Self> {
         let edges = std::mem::take(&mut self.edges);
         let mut parts = vec![Self::default()];
@@ -120,12 +131,13 @@ impl Delta {
         parts
     }
 
+    /// Returns a delta that sets one edge.
     pub fn of_edge(key: EdgeKey, edge: Edge) -> Self {
         Self { edges: BTreeMap::from([(key, edge)]), ..Self::default() }
     }
 }
 
-/// A delta as the journal has it.
+/// The JSON form of a delta in the journal.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {

@@ -1,14 +1,17 @@
-//! Dependency edges (§4.3). A present or deleted edge is a register; who made it first is kept for provenance.
+//! Dependency edges (§4.3). Whether an edge is present or deleted is a register. Its first creation is kept
+//! for provenance.
 
 use serde::{Deserialize, Serialize};
 
 use crate::planted::{Bug, is_planted};
 use crate::{BeadId, Error, Lineage, Mark, Result};
 
-/// What an edge means. `from` waits for, is a child of, relates to, or was found while working on `to`.
+/// What an edge means: `from` is blocked by, child of, related to or discovered from `to`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
+#[allow(missing_docs)]
 pub enum EdgeKind {
     #[default]
     Blocks,
@@ -18,9 +21,10 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Blocks, Self::DiscoveredFrom, Self::Parent, Self::Related];
 
-    /// As the files and `kind` spell it. Variants are declared in the byte order of these names.
+    /// Returns the name in the files and in `kind`. Variants are declared in the byte order of these names.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Blocks => "blocks",
@@ -30,7 +34,7 @@ impl EdgeKind {
         }
     }
 
-    /// As clients written for the Go `bd` expect it in `dependency_type`.
+    /// Returns the name in `dependency_type`, as clients written for the Go `bd` expect it.
     pub fn client_name(self) -> &'static str {
         match self {
             Self::Parent => "parent-child",
@@ -39,7 +43,7 @@ impl EdgeKind {
         }
     }
 
-    /// Kinds whose edges may not form a cycle.
+    /// Returns whether edges of this kind must not form a cycle.
     pub fn is_acyclic(self) -> bool {
         matches!(self, Self::Blocks | Self::Parent)
     }
@@ -68,15 +72,18 @@ impl std::fmt::Display for EdgeKind {
     }
 }
 
-/// One end of an edge. An id that no bead of its snapshot holds stays bare and never binds to a bead.
+/// One end of an edge.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Endpoint {
+    /// A known bead.
     Bead(Lineage),
+    /// An id that no bead of the snapshot holds. It never binds to a bead.
     Bare(BeadId),
 }
 
 impl Endpoint {
+    /// Returns the lineage of a known bead.
     pub fn lineage(&self) -> Option<&Lineage> {
         match self {
             Self::Bead(lineage) => Some(lineage),
@@ -85,16 +92,20 @@ impl Endpoint {
     }
 }
 
-/// What makes an edge the same edge: `(from, to, kind)`.
+/// The identity of an edge.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeKey {
+    /// The bead that has the dependency.
     pub from: Endpoint,
+    /// The bead that it depends on.
     pub to: Endpoint,
+    /// The kind of the dependency.
     pub kind: EdgeKind,
 }
 
 impl EdgeKey {
+    /// Returns the key of the edge between two known beads.
     pub fn new(from: &Lineage, to: &Lineage, kind: EdgeKind) -> Self {
         Self { from: Endpoint::Bead(from.clone()), to: Endpoint::Bead(to.clone()), kind }
     }
@@ -108,17 +119,21 @@ impl EdgeKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
+    /// The first creation.
     pub created: Mark,
+    /// The last time that the edge was added or removed.
     pub changed: Mark,
+    /// Whether the last change removed the edge.
     pub deleted: bool,
 }
 
 impl Edge {
+    /// Returns a new edge.
     pub fn added(mark: Mark) -> Self {
         Self { created: mark.clone(), changed: mark, deleted: false }
     }
 
-    /// The earliest creation, the latest change; on a full tie deleted wins.
+    /// Keeps the earliest creation and the latest change. On a tie, the removal wins.
     pub(crate) fn join(&mut self, other: &Self) {
         if other.created < self.created {
             self.created = other.created.clone();

@@ -1,4 +1,4 @@
-//! From a state to the canonical files (§5.3).
+//! Encodes a state as the canonical files (§5.3).
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ use crate::snapshot::Snapshot;
 use crate::{Bead, BeadId, Endpoint, Lineage, Stamp, State, Text};
 
 impl State {
-    /// The files of this state. Equal states give equal bytes, on every replica.
+    /// Returns the files of this state. Equal states have equal bytes on every replica.
     pub fn encode(&self) -> Snapshot {
         let (state, tombstones) = self.encode_beads();
         let (deps, conflicts) = (self.encode_edges(), self.encode_conflicts());
@@ -25,7 +25,7 @@ impl State {
             prefix_at: self.prefix.mark.as_ref().map(crate::Mark::at),
             prefix_by: self.prefix.mark.as_ref().map(|mark| mark.by().clone()),
             settings: setting::stored(&self.settings),
-            sha256: snapshot.summed_files().map(sum).collect(),
+            sha256: snapshot.checksummed_files().map(sum).collect(),
             store_id: self.store_id.as_ref().map(|minted| minted.id.clone()),
             store_id_at: self.store_id.as_ref().map(|minted| minted.mark.at()),
             store_id_by: self.store_id.as_ref().map(|minted| minted.mark.by().clone()),
@@ -35,7 +35,7 @@ impl State {
         snapshot
     }
 
-    /// Live beads and tombstones, both in byte order of the ids, which is the order of the names.
+    /// Returns the lines of live beads and of tombstones, both in byte order of the ids.
     fn encode_beads(&self) -> (Vec<u8>, Vec<u8>) {
         let holders: Vec<_> = self.names.holders().collect();
         let parts = in_parts(&holders, |holders| {
@@ -55,12 +55,12 @@ impl State {
         (state.concat(), tombstones.concat())
     }
 
-    /// The tombstone under an id: of its deleted holder, of the beads pushed off it, or of both. An id that beads
-    /// were pushed off always has a holder, so going over the holders finds every tombstone.
+    /// Returns the tombstone of an id if its holder is deleted or other beads lost the id. An id that beads
+    /// lost always has a holder, so iterating over the holders finds every tombstone.
     fn tombstone(&self, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Option<TombstoneLine> {
-        let pushed_off = self.names.vacated().get(id);
+        let displaced = self.names.vacated().get(id);
         let mut remapped: Vec<_> =
-            pushed_off.into_iter().flatten().map(|lost| self.names.id_of(lost).clone()).collect();
+            displaced.into_iter().flatten().map(|lost| self.names.id_of(lost).clone()).collect();
         remapped.sort_unstable();
         match &bead.deletion {
             Some(deletion) => Some(TombstoneLine {

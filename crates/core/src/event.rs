@@ -1,4 +1,4 @@
-//! Events: what happened to beads, told by comparing them before and after. Derived, never the truth.
+//! Events: what happened to beads, derived by comparing them before and after a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,42 +10,51 @@ use crate::{
     Result, Stamp, State, Status, Timestamp, Title, Touched,
 };
 
+/// What an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
+    /// A bead was created.
     Created,
+    /// A bead was claimed.
     Claimed,
+    /// Fields or dependencies of a bead were changed.
     Updated,
+    /// A plain note was added.
     Note,
+    /// A bead was closed as done.
     Closed,
-    /// Closed because it is not to be done.
+    /// A bead was closed as cancelled.
     Cancelled,
-    /// A claim was moved to another actor as an offer; `assignee` may take it.
+    /// A claim was offered to another actor; `assignee` may accept it.
     HandedOver,
-    /// A note of the kind `question`.
+    /// A note of the kind `question` was added.
     Asked,
-    /// A note of the kind `answer`.
+    /// A note of the kind `answer` was added.
     Answered,
-    /// A closed bead is unfinished again.
+    /// A closed bead was reopened.
     Reopened,
-    /// A claim was given back, or taken away; `assignee` held it.
+    /// A claim was released or taken away; `assignee` held it.
     Released,
-    /// A claim was given back because its lease had run out; `assignee` held it.
+    /// A claim was released because its lease had ended; `assignee` held it.
     Expired,
+    /// The last open blocker of a bead was closed or removed.
     Unblocked,
+    /// A bead was deleted.
     Deleted,
-    /// Something went to or came from the remote.
+    /// Changes were pushed to or pulled from the remote.
     Synced,
-    /// The first exchange with the remote that failed after one that did not; `text` says why.
+    /// A sync failed after one that succeeded; `text` is the reason.
     SyncFailed,
-    /// The first one that went through after one that failed.
+    /// A sync succeeded after one that failed.
     SyncRecovered,
-    /// A concurrent write lost; with `field` `assignee` it is a claim that was lost.
+    /// A write lost to a concurrent one. If the field is `assignee`, a claim was lost.
     Conflict,
 }
 
 impl EventKind {
+    /// Returns the name of the event in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -70,50 +79,57 @@ impl EventKind {
     }
 }
 
-/// One thing that happened. Ids and titles are those of that moment.
+/// Something that happened. Ids and titles are those at the time of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Event {
+    /// What happened.
     #[serde(rename = "type")]
     pub kind: EventKind,
-    /// RFC 3339.
+    /// The time, in RFC 3339.
     pub at: String,
+    /// The bead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<BeadId>,
+    /// The title of the bead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
+    /// The actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
-    /// `updated`: what changed. `conflict`: the one field that both sides wrote.
+    /// `updated`: the changed fields. `conflict`: the field that both sides wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// `claimed`: who has it. `released` and `expired`: who had it.
+    /// `claimed`: the holder. `released` and `expired`: the former holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
-    /// `claimed`: the fence, `ms.counter`. `released` and `expired`: the fence that is over.
+    /// `claimed`: the fence, `ms.counter`. `released` and `expired`: the fence of the ended claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<String>,
-    /// `closed` and `deleted`: why. `note`: the text. `synced`: the remote.
+    /// `closed` and `deleted`: the reason. `note`: the text. `synced`: the remote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// `conflict`: its id, and whose write won over `by`'s.
+    /// `conflict`: the id of the conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub conflict: Option<ConflictId>,
+    /// `conflict`: the actor whose write won.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub won_by: Option<Actor>,
-    /// `synced`: which way things went.
+    /// `synced`: whether changes were pulled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pulled: bool,
+    /// `synced`: whether changes were pushed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pushed: bool,
 }
 
-/// How long a text may be in an event; whoever wants all of it reads the bead.
+/// The maximum length of a text in an event. The full text is in the bead.
 const MAX_EVENT_TEXT: usize = 1_000;
 
 impl Event {
+    /// Returns an event with only a kind and a time.
     pub fn new(kind: EventKind, at_ms: u64) -> Self {
         let at = Timestamp::text_of(at_ms);
         Self {
@@ -150,19 +166,19 @@ impl Event {
     }
 }
 
-/// What is about to change, as it is before.
+/// The parts of the state that are about to change.
 #[derive(Debug, Default)]
 struct Before {
     beads: BTreeMap<Lineage, Option<Arc<Bead>>>,
     edges: BTreeMap<EdgeKey, bool>,
     blocked: BTreeSet<Lineage>,
-    /// Only looked at when there may be new ones.
+    /// The known conflicts, if there may be new ones.
     conflicts: Option<BTreeSet<ConflictId>>,
 }
 
 impl Catalog {
-    /// Takes in what an operation did, and tells what happened.
-    pub fn take_watched(&mut self, delta: &Delta, at_ms: u64) -> Result<Vec<Event>> {
+    /// Like [`join_delta`](Self::join_delta), and returns what happened.
+    pub fn join_delta_with_events(&mut self, delta: &Delta, at_ms: u64) -> Result<Vec<Event>> {
         let touched = Touched {
             beads: delta.beads.keys().cloned().collect(),
             edges: delta.edges.keys().cloned().collect(),
@@ -171,12 +187,12 @@ impl Catalog {
         if !delta.conflicts.is_empty() {
             before.conflicts = Some(self.state().conflicts().keys().cloned().collect());
         }
-        self.take(delta)?;
+        self.join_delta(delta)?;
         Ok(self.events_after(&before, at_ms))
     }
 
-    /// Takes in what another replica knows, and tells what that changed here.
-    pub fn join_watched(&mut self, other: &State, at_ms: u64) -> Vec<Event> {
+    /// Like [`join`](Self::join), and returns what changed here.
+    pub fn join_with_events(&mut self, other: &State, at_ms: u64) -> Vec<Event> {
         let touched = self.state().clone().join(other);
         let known = self.state().conflicts().keys().cloned().collect();
         let before = Before { conflicts: Some(known), ..self.before(&touched) };
@@ -241,7 +257,7 @@ impl Catalog {
         })
     }
 
-    /// Beads whose dependencies or parent changed. A birth says so by itself.
+    /// Returns the beads whose dependencies or parent changed.
     fn changed_links(&self, before: &Before) -> BTreeMap<Lineage, Vec<String>> {
         let mut links: BTreeMap<Lineage, Vec<String>> = BTreeMap::new();
         for (key, there) in &before.edges {
@@ -266,7 +282,7 @@ impl Catalog {
         let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
         let Some(old) = old else {
             events.push(about(EventKind::Created, &lineage.mark()));
-            events.extend(self.state_events(lineage, new));
+            events.extend(self.earlier_events(lineage, new));
             return;
         };
         let mut latest = Stamp::ZERO;
@@ -277,7 +293,7 @@ impl Catalog {
         let claimed = old.claim.mark != new.claim.mark && new.claim.assignee.is_some();
         let released = old.claim.is_taken() && new.claim.assignee.is_none();
         for field in Field::ALL.iter().filter(|field| old.mark(**field) != new.mark(**field)) {
-            let told = match field {
+            let is_covered = match field {
                 Field::Status => {
                     closed
                         || reopened
@@ -287,7 +303,7 @@ impl Catalog {
                 Field::Assignee | Field::AssigneeExpires => claimed || released,
                 _ => false,
             };
-            if !told {
+            if !is_covered {
                 fields.push(field.name().to_owned());
                 if new.mark(*field).at() > latest {
                     (latest, last) = (new.mark(*field).at(), new.mark(*field).clone());
@@ -312,10 +328,10 @@ impl Catalog {
         for note in new.notes_in_order().into_iter().filter(|note| !old.notes.contains_key(&note.id)) {
             events.push(about(note_kind(note), &note.mark()).text(Some(note.content.as_str())));
         }
-        // A renewal that came along with something else is no news.
+        // A note renews the lease; the event of the note is enough.
         let renewal_only = fields.len() == 1 && fields[0] == Field::AssigneeExpires.name();
-        let told = renewal_only && old.notes.len() != new.notes.len();
-        if !told && !fields.is_empty() {
+        let is_covered = renewal_only && old.notes.len() != new.notes.len();
+        if !is_covered && !fields.is_empty() {
             events.push(Event { fields, ..about(EventKind::Updated, &last) });
         }
         if closed {
@@ -327,9 +343,9 @@ impl Catalog {
         }
     }
 
-    /// What a bead that is new here went through before it came: it may have been discussed, claimed, closed or
-    /// deleted elsewhere.
-    fn state_events(&self, lineage: &Lineage, bead: &Bead) -> Vec<Event> {
+    /// Returns the events of a bead before it arrived here: another replica may have added notes, claimed,
+    /// closed or deleted it.
+    fn earlier_events(&self, lineage: &Lineage, bead: &Bead) -> Vec<Event> {
         let about = |kind, mark: &Mark| self.about(kind, lineage, mark.at().ms()).by(mark);
         let note = |note: &Arc<Note>| about(note_kind(note), &note.mark()).text(Some(note.content.as_str()));
         let mut events: Vec<Event> = bead.notes_in_order().into_iter().map(note).collect();
@@ -359,8 +375,8 @@ fn closing_kind(bead: &Bead) -> EventKind {
 
 fn note_kind(note: &Note) -> EventKind {
     match note.kind.as_ref().map(crate::Word::as_str) {
-        Some("question") => EventKind::Asked,
-        Some("answer") => EventKind::Answered,
+        Some(crate::QUESTION) => EventKind::Asked,
+        Some(crate::ANSWER) => EventKind::Answered,
         _ => EventKind::Note,
     }
 }

@@ -1,14 +1,14 @@
-//! What shows that a bead is done: a commit, an address, or a command that was run.
+//! Evidence that a bead is done: a commit, a URL, or a command that was run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{Error, Lineage, Mark, Metadata, Note, Result, Word};
 
-/// The kind of the note that holds a piece of evidence.
+/// The kind of notes that hold evidence.
 pub const EVIDENCE: &str = "evidence";
 
-/// `commit:SHA`, `url:URL` or `cmd:TEXT`.
+/// A piece of evidence: `commit:SHA`, `url:URL` or `cmd:TEXT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Evidence {

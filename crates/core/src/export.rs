@@ -1,5 +1,6 @@
-//! All beads as lines in the shape of Go's `bd`, sorted by id. Importing them gives the same beads again: what the shape
-//! cannot say stands in one more field, which other readers pass over (docs/IMPORT.md).
+//! Exports all beads as JSON lines in the format of the Go `bd`, sorted by id. Importing the lines restores
+//! the same beads: what the format cannot express is in one more field, which other readers ignore
+//! (docs/IMPORT.md).
 
 use std::collections::BTreeMap;
 
@@ -7,15 +8,15 @@ use serde_json::{Map, Value, json};
 
 use crate::body::FieldName;
 use crate::import::{
-    self, Dependency, Draft, Exact, Fields, KEPT, Kept, for_ever, is_imported, mapped_status, unknown_actor,
+    self, Dependency, Draft, Exact, Fields, KEPT, Kept, far_future, is_imported, mapped_status, unknown_actor,
 };
 use crate::words::MEMORY;
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKind, Endpoint, Field, Lineage, Note, Stamp, State, Status, Timestamp,
 };
 
-/// Names that the shape has; everything else that was kept from an import follows them.
-const SHAPE: &[&str] = &[
+/// The fields of the format, in order. Other fields that were kept from an import follow them.
+const KNOWN_FIELDS: &[&str] = &[
     "id",
     "title",
     "description",
@@ -45,10 +46,10 @@ const SHAPE: &[&str] = &[
     "delete_reason",
 ];
 
-/// The present edges of a bead by the id and kind of their ends.
+/// The edges of a bead, by target and kind.
 type Edges<'a> = BTreeMap<(&'a BeadId, EdgeKind), &'a Edge>;
 
-/// `issues.jsonl`, live beads and tombstones. Equal states give equal bytes.
+/// Returns the contents of `issues.jsonl`: live beads and tombstones. Equal states have equal bytes.
 pub fn export_jsonl(state: &State) -> Vec<u8> {
     let edges = edges_by_bead(state);
     let none = Edges::new();
@@ -82,7 +83,7 @@ struct Line<'a> {
     edges: &'a Edges<'a>,
 }
 
-/// Fields in the order of the shape.
+/// Fields in the order of the format.
 struct Ordered(Vec<(String, Value)>);
 
 impl Ordered {
@@ -91,7 +92,7 @@ impl Ordered {
     }
 }
 
-/// Ours are left out when they are empty. What was kept is told as it was.
+/// Returns `None` for an empty value, because our own empty fields are omitted.
 fn non_empty(value: Value) -> Option<Value> {
     let empty = match &value {
         Value::Null => true,
@@ -126,14 +127,14 @@ impl Line<'_> {
         out.extend(b"}\n");
     }
 
-    /// The line of `bd remember`, as long as it says all there is to say.
+    /// Returns the short line of a memory, if it expresses everything about the bead.
     fn memory(&self) -> Option<Map<String, Value>> {
         if !self.bead.is_memory() || self.bead.deletion.is_some() || !self.edges.is_empty() {
             return None;
         }
         let mut line: Map<String, Value> = self.kept().into_iter().collect();
         line.insert("value".into(), json!(self.bead.description.value));
-        // Both follow from the key.
+        // Both are derived from the key.
         line.retain(|name, _| !["title", "external_ref"].contains(&name.as_str()));
         if line.get("_type").is_none_or(|kind| kind != MEMORY) || line.contains_key("id") {
             return None;
@@ -149,14 +150,14 @@ impl Line<'_> {
         kept.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Whether a register was last written by an import: no replica mints stamps with tag 0.
+    /// Returns whether a register was last written by an import. No replica mints stamps with tag 0.
     fn imported(&self, field: Field) -> bool {
         is_imported(self.bead.mark(field).at())
     }
 
     fn fields(&self) -> (Ordered, Vec<Option<Edge>>) {
         let (bead, kept) = (self.bead, self.kept());
-        // The original, as long as nobody wrote the register since.
+        // The original value, unless the register was written after the import.
         let or = |name: &str, field: Field, ours: Value| match kept.get(name) {
             Some(original) if self.imported(field) => Some(original.clone()),
             _ => non_empty(ours),
@@ -180,9 +181,9 @@ impl Line<'_> {
         out.push("estimated_minutes", or("estimated_minutes", Field::EstimatedMinutes, estimate));
         self.push_times(&mut out, &kept);
         out.push("due_at", or("due_at", Field::DueAt, rfc3339(bead.due_at.value)));
-        let for_ever =
-            shelved && bead.defer_until.value == Some(for_ever()) && self.imported(Field::DeferUntil);
-        let until = bead.defer_until.value.filter(|_| !for_ever);
+        let has_no_date =
+            shelved && bead.defer_until.value == Some(far_future()) && self.imported(Field::DeferUntil);
+        let until = bead.defer_until.value.filter(|_| !has_no_date);
         out.push("defer_until", or("defer_until", Field::DeferUntil, rfc3339(until)));
         out.push("external_ref", or("external_ref", Field::ExternalRef, json!(bead.external_ref.value)));
         out.push("source_repo", or("source_repo", Field::SourceRepo, json!(bead.source_repo.value)));
@@ -194,13 +195,13 @@ impl Line<'_> {
         out.push("dependencies", non_empty(Value::Array(dependencies)));
         out.push("comments", non_empty(Value::Array(self.comments(slot, &kept))));
         self.push_deletion(&mut out, &kept);
-        for (name, value) in kept.iter().filter(|(name, _)| !SHAPE.contains(&name.as_str())) {
+        for (name, value) in kept.iter().filter(|(name, _)| !KNOWN_FIELDS.contains(&name.as_str())) {
             out.push(name, Some(value.clone()));
         }
         (out, edges)
     }
 
-    /// The word of the file, as long as it still means what the bead is.
+    /// Returns the status word of the imported file, if it still matches the status of the bead.
     fn status(&self, kept: &Kept) -> (String, bool) {
         if self.bead.deletion.is_some() {
             return ("tombstone".to_owned(), false);
@@ -209,7 +210,7 @@ impl Line<'_> {
         let word = kept.get("status").and_then(Value::as_str).filter(|_| self.imported(Field::Status));
         let word = word.filter(|word| mapped_status(word, status == Status::Closed).status == status);
         let word = word.unwrap_or(self.bead.shown_status());
-        // Imports used to put such beads off for ever, when words could not be stored.
+        // Before words could be stored, imports deferred such beads without a date.
         (word.to_owned(), ["deferred", "pinned"].contains(&word))
     }
 
@@ -243,7 +244,7 @@ impl Line<'_> {
         out.push("delete_reason", non_empty(json!(reason)));
     }
 
-    /// The note that stands in `notes`: the newest that was written there.
+    /// Returns the note for the field `notes`: the newest one that was written to it.
     fn slot(&self) -> Option<&Note> {
         let slots = self.bead.notes.values().filter(|note| note.slot.is_some());
         slots.max_by(|a, b| a.order().cmp(&b.order())).map(AsRef::as_ref)
@@ -263,17 +264,18 @@ impl Line<'_> {
             .collect()
     }
 
-    /// The edges, and what each of them is here. Of an edge whose original was kept, the original is told.
+    /// Returns the dependencies and, for each, the edge here. If the original of an edge was kept, the
+    /// original is used.
     fn dependencies(&self, kept: &Kept) -> (Vec<Value>, Vec<Option<Edge>>) {
         let mut originals: BTreeMap<(BeadId, EdgeKind), Vec<Value>> = BTreeMap::new();
-        let mut unread = Vec::new();
+        let mut unparsed = Vec::new();
         for value in kept.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
             match value.as_object().and_then(|map| Dependency::read(map, Stamp::ZERO)) {
                 Some(edge) => originals.entry((edge.to, edge.kind)).or_default().push(value.clone()),
-                None => unread.push(value.clone()),
+                None => unparsed.push(value.clone()),
             }
         }
-        let mut told: Vec<(String, EdgeKind, Value, Option<Edge>)> = Vec::new();
+        let mut entries: Vec<(String, EdgeKind, Value, Option<Edge>)> = Vec::new();
         for ((to, kind), edge) in self.edges {
             let kept = originals.remove(&((*to).clone(), *kind));
             if edge.deleted {
@@ -286,20 +288,20 @@ impl Line<'_> {
                 })
             };
             for value in kept.unwrap_or_else(|| vec![ours()]) {
-                told.push((to.to_string(), *kind, value, Some((*edge).clone())));
+                entries.push((to.to_string(), *kind, value, Some((*edge).clone())));
             }
         }
         for ((to, kind), values) in originals {
-            told.extend(values.into_iter().map(|value| (to.to_string(), kind, value, None)));
+            entries.extend(values.into_iter().map(|value| (to.to_string(), kind, value, None)));
         }
-        told.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        entries.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         let (mut values, edges): (Vec<_>, Vec<_>) =
-            told.into_iter().map(|(_, _, value, edge)| (value, edge)).unzip();
-        values.extend(unread);
+            entries.into_iter().map(|(_, _, value, edge)| (value, edge)).unzip();
+        values.extend(unparsed);
         (values, edges)
     }
 
-    /// What the line alone would not give back.
+    /// Returns what importing the line alone would not restore.
     fn exact(&self, line: Map<String, Value>, edges: Vec<Option<Edge>>) -> Option<Exact> {
         let sum = import::sum(&line);
         let in_file = |id: &BeadId| self.state.names().holder(id.as_str()).is_some();
@@ -313,7 +315,7 @@ impl Line<'_> {
         let notes = bead.notes_in_order().into_iter();
         let differing =
             Field::ALL.iter().filter(|field| derived.value_json(**field) != bead.value_json(**field));
-        // Who holds a bead and until when are told by the line and by the lease.
+        // The line has the assignee, and `assignee_expires` has the lease.
         let differing = differing.filter(|field| !matches!(field, Field::Assignee | Field::AssigneeExpires));
         let marks = Field::ALL.iter().map(|field| (FieldName(*field), bead.mark(*field)));
         Some(Exact {
@@ -342,7 +344,7 @@ impl Line<'_> {
     }
 }
 
-/// Go's `bd` wants a number; ours are 12 hexadecimal digits, so they are one.
+/// Returns a note id as a number, as the Go `bd` expects. Our ids are 12 hexadecimal digits.
 fn comment_id(id: &str) -> u64 {
     u64::from_str_radix(id, 16).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! A bead through time. Every version of a register is named by the mark of its write, so versions can be gathered from
-//! snapshots in any order; what was overwritten before any snapshot saw it is not known any more.
+//! The history of a bead. Every version of a register is identified by the mark of its write, so versions can
+//! be collected from snapshots in any order. Values that were overwritten between two snapshots are lost.
 
 use std::collections::BTreeMap;
 
@@ -11,49 +11,60 @@ use crate::canonical::to_canonical;
 use crate::line::{EdgeLine, TombstoneLine, bead_from_body};
 use crate::{Bead, BeadId, Deletion, Edge, EdgeKind, Field, Lineage, Mark, NoteId, Patch, Text};
 
-/// All that is known of what was done to one bead.
+/// All known changes to one bead.
 #[derive(Debug, Clone)]
 pub struct History {
     lineage: Lineage,
     versions: BTreeMap<(Mark, Field), Value>,
     notes: BTreeMap<(Mark, NoteId), Text>,
     deletions: BTreeMap<Mark, Text>,
-    /// Whether the edge to a bead, under the id it had then, was there after the write.
+    /// Whether an edge was present after the write. The target has the id that it had then.
     edges: BTreeMap<(Mark, EdgeKind, BeadId), bool>,
 }
 
-/// One write: everything with the same mark.
+/// One write: all changes with the same mark.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
+    /// Who wrote it and when.
     pub mark: Mark,
+    /// Whether this write created the bead.
     pub created: bool,
+    /// The changed fields.
     pub changes: Vec<FieldChange>,
-    /// What was noted: one text, or several pieces of evidence.
+    /// The added notes: one text, or several pieces of evidence.
     pub notes: Vec<Text>,
-    /// The reason for a deletion.
+    /// The reason, if this write deleted the bead.
     pub deleted: Option<Text>,
+    /// The added and removed edges.
     pub edges: Vec<EdgeChange>,
 }
 
-/// An edge from the bead that came or went.
+/// An edge from the bead that was added or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeChange {
+    /// The kind of the edge.
     pub kind: EdgeKind,
+    /// The target of the edge.
     pub to: BeadId,
+    /// Whether the edge was added; otherwise it was removed.
     pub added: bool,
 }
 
-/// A register before and after, as plain JSON; null when it is empty.
+/// A register before and after a write, as plain JSON. An empty value is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldChange {
+    /// The field.
     pub field: Field,
+    /// The old value.
     pub from: Value,
+    /// The new value.
     pub to: Value,
 }
 
 impl History {
-    pub fn of(lineage: &Lineage) -> Self {
+    /// Returns an empty history of a bead.
+    pub fn new(lineage: &Lineage) -> Self {
         Self {
             lineage: lineage.clone(),
             versions: BTreeMap::new(),
@@ -63,8 +74,8 @@ impl History {
         }
     }
 
-    /// Takes the bead as it was at some time.
-    pub fn take(&mut self, bead: &Bead) {
+    /// Records the bead as it was at some time.
+    pub fn record(&mut self, bead: &Bead) {
         for field in Field::ALL {
             self.versions.insert((bead.mark(*field).clone(), *field), bead.value_json(*field));
         }
@@ -76,14 +87,14 @@ impl History {
         }
     }
 
-    /// Takes an edge from the bead as it was at some time: when it came first, and what was done to it last.
-    pub fn take_edge(&mut self, kind: EdgeKind, to: &BeadId, edge: &Edge) {
+    /// Records an edge from the bead as it was at some time: its first creation and its last change.
+    pub fn record_edge(&mut self, kind: EdgeKind, to: &BeadId, edge: &Edge) {
         self.edges.insert((edge.created.clone(), kind, to.clone()), true);
         self.edges.insert((edge.changed.clone(), kind, to.clone()), !edge.deleted);
     }
 
-    /// Takes one write, and returns the bead after it; before its birth there is none.
-    pub fn take_patch(&mut self, before: Option<Bead>, patch: &Patch) -> Option<Bead> {
+    /// Records one write and returns the bead after it. `before` is `None` if the write may create the bead.
+    pub fn record_patch(&mut self, before: Option<Bead>, patch: &Patch) -> Option<Bead> {
         let after = match before {
             Some(mut bead) => {
                 bead.join(patch);
@@ -92,12 +103,12 @@ impl History {
             None => patch.clone().into_bead(),
         };
         if let Some(bead) = &after {
-            self.take(bead);
+            self.record(bead);
         }
         after
     }
 
-    /// Oldest first. The lease that a write renews by the way is not worth a line.
+    /// Returns the writes, oldest first. Lease renewals are omitted.
     pub fn writes(&self) -> Vec<Write> {
         let mut writes: BTreeMap<&Mark, Write> = BTreeMap::new();
         let birth = self.lineage.mark();
@@ -132,9 +143,10 @@ impl History {
     }
 }
 
-/// A bead in the files of a snapshot, live or deleted, under whatever id it had. Only its own line is decoded.
+/// Finds a bead in the files of a snapshot, live or deleted, and returns it with the id it had. Only its line
+/// is decoded.
 pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(BeadId, Bead)> {
-    // Canonical lines have the birth in exactly these bytes.
+    // Canonical lines contain the birth in exactly these bytes.
     let stamp = String::from_utf8(to_canonical(&lineage.at())).ok()?;
     let by = String::from_utf8(to_canonical(lineage.by())).ok()?;
     let birth = format!("\"created_at\":{stamp},\"created_by\":{by}").into_bytes();
@@ -161,9 +173,9 @@ pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(
     })
 }
 
-/// The edges from a bead in a snapshot's file, present and removed. Only their own lines are decoded.
+/// Finds the edges from a bead in the file of a snapshot, present and removed. Only their lines are decoded.
 pub fn find_edges(deps: &[u8], from: &BeadId) -> Vec<(EdgeKind, BeadId, Edge)> {
-    // Ids need no escaping, so canonical lines have them in exactly these bytes.
+    // Ids need no escaping, so canonical lines contain them in exactly these bytes.
     let start = format!("\"from\":\"{from}\"").into_bytes();
     let lines = deps.split(|byte| *byte == b'\n');
     let own = lines.filter(|line| line.windows(start.len()).any(|part| part == start));

@@ -1,43 +1,44 @@
-//! Bead ids: what they may look like and how new ones are minted.
+//! Bead ids and their syntax.
 
 use std::sync::Arc;
 
 use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES};
 use crate::{Error, Result};
 
-/// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Ids minted here are
-/// narrower (contract 1's regular expression); ids of foreign tools only have to fit this.
+/// 1–128 bytes of `[A-Za-z0-9._-]`, starting with a letter or digit and containing a `-`. Minted ids also
+/// match the regular expression of contract 1; ids from other tools need not.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeadId(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema of an input, with the same checks as the type.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     crate::schema::text_field(generator, crate::schema::new_id())
 }
 
 impl BeadId {
+    /// Returns the text of the id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Sorts before all others; no real one is empty.
+    /// Returns an id that sorts before all others. Real ids are never empty.
     pub(crate) fn least() -> Self {
         Self("".into())
     }
 
-    /// Whether a bead may be born with this id; only a collision makes longer ones.
-    pub fn fits_a_birth(&self) -> bool {
+    /// Returns whether a bead may be created with this id. Only a collision makes longer ids.
+    pub fn is_valid_birth_id(&self) -> bool {
         self.0.len() <= MAX_ID_BYTES
     }
 
-    /// A birth id made longer after a collision.
+    /// Returns a birth id with a suffix, for a bead that lost its id in a collision.
     pub(crate) fn derived(birth: &Self, suffix: &str) -> Self {
         Self(format!("{birth}{suffix}").into())
     }
 
-    /// The number `n` if this is `<parent>.<n>`.
+    /// Returns the number `n` if this is `<parent>.<n>`.
     pub fn child_number(&self, parent: &Self) -> Option<u64> {
         let digits = self.0.strip_prefix(parent.as_str())?.strip_prefix('.')?;
         digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accepts_what_the_format_allows_and_nothing_else() {
+    fn accepts_exactly_what_the_format_allows() {
         for good in ["bd-a1", "bd-a1.3", "beads_rust-07b", "A-1", "x-", "offlinebrew-cb64c226.10"] {
             assert_eq!(good.parse::<BeadId>().unwrap().as_str(), good);
         }
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn child_numbers_are_read_from_the_text() {
+    fn child_numbers_are_parsed_from_the_text() {
         let parent: BeadId = "bd-a".parse().unwrap();
         let number = |id: &str| id.parse::<BeadId>().unwrap().child_number(&parent);
         assert_eq!(number("bd-a.7"), Some(7));

@@ -1,5 +1,5 @@
-//! The only way two states meet. Commutative, associative and idempotent on the encoded bytes; it never reads a
-//! clock and never fails on valid snapshots.
+//! The join: the only way to merge two states. It is commutative, associative and idempotent on the encoded
+//! bytes. It never reads a clock and never fails on valid snapshots.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,15 +8,17 @@ use crate::{
     Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State, setting, store_id,
 };
 
-/// What a join touched, for those who keep indexes.
+/// The beads and edges that a join changed, so that indexes can be updated.
 #[derive(Debug, Default)]
 pub struct Touched {
+    /// Beads that were added, changed or dropped.
     pub beads: BTreeSet<Lineage>,
+    /// Edges that were added, changed or dropped.
     pub edges: BTreeSet<EdgeKey>,
 }
 
 impl State {
-    /// Takes in all that `other` knows.
+    /// Merges `other` into this state.
     pub fn join(&mut self, other: &Self) -> Touched {
         let mut touched = Touched::default();
         let mut births = Vec::new();
@@ -41,7 +43,7 @@ impl State {
             self.prefix = other.prefix.clone();
         }
         other.conflicts.values().for_each(|conflict| self.join_conflict(conflict));
-        touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        touched.edges.extend(self.drop_bare_edges_to_known_ids());
         self.gc_floor = self.gc_floor.max(other.gc_floor);
         setting::join(&mut self.settings, &other.settings);
         store_id::join(&mut self.store_id, other.store_id.as_ref());
@@ -50,10 +52,12 @@ impl State {
         touched
     }
 
-    /// Takes in what an operation did. Fails, having changed nothing, when the delta speaks of a bead that is not
-    /// here and does not bring it along whole. What lies below the floor of garbage collection is passed over: the
-    /// bead was here, and has been forgotten since.
-    pub fn take(&mut self, delta: &Delta) -> Result<Touched> {
+    /// Merges a delta into this state.
+    ///
+    /// Fails without changing anything if the delta refers to a bead that is neither in this state nor
+    /// complete in the delta. References to beads below the floor of garbage collection are skipped: the bead
+    /// was here and has been dropped since.
+    pub fn join_delta(&mut self, delta: &Delta) -> Result<Touched> {
         let births = self.births_in(delta)?;
         let mut touched = Touched::default();
         self.names.extend(births.iter().map(|(lineage, _)| *lineage));
@@ -84,7 +88,7 @@ impl State {
                 .and_modify(|known| known.join(conflict))
                 .or_insert_with(|| conflict.clone());
         }
-        touched.edges.extend(self.drop_bare_edges_that_were_taken());
+        touched.edges.extend(self.drop_bare_edges_to_known_ids());
         setting::join(&mut self.settings, &delta.settings);
         store_id::join(&mut self.store_id, delta.store_id.as_ref());
         self.raise_format(delta.required_format());
@@ -95,7 +99,7 @@ impl State {
         Ok(touched)
     }
 
-    /// Keeps what a concurrent write overwrote.
+    /// Merges a conflict record, which keeps a value that a concurrent write overwrote.
     pub fn join_conflict(&mut self, conflict: &Conflict) {
         match self.conflicts.get_mut(&conflict.id()) {
             Some(known) => known.join(conflict),
@@ -105,12 +109,13 @@ impl State {
         }
     }
 
-    /// Not here, but it may have been: garbage collection takes only what was born below its floor.
+    /// Returns whether the bead is absent and may have been dropped: garbage collection only drops beads that
+    /// were created below its floor.
     fn is_forgotten(&self, lineage: &Lineage) -> bool {
         lineage.at() < self.gc_floor.stamp && !self.beads.contains_key(lineage)
     }
 
-    /// The beads that a delta brings along; an error if it speaks of others that are not here.
+    /// Returns the beads that a delta creates. Fails if it refers to other beads that are not in this state.
     fn births_in<'a>(&self, delta: &'a Delta) -> Result<Vec<(&'a Lineage, Bead)>> {
         let unknown = |lineage: &Lineage| Error::NotFound(format!("{lineage:?}"));
         let mut births = Vec::new();
@@ -141,7 +146,7 @@ impl State {
 
     fn join_edge(&mut self, key: &EdgeKey, edge: &Edge) -> bool {
         if let Some(mine) = self.edges.get(key) {
-            // Written only where it differs: what is written is copied if a snapshot shares it.
+            // Write only if it differs, because a write copies entries that a snapshot shares.
             let mut joined = mine.clone();
             joined.join(edge);
             let differs = joined != *mine;
@@ -157,19 +162,19 @@ impl State {
         true
     }
 
-    /// A bare end never binds to a bead, because two replicas could bind it to two different beads. So the edge goes
-    /// once any bead, live or deleted, holds the id.
-    fn drop_bare_edges_that_were_taken(&mut self) -> Vec<EdgeKey> {
+    /// Drops bare edges whose id a bead now holds, live or deleted. A bare end never binds to a bead, because
+    /// two replicas could bind it to two different beads.
+    fn drop_bare_edges_to_known_ids(&mut self) -> Vec<EdgeKey> {
         let held = |end: &Endpoint| match end {
             Endpoint::Bare(id) => self.names.holder(id.as_str()).is_some(),
             Endpoint::Bead(_) => false,
         };
-        let taken: Vec<_> =
+        let dropped: Vec<_> =
             self.bare_edges.iter().filter(|key| held(&key.from) || held(&key.to)).cloned().collect();
-        for key in &taken {
+        for key in &dropped {
             self.bare_edges.remove(key);
             self.edges.remove(key);
         }
-        taken
+        dropped
     }
 }

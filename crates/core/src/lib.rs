@@ -1,7 +1,67 @@
-//! The heart of beads-rs. Pure: no file, socket, clock, randomness or map with random order.
+//! The data model of beads-rs: the types, the merge, the operations, the queries and the file format.
 //!
-//! A [`State`] is a join-semilattice: replicas meet by [`State::join`] and by nothing else. An operation
-//! reads a [`Catalog`] (a state with its indexes) and answers with a [`Delta`], a small state of its own.
+//! This crate is pure. It uses no files, sockets, clocks or randomness, and no map with a random order. The
+//! caller passes the current time and random numbers in a [`Context`], so every result can be reproduced.
+//!
+//! # State and join
+//!
+//! A [`State`] is everything one replica knows: its beads, the edges between them, the id prefix, the
+//! replicated settings and the recorded conflicts. Every field of a [`Bead`] is a last-writer-wins
+//! [`Register`], and every write carries a [`Mark`]: the [`Stamp`] of a hybrid clock and the [`Actor`] who
+//! wrote. Marks are totally ordered, so any two replicas agree on which of two concurrent writes wins.
+//!
+//! Two states are merged by [`State::join`] and in no other way. States form a join-semilattice. In terms of
+//! the encoded bytes, join is
+//!
+//! - commutative: `a ⊔ b = b ⊔ a`,
+//! - associative: `(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)`,
+//! - idempotent: `a ⊔ a = a`.
+//!
+//! So replicas may exchange states in any order and as often as they like: once each has seen every write,
+//! all of them hold the same bytes. `tests/laws.rs` checks these laws on random histories.
+//!
+//! Beads are keyed by [`Lineage`] (birth id, time and creator), never by id. If two replicas mint the same
+//! id, both beads survive a merge, and [`Names`] gives the younger one a longer id.
+//!
+//! # Operations and deltas
+//!
+//! An [`Op`] is a request such as "create a bead" or "claim the next one". [`Op::apply`] checks it against a
+//! [`Catalog`] (a state with its indexes) and returns an [`Applied`] with a [`Delta`]: a small state that
+//! holds only what the operation wrote. Applying an operation changes nothing yet. [`Catalog::join_delta`]
+//! joins the delta into the state and updates the indexes. The journal stores deltas, and because joining
+//! one twice changes nothing, it is always safe to replay.
+//!
+//! # Example
+//!
+//! Two replicas each create a bead, exchange their states, and end up equal:
+//!
+//! ```
+//! use beads_core::op::Create;
+//! use beads_core::{Catalog, Clock, Context, Line, Op, Result, Stamp};
+//!
+//! fn create(replica: &mut Catalog, clock: &mut Clock, title: &str) -> Result<()> {
+//!     let tag = u64::from(clock.tag());
+//!     let (actor, random, branch) = ("ann".parse()?, &mut || tag, Line::default());
+//!     let mut context = Context { actor, now_ms: 1_700_000_000_000, clock, random, branch, lease_ms: 1 };
+//!     let op = Op::Create(Box::new(Create::titled(title.parse()?)));
+//!     let applied = op.apply(replica, &mut context)?;
+//!     replica.join_delta(&applied.delta)?;
+//!     Ok(())
+//! }
+//!
+//! let (mut laptop, mut desktop) = (Catalog::default(), Catalog::default());
+//! create(&mut laptop, &mut Clock::new(Stamp::ZERO, 1), "Fix the parser")?;
+//! create(&mut desktop, &mut Clock::new(Stamp::ZERO, 2), "Write the docs")?;
+//! assert_ne!(laptop.state(), desktop.state());
+//!
+//! laptop.join(desktop.state());
+//! desktop.join(laptop.state());
+//! assert_eq!(laptop.state(), desktop.state());
+//! assert_eq!(laptop.live_count(), 2);
+//! # Ok::<(), beads_core::Error>(())
+//! ```
+
+#![warn(missing_docs)]
 
 pub mod canonical;
 pub mod field;
@@ -34,7 +94,7 @@ mod error;
 mod event;
 mod evidence;
 mod export;
-mod export_earlier;
+mod export_legacy;
 mod floor;
 mod garbage;
 mod history;
@@ -49,6 +109,7 @@ mod note;
 mod parts;
 mod past;
 mod prefix;
+mod question;
 mod register;
 mod salvage;
 mod savepoint;
@@ -81,7 +142,7 @@ pub use error::{Error, Obstacle, Result};
 pub use event::{Event, EventKind};
 pub use evidence::{EVIDENCE, Evidence};
 pub use export::export_jsonl;
-pub use export_earlier::export_earlier_store;
+pub use export_legacy::export_legacy_store;
 pub use field::{
     BeadType, Estimate, Label, Labels, Line, Metadata, Priority, Status, StatusGroup, Text, Title, TypeGroup,
     Word,
@@ -96,6 +157,7 @@ pub use names::Names;
 pub use note::{Note, NoteId, Slot};
 pub use op::{Applied, Op};
 pub use prefix::{Prefix, PrefixRegister};
+pub use question::{ANSWER, QUESTION, Question};
 pub use register::Register;
 pub use salvage::{Salvage, Unreadable};
 pub use savepoint::Savepoint;

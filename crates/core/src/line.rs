@@ -1,4 +1,4 @@
-//! The lines of the canonical files as types, with their fields in byte order.
+//! The lines of the canonical files as types. Their fields are in byte order.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::{
     Prefix, SettingKey, Stamp, StoreId, Text,
 };
 
-/// A bead's line in `state.jsonl`.
+/// Returns a bead's line in `state.jsonl`.
 pub(crate) fn bead_line(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
     let mut body = bead_body(id, lineage, bead);
     body.id = Some(id.clone());
     body
 }
 
-/// What a bead's line and its tombstone have in common: everything but the id.
+/// Returns the part that a bead's line and its tombstone have in common: everything but the id.
 pub(crate) fn bead_body(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
     bead_body_under(bead.top_mark(), id, lineage, bead)
 }
 
-/// The same under another bead-level mark than ours: §5.2.1 lets a writer choose it, so files from elsewhere may
-/// have a `_v` newer than their `_at`.
+/// Like [`bead_body`], with a given bead-level mark. §5.2.1 lets the writer choose this mark, so files from
+/// other programs may have a mark in `_v` that is newer than `_at`.
 pub(crate) fn bead_body_under(top: &Mark, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Body {
     let mut body = Body::of_bead(bead, top);
     body.created_at = Some(lineage.at());
@@ -34,11 +34,11 @@ pub(crate) fn bead_body_under(top: &Mark, id: &BeadId, lineage: &Lineage, bead: 
     body
 }
 
-/// Back from a line to the bead, given the id it stands under, and the bead-level mark that its writer chose.
+/// Returns the bead of a line with the given id, and the bead-level mark that the writer chose.
 pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead, Mark), String> {
     let top = body.top().ok_or("_at and _by are missing")?;
     let born = body.born.take().unwrap_or_else(|| id.clone());
-    if !born.fits_a_birth() {
+    if !born.is_valid_birth_id() {
         return Err(format!("id {born} is too long"));
     }
     let at = body.created_at.take().ok_or("created_at is missing")?;
@@ -47,7 +47,7 @@ pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Be
     Ok((Lineage::new(born, at, by), bead, top))
 }
 
-/// A line of `tombstones.jsonl`: a deleted bead, an id that beads were pushed off, or both.
+/// A line of `tombstones.jsonl`: a deleted bead, an id that other beads lost, or both.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TombstoneLine {
@@ -104,13 +104,13 @@ impl EdgeLine {
         let mark = |at: Option<Stamp>, by: &Option<Actor>| match (at, by) {
             (Some(at), Some(by)) => Ok(Some(Mark::new(at, by.clone()))),
             (None, None) => Ok(None),
-            _ => Err("a stamp and its actor come together"),
+            _ => Err("a stamp and its actor must occur together"),
         };
         let created = Mark::new(self.created_at, self.created_by.clone());
         let deleted = mark(self.deleted_at, &self.deleted_by)?;
         let re_added = mark(self.at, &self.by)?;
         if deleted.is_some() && re_added.is_some() {
-            return Err("an edge is either deleted or re-added".into());
+            return Err("an edge cannot be both deleted and re-added".into());
         }
         Ok(Edge {
             deleted: deleted.is_some(),
@@ -159,7 +159,7 @@ impl ConflictLine {
         let dismissed = match (self.dismissed_at, &self.dismissed_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by.clone())),
             (None, None) => None,
-            _ => return Err("dismissed_at and dismissed_by come together".into()),
+            _ => return Err("dismissed_at and dismissed_by must occur together".into()),
         };
         let conflict = Conflict {
             bead,
@@ -169,8 +169,8 @@ impl ConflictLine {
             won: Mark::new(self.won_at, self.won_by.clone()),
             dismissed,
         };
-        // A value that its register could not hold could never be restored.
-        crate::Patch::of_json(conflict.field, &conflict.value, &conflict.lost)?;
+        // A value that the register cannot hold could never be restored.
+        crate::Patch::from_json(conflict.field, &conflict.value, &conflict.lost)?;
         if conflict.id() != self.id {
             return Err(format!("the id should be {}", conflict.id()));
         }
@@ -178,7 +178,7 @@ impl ConflictLine {
     }
 }
 
-/// `meta.json`. Nothing in it differs between replicas with equal state.
+/// The contents of `meta.json`. They are the same on all replicas with equal states.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MetaFile {
@@ -205,7 +205,7 @@ pub(crate) struct MetaFile {
 }
 
 impl MetaFile {
-    /// The floor; an epoch without one has the stamp zero.
+    /// Returns the floor of garbage collection. If there is only an epoch, its stamp is zero.
     pub(crate) fn floor(&self) -> Floor {
         let epoch = self.gc_floor_epoch.unwrap_or_default();
         Floor { epoch, stamp: self.gc_floor.unwrap_or(Stamp::ZERO) }
@@ -217,11 +217,11 @@ impl MetaFile {
             (Some(id), Some(at), Some(by)) => {
                 Ok(Some(MintedStoreId { mark: Mark::new(at, by.clone()), id: id.clone() }))
             }
-            _ => Err("store_id, store_id_at and store_id_by come together".into()),
+            _ => Err("store_id, store_id_at and store_id_by must occur together".into()),
         }
     }
 
-    /// The format version that can hold this file.
+    /// Returns the lowest format version that can hold this file.
     pub(crate) fn required_format(&self) -> u64 {
         let later = self.gc_floor_epoch.is_some() || !self.settings.is_empty() || self.store_id.is_some();
         if later { 2 } else { 1 }

@@ -1,4 +1,4 @@
-//! Identity is the birth, not the id.
+//! The identity of a bead: its birth, not its id.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Actor, BeadId, Mark, Stamp};
 
-/// The id a bead was born with, when, and by whom. Two beads that collide on an id still have two lineages,
-/// so in memory and in the journal everything is keyed by lineage.
+/// The identity of a bead: its first id, its creation time and its creator. Two beads that collide on an id
+/// have different lineages, so everything in memory and in the journal is keyed by lineage.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "(BeadId, Stamp, Actor)", into = "(BeadId, Stamp, Actor)")]
 pub struct Lineage(Arc<Birth>);
@@ -21,35 +21,40 @@ struct Birth {
 }
 
 impl Lineage {
+    /// Returns the lineage of a bead that `by` created at `at` with the id `id`.
     pub fn new(id: BeadId, at: Stamp, by: Actor) -> Self {
         Self(Arc::new(Birth { id, at, by }))
     }
 
-    /// Not after any other: where a search for all neighbours of a bead begins.
+    /// Returns a lineage that sorts before all others. Range scans start at it.
     pub(crate) fn earliest() -> Self {
         static EARLIEST: std::sync::LazyLock<Lineage> =
             std::sync::LazyLock::new(|| Lineage::new(BeadId::least(), Stamp::ZERO, Actor::least()));
         EARLIEST.clone()
     }
 
+    /// Returns the id that the bead was created with.
     pub fn birth_id(&self) -> &BeadId {
         &self.0.id
     }
 
+    /// Returns the creation time.
     pub fn at(&self) -> Stamp {
         self.0.at
     }
 
+    /// Returns the creator.
     pub fn by(&self) -> &Actor {
         &self.0.by
     }
 
+    /// Returns the mark of the write that created the bead.
     pub fn mark(&self) -> Mark {
         Mark::new(self.at(), self.by().clone())
     }
 }
 
-/// Oldest first, which is also the order in which beads compete for ids (DESIGN §4).
+/// Orders beads by age, which also decides who keeps an id (DESIGN §4).
 impl Ord for Lineage {
     fn cmp(&self, other: &Self) -> Ordering {
         if Arc::ptr_eq(&self.0, &other.0) {

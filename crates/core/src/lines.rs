@@ -1,4 +1,4 @@
-//! The lines of a canonical file, and how many of them are read at once.
+//! Reads the lines of a canonical file, in parallel if the file is long.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -8,10 +8,10 @@ use memchr::{memchr, memchr_iter};
 use crate::Result;
 use crate::decode::corrupt;
 use crate::limits::MAX_DECODED_LINE_BYTES;
-use crate::parts::threads_worth;
+use crate::parts::thread_count;
 
-/// So many bytes are read before another thread would have begun.
-const WORTH_A_THREAD: usize = 256 * 1024;
+/// Below this size, starting another thread takes longer than reading the bytes.
+const BYTES_PER_THREAD: usize = 256 * 1024;
 
 /// The lines of a file with their numbers. Every line must end with one `\n`.
 pub(crate) struct Lines<'a> {
@@ -25,7 +25,7 @@ impl<'a> Lines<'a> {
         Self { file, rest: bytes, number: 0 }
     }
 
-    /// Cuts the lines into so many runs of about the same length.
+    /// Splits the lines into at most `runs` runs of about the same length.
     fn split(self, runs: usize) -> Vec<Self> {
         let size = self.rest.len() / runs.max(1);
         let mut left = self;
@@ -52,7 +52,7 @@ impl<'a> Iterator for Lines<'a> {
         self.number += 1;
         let Some(end) = memchr(b'\n', self.rest) else {
             self.rest = &[];
-            return Some((self.number, Err(corrupt(self.file, self.number, "the line is cut off"))));
+            return Some((self.number, Err(corrupt(self.file, self.number, "the line is incomplete"))));
         };
         let (line, rest) = (&self.rest[..end], &self.rest[end + 1..]);
         self.rest = rest;
@@ -63,8 +63,8 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Reads every line, a long file on several processors, and takes in what was read in the order of the lines; so the first
-/// line that is wrong is the one that is told, however many there are.
+/// Calls `read` for every line, on several threads if the file is long, and `take` for each result in the
+/// order of the lines. So the error is always that of the first bad line.
 pub(crate) fn read<T: Send>(
     file: &'static str,
     bytes: &[u8],
@@ -72,7 +72,7 @@ pub(crate) fn read<T: Send>(
     mut take: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
     let read = &read;
-    let mut runs = Lines::of(file, bytes).split(threads_worth(bytes.len() / WORTH_A_THREAD)).into_iter();
+    let mut runs = Lines::of(file, bytes).split(thread_count(bytes.len() / BYTES_PER_THREAD)).into_iter();
     thread::scope(|scope| {
         let ours = runs.next().into_iter().flat_map(|run| each(run, read));
         let theirs: Vec<_> =
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_have_all_lines_with_their_numbers() {
+    fn runs_contain_all_lines_with_their_numbers() {
         let text: Vec<u8> =
             (1..=40).flat_map(|n: usize| format!("{}\n", "x".repeat(n)).into_bytes()).collect();
         for runs in [1, 2, 3, 7, 100, 1000] {
@@ -114,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wrong_line_of_a_long_file_is_told() {
-        let text = b"some line\n".repeat(WORTH_A_THREAD);
-        let wrong = |at: &'static [usize]| {
+    fn the_first_bad_line_of_a_long_file_is_reported() {
+        let text = b"some line\n".repeat(BYTES_PER_THREAD);
+        let read_with_errors = |at: &'static [usize]| {
             let mut taken = 0;
-            let told = read(
+            let result = read(
                 "f",
                 &text,
                 |number, _| {
-                    if at.contains(&number) { Err(corrupt("f", number, "wrong")) } else { Ok(number) }
+                    if at.contains(&number) { Err(corrupt("f", number, "bad")) } else { Ok(number) }
                 },
                 |number, line| {
                     taken += 1;
@@ -130,11 +130,11 @@ mod tests {
                     Ok(())
                 },
             );
-            (told.err().map(|error| error.to_string()), taken)
+            (result.err().map(|error| error.to_string()), taken)
         };
-        assert_eq!(wrong(&[]), (None, WORTH_A_THREAD));
-        let last = WORTH_A_THREAD - 1;
-        assert_eq!(wrong(&[WORTH_A_THREAD - 1, WORTH_A_THREAD]).1, last - 1);
-        assert_eq!(wrong(&[3, WORTH_A_THREAD]).1, 2);
+        assert_eq!(read_with_errors(&[]), (None, BYTES_PER_THREAD));
+        let last = BYTES_PER_THREAD - 1;
+        assert_eq!(read_with_errors(&[BYTES_PER_THREAD - 1, BYTES_PER_THREAD]).1, last - 1);
+        assert_eq!(read_with_errors(&[3, BYTES_PER_THREAD]).1, 2);
     }
 }

@@ -1,5 +1,5 @@
-//! Ids as a pure function of the set of births (§4.1.1): every replica that knows the same beads gives them the
-//! same ids, whatever the order in which it met them.
+//! Ids as a pure function of the set of births (§4.1.1). Replicas that know the same beads give them the same
+//! ids, no matter in which order the beads arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,23 @@ use sha2::{Digest, Sha256};
 use crate::canonical::to_canonical;
 use crate::{BeadId, Lineage, SharedMap};
 
-/// Length of the shortest suffix that a remapped bead gets.
+/// The length of the shortest suffix of a remapped bead.
 const FIRST_SUFFIX: usize = 6;
 const BASE36: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const DECIMAL: &[u8] = b"0123456789";
 
-/// Who has which id. Kept beside the beads and updated as they arrive.
+/// Which bead holds which id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Every known bead holds exactly one id, so this is also the set of births.
+    /// Every bead holds exactly one id, so this is also the set of births.
     holder: SharedMap<BeadId, Lineage>,
     renamed: BTreeMap<Lineage, BeadId>,
     vacated: BTreeMap<BeadId, BTreeSet<Lineage>>,
 }
 
 impl Names {
-    /// Names of beads in the order of their ids, all of which they were born with; `None` where some were not.
+    /// Returns the names of beads that all have their birth ids, or `None` if one has not. `named` is sorted
+    /// by id.
     pub(crate) fn of_births<'a>(
         named: impl Iterator<Item = (&'a BeadId, &'a Lineage)> + Clone,
     ) -> Option<Self> {
@@ -34,21 +35,22 @@ impl Names {
         Some(Self { holder, ..Self::default() })
     }
 
-    /// The id a known bead has now.
+    /// Returns the current id of a known bead.
     pub fn id_of<'a>(&'a self, lineage: &'a Lineage) -> &'a BeadId {
         self.renamed.get(lineage).unwrap_or(lineage.birth_id())
     }
 
+    /// Returns the bead that holds an id.
     pub fn holder(&self, id: &str) -> Option<&Lineage> {
         self.holder.get(id)
     }
 
-    /// All ids in use, in byte order, with the beads that hold them.
+    /// Returns all ids in byte order with the beads that hold them.
     pub fn holders(&self) -> impl Iterator<Item = (&BeadId, &Lineage)> {
         self.holder.iter()
     }
 
-    /// Holders whose id starts with `prefix`, in byte order.
+    /// Returns the ids that start with `prefix`, in byte order, with the beads that hold them.
     pub fn starting_with<'s, 'p>(
         &'s self,
         prefix: &'p str,
@@ -56,23 +58,23 @@ impl Names {
         self.holder.starting_at(prefix).take_while(move |(id, _)| id.as_str().starts_with(prefix))
     }
 
-    /// Whether an id means or ever meant something here.
+    /// Returns whether a bead holds or ever held this id.
     pub fn is_known(&self, id: &BeadId) -> bool {
         self.holder.contains_key(id) || self.vacated.contains_key(id)
     }
 
-    /// Beads that were pushed off an id, by the id they lost.
+    /// Returns the beads that lost an id to another bead, by the id they lost.
     pub fn vacated(&self) -> &BTreeMap<BeadId, BTreeSet<Lineage>> {
         &self.vacated
     }
 
-    /// Whether a bead ever competed for an id: then the ids of others follow from its birth.
+    /// Returns whether a bead ever competed for an id. If so, the ids of other beads depend on its birth.
     pub(crate) fn ever_collided(&self, lineage: &Lineage) -> bool {
         self.renamed.contains_key(lineage) || self.vacated.contains_key(lineage.birth_id())
     }
 
-    /// One more than the highest child number ever used under `parent`, counting births only, so that the digits
-    /// of a remapped child are not taken for a number.
+    /// Returns one more than the highest child number ever used under `parent`. Only birth ids count, so that
+    /// the digits of a remapped child are not mistaken for a number.
     pub fn next_child_number(&self, parent: &BeadId) -> u64 {
         let dot = format!("{parent}.");
         self.starting_with(&dot)
@@ -82,7 +84,7 @@ impl Names {
             .map_or(1, |highest| highest.saturating_add(1))
     }
 
-    /// Takes in new births. A birth without a rival changes nobody's id; only a collision asks for all ids anew.
+    /// Adds new births. All ids are derived again only if there is a collision.
     pub(crate) fn extend<'a>(&mut self, lineages: impl IntoIterator<Item = &'a Lineage>) {
         let mut rivals = Vec::new();
         for lineage in lineages {
@@ -99,12 +101,13 @@ impl Names {
         }
     }
 
-    /// Takes back a birth that had no rival.
+    /// Removes a birth that did not collide.
     pub(crate) fn forget(&mut self, lineage: &Lineage) {
         self.holder.remove(lineage.birth_id());
     }
 
-    /// First each birth id goes to its earliest bead; then the others, oldest first, take longer ids.
+    /// Derives all ids. Each birth id goes to its oldest bead; then the other beads, oldest first, get longer
+    /// ids.
     fn derive(&mut self, rivals: Vec<Lineage>) {
         let births: BTreeSet<Lineage> = self.holder.values().cloned().chain(rivals).collect();
         *self = Self::default();
@@ -127,8 +130,8 @@ impl Names {
         }
     }
 
-    /// The first derived id that is not taken, and the ids that were tried before it. Nobody's birth id is free: each
-    /// has its earliest bead as its holder by now.
+    /// Returns the first derived id that is free, and the ids that were tried before it. Birth ids are never
+    /// free: each is already held by its oldest bead.
     fn longer_id(&self, loser: &Lineage) -> (BeadId, Vec<BeadId>) {
         let mut tried = vec![loser.birth_id().clone()];
         let mut suffix = Suffix::new(loser);
@@ -143,7 +146,7 @@ impl Names {
     }
 }
 
-/// The endless suffix of a bead: characters of SHA-256 over its birth and a block number.
+/// The unlimited suffix of a bead: characters from the SHA-256 hashes of its birth and a block number.
 struct Suffix<'a> {
     lineage: &'a Lineage,
     alphabet: &'static [u8],
@@ -153,7 +156,7 @@ struct Suffix<'a> {
 
 impl<'a> Suffix<'a> {
     fn new(lineage: &'a Lineage) -> Self {
-        // After a dot only digits keep the id valid and under its parent.
+        // After a dot, only digits keep the id valid and below its parent.
         let alphabet = if lineage.birth_id().as_str().contains('.') { DECIMAL } else { BASE36 };
         Self { lineage, alphabet, text: String::new(), blocks: 0 }
     }

@@ -1,4 +1,4 @@
-//! Notes: an append-only log (§4.2.2), merged by union.
+//! Notes: an append-only log (§4.2.2) that is merged by union.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -6,59 +6,68 @@ use sha2::{Digest, Sha256};
 use crate::canonical::{hex, to_canonical};
 use crate::{Lineage, Mark, Metadata, Stamp, Text, Word};
 
-/// Hash of (lineage, at, author, text): the same note has the same id on every replica.
+/// A hash of lineage, time, author and text. The same note has the same id on every replica.
 pub type NoteId = std::sync::Arc<str>;
 
-/// One entry of a bead's log. Fields are declared in the order of their encoding.
+/// One entry of a bead's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Note {
+    // Fields are declared in the order of their encoding.
+    /// When the note was written.
     pub at: Stamp,
+    /// Who wrote it.
     pub author: crate::Actor,
+    /// The text.
     pub content: Text,
-    /// What belongs to `kind`.
+    /// Additional data; its meaning depends on `kind`.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub data: Metadata,
+    /// The id of the note.
     pub id: NoteId,
-    /// What a structured note is, such as `evidence`; absent for plain notes.
+    /// The kind of a structured note, such as `evidence`; absent for plain notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Word>,
-    /// Marks the texts set with `update --notes`, which clients of the Go `bd` read as one field.
+    /// Set for texts written with `update --notes`, which clients of the Go `bd` read as one field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Slot>,
 }
 
-/// The named places a note can be the newest entry of.
+/// A field whose value is its newest note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
+#[allow(missing_docs)]
 pub enum Slot {
     Notes,
 }
 
 impl Note {
+    /// Returns a plain note.
     pub fn new(lineage: &Lineage, mark: &Mark, content: Text, slot: Option<Slot>) -> Self {
         let id = note_id(lineage, mark, &content);
         let (at, author) = (mark.at(), mark.by().clone());
         Self { at, author, content, data: Metadata::default(), id, kind: None, slot }
     }
 
-    /// A note that says what it is. Neither `kind` nor `data` is part of its id.
+    /// Returns a note with a kind. Neither `kind` nor `data` is part of its id.
     pub fn structured(lineage: &Lineage, mark: &Mark, content: Text, kind: Word, data: Metadata) -> Self {
         Self { kind: Some(kind), data, ..Self::new(lineage, mark, content, None) }
     }
 
-    /// Whether it has what only format version 2 can hold.
+    /// Returns whether the note needs format version 2.
     pub(crate) fn is_structured(&self) -> bool {
         self.kind.is_some() || !self.data.is_empty()
     }
 
+    /// Returns who wrote the note and when.
     pub fn mark(&self) -> Mark {
         Mark::new(self.at, self.author.clone())
     }
 
-    /// The order in which a log is read: by time, then author, then id.
+    /// Returns the sort key for reading order: time, author, id.
     pub fn order(&self) -> (Stamp, &crate::Actor, &NoteId) {
         (self.at, &self.author, &self.id)
     }

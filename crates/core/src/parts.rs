@@ -1,17 +1,17 @@
-//! Work that is the same for every entry, done on several processors.
+//! Runs the same work for many entries on several threads.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// More threads than this wait for the one that puts together what they did.
+/// More threads would only wait for the thread that combines the results.
 const MAX_THREADS: usize = 4;
 
-/// So many entries are done before another thread would have begun.
-const WORTH_A_THREAD: usize = 512;
+/// Below this number, starting another thread takes longer than the work itself.
+const ENTRIES_PER_THREAD: usize = 512;
 
-/// How many threads to use for work that would keep so many of them busy.
-pub(crate) fn threads_worth(worth: usize) -> usize {
+/// Returns the number of threads to use for work that could keep `worth` threads busy.
+pub(crate) fn thread_count(worth: usize) -> usize {
     if worth < 2 {
         return 1;
     }
@@ -19,9 +19,9 @@ pub(crate) fn threads_worth(worth: usize) -> usize {
     worth.min(processors).min(MAX_THREADS)
 }
 
-/// What `work` makes of the entries, part by part and in their order.
+/// Calls `work` for parts of the entries and returns the results in order.
 pub(crate) fn in_parts<T: Sync, R: Send>(entries: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
-    let size = entries.len().div_ceil(threads_worth(entries.len() / WORTH_A_THREAD)).max(1);
+    let size = entries.len().div_ceil(thread_count(entries.len() / ENTRIES_PER_THREAD)).max(1);
     let work = &work;
     let mut parts = entries.chunks(size);
     let first = parts.next().unwrap_or_default();
@@ -37,8 +37,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_have_all_entries_in_their_order() {
-        for length in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD, 10 * WORTH_A_THREAD + 3] {
+    fn parts_contain_all_entries_in_order() {
+        for length in [0, 1, ENTRIES_PER_THREAD, 2 * ENTRIES_PER_THREAD, 10 * ENTRIES_PER_THREAD + 3] {
             let entries: Vec<usize> = (0..length).collect();
             assert_eq!(in_parts(&entries, <[usize]>::to_vec).concat(), entries, "{length}");
         }

@@ -1,17 +1,17 @@
-//! A state as it was at some time, from the snapshots before and after that time.
+//! Reconstructs a state at some time from the snapshots before and after that time.
 
 use crate::{Bead, Delta, Edge, Field, Patch, State};
 
 impl State {
-    /// Adds what `later` knows to have been written up to a time. Exact, except for what was written twice between
-    /// this state and `later`: then the first of the two values is not known any more.
+    /// Merges the writes in `later` up to a time. The result is exact, except for registers that were written
+    /// twice between this state and `later`: the first of the two values is lost.
     pub fn join_until(&mut self, later: &Self, until_ms: u64) {
         let mut delta = Delta::default();
         for (lineage, bead) in later.beads().iter().filter(|(lineage, _)| lineage.at().ms() <= until_ms) {
             let mut patch = match self.bead(lineage) {
                 Some(known) if known == bead => continue,
                 Some(known) => written_until(known, bead, until_ms),
-                // Its first values may have been overwritten since; these are the best there are.
+                // Its first values may have been overwritten; these are the earliest ones available.
                 None => Patch::from(bead.as_ref()),
             };
             patch.notes.retain(|note| note.at.ms() <= until_ms);
@@ -24,16 +24,16 @@ impl State {
                     .is_none_or(|lineage| self.bead(lineage).is_some() || delta.beads.contains_key(lineage))
             };
             if known(&key.from) && known(&key.to) {
-                let then = if edge.changed.at().ms() <= until_ms {
+                let at_that_time = if edge.changed.at().ms() <= until_ms {
                     edge.clone()
                 } else {
                     Edge::added(edge.created.clone())
                 };
-                delta.edges.insert(key.clone(), then);
+                delta.edges.insert(key.clone(), at_that_time);
             }
         }
-        // The delta speaks only of beads that are here or that it brings along.
-        let _ = self.take(&delta);
+        // This cannot fail: the delta only refers to beads that are in this state or complete in the delta.
+        let _ = self.join_delta(&delta);
     }
 }
 
@@ -44,7 +44,7 @@ fn written_until(known: &Bead, later: &Bead, until_ms: u64) -> Patch {
         let mark = later.mark(field);
         if mark != known.mark(field)
             && mark.at().ms() <= until_ms
-            && let Ok(one) = Patch::of_json(field, &later.value_json(field), mark)
+            && let Ok(one) = Patch::from_json(field, &later.value_json(field), mark)
         {
             patch.join(&one);
         }

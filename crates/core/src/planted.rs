@@ -1,56 +1,56 @@
-//! Bugs on purpose, one at a time, to see that the suite catches them. The code asks [`is_planted`] where it would go wrong.
-//! Without the feature `planted`, which nothing in the workspace turns on, that is the constant `false`: the compiler removes
-//! the question and what stands behind it.
+//! Planted bugs, to check that the test suite catches them. At most one is active. The code calls
+//! [`is_planted`] where the bug would be. Without the feature `planted`, which nothing in the workspace turns
+//! on, that is the constant `false`, and the compiler removes the branch.
 
-/// What is wrong. Named after what the program does.
+/// A planted bug, named after the wrong behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
-    /// A register takes the other write whether it is later or not.
+    /// A register takes the other write even if it is not later.
     JoinTakesTheirs,
-    /// A bead that has notes takes none of another replica.
+    /// A bead with notes ignores the notes of other replicas.
     NotesLostInJoin,
     /// A new stamp may be lower than the last one minted here.
     ClockGoesBack,
-    /// A write does not beat what it overwrites when that came from a clock ahead of ours.
+    /// A write does not win over an earlier one that came from a clock ahead of ours.
     OverwriteNotBeaten,
-    /// The removal of an edge does not spread.
+    /// The removal of an edge does not reach other replicas.
     EdgeRemovalLost,
-    /// A concurrent write that lost is not kept.
+    /// A value that lost to a concurrent write is not kept.
     ConflictsForgotten,
     /// The indexes do not follow a changed edge.
     IndexDrifts,
-    /// The journal is written and not synced before the answer leaves.
+    /// The reply is sent before the journal is synced.
     ReplyBeforeSync,
-    /// A new segment's name is not made durable.
+    /// The directory is not synced after a new segment is created.
     RotationWithoutDirectorySync,
-    /// The journal is trimmed when a checkpoint begins, not when the ref holds it.
+    /// The journal is trimmed when a checkpoint begins, before the ref contains it.
     TrimBeforeSaved,
-    /// A merge that failed half-way comes into memory all the same.
+    /// A merge that failed is kept in memory.
     FailedMergeKept,
-    /// A first commit builds on what a fetch brought along without taking it in.
+    /// The first commit has a fetched commit as its parent without joining its state.
     TrackedNotJoined,
-    /// The journal is trimmed although the ref was moved away from what was saved.
+    /// The journal is trimmed although the ref no longer contains the saved commit.
     TrimBehindLostRef,
-    /// A receipt that the cache shows is taken for one that the disk has.
+    /// A receipt in the cache is assumed to be on disk.
     ReceiptTakenForWritten,
-    /// A stamp from the future is followed, so that every later write carries it on.
+    /// The clock follows a stamp from the future, so that all later writes carry it on.
     FutureStampFollowed,
-    /// The floor of garbage collection follows the wall clock, however far it is ahead of the others.
+    /// The floor of garbage collection follows the wall clock even if it is far ahead of other machines.
     FloorFromWallClock,
-    /// Of claim refs: a claim replaces whatever value the ref has when its push arrives.
+    /// Claim refs: a push replaces the ref without comparing its value.
     ClaimWithoutExpectedValue,
-    /// Of claim refs: the end of a claim is written over the claim of another machine.
+    /// Claim refs: the end of a claim overwrites the claim of another machine.
     ReleaseWithoutFence,
-    /// Of claim refs: whether another machine's lease ran out is judged by the wall clock here.
+    /// Claim refs: the local wall clock decides whether the lease of another machine has ended.
     ExpiryByWallClock,
-    /// Of the daemon: answers leave before the journal is written at all.
+    /// Daemon: replies are sent before the journal is written.
     ReplyBeforeCommit,
-    /// Of the daemon: a question is answered with what was true when it was asked first.
+    /// Daemon: a query returns the answer to the first query of the same kind.
     StaleRead,
 }
 
 impl Bug {
-    /// Those that the simulator can see.
+    /// Bugs that the simulator detects.
     pub const SIMULATED: [Self; 16] = [
         Self::JoinTakesTheirs,
         Self::NotesLostInJoin,
@@ -70,22 +70,22 @@ impl Bug {
         Self::FloorFromWallClock,
     ];
 
-    /// Those that the simulator of claim refs can see.
-    pub const OF_CLAIM_REFS: [Self; 3] =
+    /// Bugs that the simulator of claim refs detects.
+    pub const CLAIM_REFS: [Self; 3] =
         [Self::ClaimWithoutExpectedValue, Self::ReleaseWithoutFence, Self::ExpiryByWallClock];
 
-    /// Those that only real processes show.
-    pub const OF_THE_DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];
+    /// Bugs that only show in real processes.
+    pub const DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];
 }
 
-/// Whether this is wrong on purpose.
+/// Returns whether a bug is planted.
 #[cfg(not(feature = "planted"))]
 #[inline(always)]
 pub const fn is_planted(_: Bug) -> bool {
     false
 }
 
-/// Plants nothing.
+/// Does nothing without the feature `planted`.
 #[cfg(not(feature = "planted"))]
 #[inline(always)]
 pub fn plant_named_by(_: impl FnOnce() -> String) {}
@@ -102,19 +102,19 @@ mod chosen {
     /// The chosen bug plus one; 0 is none.
     static CHOSEN: AtomicUsize = AtomicUsize::new(0);
 
-    /// From now on this is wrong, in the whole process, and nothing else.
+    /// Plants a bug in the whole process and removes the previous one.
     pub fn plant(bug: Option<Bug>) {
         CHOSEN.store(bug.map_or(0, |bug| bug as usize + 1), Ordering::SeqCst);
     }
 
-    /// Plants a bug in a process by its name.
+    /// Plants the bug with this name.
     pub fn plant_named_by(name: impl FnOnce() -> String) {
         let name = name();
-        let mut all = Bug::SIMULATED.into_iter().chain(Bug::OF_CLAIM_REFS).chain(Bug::OF_THE_DAEMON);
+        let mut all = Bug::SIMULATED.into_iter().chain(Bug::CLAIM_REFS).chain(Bug::DAEMON);
         plant(all.find(|bug| format!("{bug:?}") == name));
     }
 
-    /// Whether this is wrong on purpose.
+    /// Returns whether a bug is planted.
     pub fn is_planted(bug: Bug) -> bool {
         CHOSEN.load(Ordering::SeqCst) == bug as usize + 1
     }

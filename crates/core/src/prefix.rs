@@ -1,4 +1,4 @@
-//! The part of minted ids before the dash: a register of the whole store.
+//! The prefix: the part of minted ids before the dash. It is a register of the store.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::MAX_PREFIX_BYTES;
 use crate::{Actor, Error, Mark, Result, Stamp};
 
-/// Lower-case letters, digits and inner dashes, so that minted ids match contract 1's regular expression.
+/// Lower-case letters, digits and inner dashes, so that minted ids match the regular expression of contract
+/// 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prefix(Arc<str>);
@@ -41,15 +42,18 @@ impl std::str::FromStr for Prefix {
     }
 }
 
-/// The prefix and who chose it; `None` as long as nobody did.
+/// The prefix and who chose it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefixRegister {
+    /// Who chose the prefix and when. `None` if it is the default.
     pub mark: Option<Mark>,
+    /// The prefix.
     pub prefix: Prefix,
 }
 
 impl PrefixRegister {
+    /// Returns a prefix that `by` chose at `at`.
     pub fn chosen(prefix: Prefix, at: Stamp, by: Actor) -> Self {
         Self { mark: Some(Mark::new(at, by)), prefix }
     }

@@ -1,4 +1,4 @@
-//! Last writer wins, one register per field.
+//! Last-writer-wins registers.
 
 use std::cmp::Ordering;
 
@@ -8,17 +8,20 @@ use crate::planted::{Bug, is_planted};
 /// A value and the mark of the write that set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Register<T> {
+    /// The mark of the last write.
     pub mark: Mark,
+    /// The value.
     pub value: T,
 }
 
 impl<T: Clone + PartialEq> Register<T> {
+    /// Returns a register with this value.
     pub fn new(mark: Mark, value: T) -> Self {
         Self { mark, value }
     }
 
-    /// Takes the other write if it is later. Two different values under one mark cannot be minted by two replicas
-    /// with different tags, but may be read from files: then the greater canonical bytes win.
+    /// Keeps the later of two writes. Replicas with different tags cannot write two values with the same
+    /// mark, but files may contain them; then the greater canonical bytes win.
     pub(crate) fn join(&mut self, other: &Self, bytes: impl Fn(&T) -> Vec<u8>) {
         let other_wins = match other.mark.cmp(&self.mark) {
             Ordering::Greater => true,

@@ -1,6 +1,6 @@
-//! Lenient reading of damaged files, for `bd repair`. Every line that can be understood on its own is taken, by join;
-//! order, canonical form, checksums and ids do not matter, because ids follow from the births anyway. Every line
-//! that cannot be understood is reported, and stays in the backup that the repair makes.
+//! Lenient reading of damaged files, for `bd repair`. Every line that can be parsed on its own is joined.
+//! Order, canonical form, checksums and ids do not matter, because ids are derived from the births. Lines
+//! that cannot be parsed are reported and stay in the backup that the repair makes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,31 +14,33 @@ use crate::{
     MintedStoreId, Patch, PrefixRegister, Result, Settings, State, setting,
 };
 
-/// Something that could not be read, and where it stands.
+/// Something that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
+    /// The name of the file.
     pub file: String,
-    /// From 1; `None` when the whole file is meant.
+    /// The line, counted from 1. `None` means the whole file.
     pub line: Option<usize>,
+    /// Why it could not be read.
     pub reason: String,
 }
 
-/// Collects what is left of a store. The result does not depend on the order in which the pieces are taken.
+/// Collects what is left of a store. The result does not depend on the order in which the pieces are added.
 #[derive(Debug, Default)]
 pub struct Salvage {
     state: State,
-    /// Changes and edges wait until every bead is known.
+    /// Changes and edges are applied at the end, when every bead is known.
     patches: Vec<(String, Lineage, Patch)>,
     edges: Vec<(String, EdgeKey, Edge)>,
     named_edges: Vec<NamedEdge>,
     conflicts: Vec<(String, Conflict)>,
     named_conflicts: Vec<(usize, End, ConflictLine)>,
-    /// Garbage is collected at the end, so that nothing depends on when it was.
+    /// Applied at the end, so that the result does not depend on the order.
     gc_floor: Option<Floor>,
     unreadable: Vec<Unreadable>,
 }
 
-/// An edge of a file, whose ends mean whatever stood under these ids in the same commit.
+/// An edge of a file. Its ids refer to the beads of the same commit.
 #[derive(Debug)]
 struct NamedEdge {
     from: End,
@@ -50,18 +52,18 @@ struct NamedEdge {
 #[derive(Debug)]
 struct End {
     id: BeadId,
-    /// The bead whose line has this id, if exactly one has.
+    /// The bead with this id, if exactly one line has it.
     bead: Option<Lineage>,
 }
 
 impl Salvage {
-    /// Takes a state that was read without trouble.
-    pub fn take_state(&mut self, state: &State) {
+    /// Adds a state that was read without errors.
+    pub fn add_state(&mut self, state: &State) {
         self.state.join(state);
     }
 
-    /// Takes one record of the journal; `place` says where it stands, should it turn out to be of no use.
-    pub fn take_delta(&mut self, place: &str, delta: &Delta) {
+    /// Adds one record of the journal. `place` is its location, for error reports.
+    pub fn add_delta(&mut self, place: &str, delta: &Delta) {
         for (lineage, patch) in &delta.beads {
             self.patches.push((place.to_owned(), lineage.clone(), patch.clone()));
         }
@@ -72,24 +74,24 @@ impl Salvage {
             self.conflicts.push((place.to_owned(), conflict.clone()));
         }
         self.gc_floor = self.gc_floor.max(delta.gc_floor);
-        self.take_rest(&delta.settings, delta.store_id.as_ref(), delta.required_format());
+        self.add_meta_fields(&delta.settings, delta.store_id.as_ref(), delta.required_format());
         if let Some(prefix) = &delta.prefix {
-            self.take_prefix(prefix);
+            self.add_prefix(prefix);
         }
     }
 
-    /// Takes what is left of the files of one commit, by their names. A file of a later format is no damage: it is
-    /// refused, because this program would lose what it does not understand.
-    pub fn take_files(&mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
+    /// Adds what is left of the files of one commit, by their names. Fails if they have a later format,
+    /// because this program would lose what it does not know.
+    pub fn add_files(&mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
         let bytes_of =
             |name| files.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.as_slice());
         if let Some(bytes) = bytes_of(META) {
-            self.take_meta(bytes)?;
+            self.add_meta(bytes)?;
         }
         let mut ids = BTreeMap::new();
         for name in [STATE, TOMBSTONES] {
             for (number, line) in lines(bytes_of(name).unwrap_or_default()) {
-                match self.take_bead_line(name, line) {
+                match self.add_bead_line(name, line) {
                     Ok(Some((id, lineage))) => {
                         _ = ids.entry(id).or_insert_with(BTreeSet::new).insert(lineage);
                     }
@@ -119,22 +121,22 @@ impl Salvage {
         Ok(())
     }
 
-    /// Notes that something could not be read at all.
+    /// Records that something could not be read.
     pub fn report(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
         self.unreadable.push(Unreadable { file: file.to_owned(), line, reason: reason.into() });
     }
 
-    /// The state that all pieces make together, and what could not be read.
+    /// Returns the state that consists of all pieces, and what could not be read.
     pub fn finish(mut self) -> (State, Vec<Unreadable>) {
-        self.settle_patches();
-        self.settle_edges();
-        self.settle_conflicts();
+        self.apply_patches();
+        self.resolve_edges();
+        self.resolve_conflicts();
         let floor = Delta { gc_floor: self.gc_floor, ..Delta::default() };
-        self.state.take(&floor).expect("a floor speaks of no bead");
+        self.state.join_delta(&floor).expect("a floor refers to no bead");
         (self.state, self.unreadable)
     }
 
-    fn take_meta(&mut self, bytes: &[u8]) -> Result<()> {
+    fn add_meta(&mut self, bytes: &[u8]) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Version {
             format_version: u64,
@@ -157,35 +159,41 @@ impl Salvage {
             None
         });
         let version = meta.format_version.max(meta.required_format());
-        self.take_rest(&setting::restored(meta.settings), store_id.as_ref(), version);
+        self.add_meta_fields(&setting::restored(meta.settings), store_id.as_ref(), version);
         match (meta.prefix_at, meta.prefix_by) {
             (Some(at), Some(by)) => {
-                self.take_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix: meta.prefix });
+                self.add_prefix(&PrefixRegister { mark: Some(Mark::new(at, by)), prefix: meta.prefix });
             }
             _ if meta.prefix == Default::default() => {}
-            _ => self.report(META, Some(1), format!("the prefix {} without who chose it", meta.prefix)),
+            _ => self.report(META, Some(1), format!("the prefix {} has no mark", meta.prefix)),
         }
         Ok(())
     }
 
-    fn take_rest(&mut self, settings: &Settings, store_id: Option<&MintedStoreId>, format_version: u64) {
+    fn add_meta_fields(
+        &mut self,
+        settings: &Settings,
+        store_id: Option<&MintedStoreId>,
+        format_version: u64,
+    ) {
         let rest = Delta {
             settings: settings.clone(),
             store_id: store_id.cloned(),
             format_version: Some(format_version),
             ..Delta::default()
         };
-        self.state.take(&rest).expect("it speaks of no bead");
+        self.state.join_delta(&rest).expect("these fields refer to no bead");
     }
 
-    fn take_prefix(&mut self, prefix: &PrefixRegister) {
+    fn add_prefix(&mut self, prefix: &PrefixRegister) {
         if *prefix > self.state.prefix {
             self.state.prefix = prefix.clone();
         }
     }
 
-    /// The bead of a line and the id it stands under; `None` for a line that only says what follows from the births.
-    fn take_bead_line(&mut self, file: &str, line: &[u8]) -> Result<Option<(BeadId, Lineage)>, String> {
+    /// Adds the bead of a line and returns its id and lineage. Returns `None` for a line that only repeats
+    /// what follows from the births.
+    fn add_bead_line(&mut self, file: &str, line: &[u8]) -> Result<Option<(BeadId, Lineage)>, String> {
         let (id, lineage, bead) = if file == STATE {
             let mut body: Body = parse(line)?;
             let id = body.id.take().ok_or("id is missing")?;
@@ -206,33 +214,33 @@ impl Salvage {
             bead.deletion = Some(Deletion { mark, reason: tombstone.reason });
             (tombstone.id, lineage, bead)
         };
-        let whole = Delta::of_bead(lineage.clone(), Patch::from(&bead));
-        self.state.take(&whole).map_err(|error| error.to_string())?;
+        let delta = Delta::of_bead(lineage.clone(), Patch::from(&bead));
+        self.state.join_delta(&delta).map_err(|error| error.to_string())?;
         Ok(Some((id, lineage)))
     }
 
-    /// A change counts once its bead is there, whole, from wherever.
-    fn settle_patches(&mut self) {
+    /// Applies the changes whose bead is known, until no more can be applied.
+    fn apply_patches(&mut self) {
         let mut waiting = std::mem::take(&mut self.patches);
         loop {
             let before = waiting.len();
             waiting.retain(|(_, lineage, patch)| {
-                self.state.take(&Delta::of_bead(lineage.clone(), patch.clone())).is_err()
+                self.state.join_delta(&Delta::of_bead(lineage.clone(), patch.clone())).is_err()
             });
             if waiting.len() == before {
                 break;
             }
         }
         for (place, lineage, _) in waiting {
-            let reason = format!("a change of {}, whose birth cannot be read", lineage.birth_id());
+            let reason = format!("a change of {}, whose creation cannot be read", lineage.birth_id());
             self.report(&place, None, reason);
         }
     }
 
-    fn settle_edges(&mut self) {
+    fn resolve_edges(&mut self) {
         for NamedEdge { from, to, kind, edge } in std::mem::take(&mut self.named_edges) {
             let key = EdgeKey { from: self.bind(from), to: self.bind(to), kind };
-            self.take_edge(key, edge);
+            self.add_edge(key, edge);
         }
         for (place, key, edge) in std::mem::take(&mut self.edges) {
             if [&key.from, &key.to]
@@ -243,15 +251,15 @@ impl Salvage {
                 continue;
             }
             match (self.known_end(key.from), self.known_end(key.to)) {
-                (Ok(from), Ok(to)) => self.take_edge(EdgeKey { from, to, kind: key.kind }, edge),
+                (Ok(from), Ok(to)) => self.add_edge(EdgeKey { from, to, kind: key.kind }, edge),
                 (Err(id), _) | (_, Err(id)) => {
-                    self.report(&place, None, format!("a dependency of {id}, whose birth cannot be read"));
+                    self.report(&place, None, format!("a dependency of {id}, whose creation cannot be read"));
                 }
             }
         }
     }
 
-    fn settle_conflicts(&mut self) {
+    fn resolve_conflicts(&mut self) {
         for (number, end, line) in std::mem::take(&mut self.named_conflicts) {
             let bead = match self.bind(end) {
                 Endpoint::Bead(lineage) => Ok(lineage),
@@ -267,21 +275,22 @@ impl Salvage {
                 self.state.join_conflict(&conflict);
             } else if !self.is_forgotten(&conflict.bead) {
                 let id = conflict.bead.birth_id();
-                self.report(&place, None, format!("a conflict of {id}, whose birth cannot be read"));
+                self.report(&place, None, format!("a conflict of {id}, whose creation cannot be read"));
             }
         }
     }
 
-    /// Not here, because garbage collection took it.
+    /// Returns whether the bead is absent because garbage collection dropped it.
     fn is_forgotten(&self, lineage: &Lineage) -> bool {
         self.state.bead(lineage).is_none() && lineage.at() < self.state.gc_floor().stamp
     }
 
-    fn take_edge(&mut self, key: EdgeKey, edge: Edge) {
-        self.state.take(&Delta::of_edge(key, edge)).expect("an edge alone is always taken");
+    fn add_edge(&mut self, key: EdgeKey, edge: Edge) {
+        self.state.join_delta(&Delta::of_edge(key, edge)).expect("both ends are known or bare");
     }
 
-    /// First what the commit itself meant by the id, then what the id means in the whole; else it stays bare.
+    /// Returns the bead with this id: preferably in the same commit, otherwise in the salvaged state. If
+    /// there is none, the end stays bare.
     fn bind(&self, end: End) -> Endpoint {
         match end.bead.or_else(|| self.state.names().holder(end.id.as_str()).cloned()) {
             Some(lineage) => Endpoint::Bead(lineage),
@@ -289,7 +298,8 @@ impl Salvage {
         }
     }
 
-    /// An end that no bead was found for becomes bare, unless another bead has its id and would be mistaken for it.
+    /// Makes an end bare if its bead was not found. Fails if another bead has its id, which would be mistaken
+    /// for it.
     fn known_end(&self, end: Endpoint) -> Result<Endpoint, BeadId> {
         match end {
             Endpoint::Bead(lineage) if self.state.bead(&lineage).is_none() => {
@@ -306,13 +316,13 @@ impl Salvage {
 }
 
 fn read_bead(id: &BeadId, mut body: Body) -> Result<(Lineage, Bead), String> {
-    // Out of order they are still the same notes.
+    // The order of notes may be damaged too.
     body.notes.sort_by(|a, b| a.order().cmp(&b.order()));
     body.notes.dedup_by(|a, b| a.order() == b.order());
     bead_from_body(id, body).map(|(lineage, bead, _)| (lineage, bead))
 }
 
-/// The lines that are not empty, with their numbers; the last may lack its end.
+/// Returns the non-empty lines with their numbers. The last line may lack its newline.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
     lines.map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.is_empty())
@@ -333,7 +343,7 @@ mod tests {
     use crate::op::{Create, DepAdd};
     use crate::{Catalog, Clock, Code, Context, Op, Snapshot};
 
-    /// Three beads, the second waiting for the first and the third deleted.
+    /// Returns three beads: the first blocks the second, and the third is deleted.
     fn sample() -> State {
         let mut catalog = Catalog::default();
         let mut clock = Clock::new(Stamp::ZERO, 7);
@@ -354,7 +364,7 @@ mod tests {
                 lease_ms: 1,
             };
             let applied = op.apply(&catalog, &mut context).unwrap();
-            catalog.take(&applied.delta).unwrap();
+            catalog.join_delta(&applied.delta).unwrap();
         }
         catalog.state().clone()
     }
@@ -365,12 +375,12 @@ mod tests {
 
     fn salvage(snapshot: &Snapshot) -> (State, Vec<Unreadable>) {
         let mut salvage = Salvage::default();
-        salvage.take_files(&files(snapshot)).unwrap();
+        salvage.add_files(&files(snapshot)).unwrap();
         salvage.finish()
     }
 
     #[test]
-    fn an_undamaged_snapshot_comes_back_byte_for_byte() {
+    fn an_undamaged_snapshot_is_restored_byte_for_byte() {
         let snapshot = sample().encode();
         let (state, unreadable) = salvage(&snapshot);
         assert_eq!(unreadable, []);
@@ -391,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_reported_and_costs_nothing_else() {
+    fn a_bad_line_is_reported_and_everything_else_is_kept() {
         let mut damaged = sample().encode();
         let end = damaged.state.iter().position(|byte| *byte == b'\n').unwrap();
         damaged.state[end / 2] = 0xff;
@@ -402,11 +412,11 @@ mod tests {
         assert_eq!(places, [(META, Some(1)), (STATE, Some(1)), (TOMBSTONES, Some(1))]);
         assert_eq!(state.names().holders().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["bd-2"]);
         assert_eq!(state.edges().len(), 1, "the edge stays, with a bare end");
-        state.encode().decode().expect("what was salvaged is a sound store");
+        state.encode().decode().expect("the salvaged state is valid");
     }
 
     #[test]
-    fn an_edge_finds_a_bead_that_only_an_older_commit_has() {
+    fn an_edge_binds_to_a_bead_from_an_older_commit() {
         let snapshot = sample().encode();
         let mut damaged = snapshot.clone();
         damaged.state.clear();
@@ -414,13 +424,13 @@ mod tests {
         let mut older = snapshot.decode().unwrap().state;
         older.edges = Default::default();
         let mut salvage = Salvage::default();
-        salvage.take_files(&files(&damaged)).unwrap();
-        salvage.take_state(&older);
+        salvage.add_files(&files(&damaged)).unwrap();
+        salvage.add_state(&older);
         assert_eq!(salvage.finish().0.encode(), snapshot);
     }
 
     #[test]
-    fn conflicts_survive_with_their_bead_and_are_reported_without_it() {
+    fn conflicts_are_kept_with_their_bead_and_reported_without_it() {
         let mut whole = sample();
         let (lineage, bead) = whole.beads().iter().next().unwrap();
         let (bead, won, lost) =
@@ -436,20 +446,20 @@ mod tests {
     }
 
     #[test]
-    fn records_wait_for_their_bead_and_are_reported_without_it() {
+    fn records_are_applied_after_their_bead_and_reported_without_it() {
         let whole = sample();
         let (lineage, bead) = whole.beads().iter().next().unwrap();
         let change = Patch { title: Some(bead.title.clone()), ..Patch::default() };
         let change = Delta::of_bead(lineage.clone(), change);
 
         let mut salvage = Salvage::default();
-        salvage.take_delta("journal frame 2", &change);
-        salvage.take_delta("journal frame 1", &Delta::of_bead(lineage.clone(), Patch::from(bead.as_ref())));
+        salvage.add_delta("journal frame 2", &change);
+        salvage.add_delta("journal frame 1", &Delta::of_bead(lineage.clone(), Patch::from(bead.as_ref())));
         let (state, unreadable) = salvage.finish();
         assert_eq!((state.beads().len(), unreadable), (1, vec![]));
 
         let mut salvage = Salvage::default();
-        salvage.take_delta("journal frame 2", &change);
+        salvage.add_delta("journal frame 2", &change);
         let (state, unreadable) = salvage.finish();
         assert!(state.beads().is_empty());
         assert_eq!(unreadable[0].file, "journal frame 2");
@@ -460,7 +470,7 @@ mod tests {
     fn a_later_format_is_refused() {
         let mut newer = sample().encode();
         newer.meta = br#"{"format_version":99,"something":"new"}"#.to_vec();
-        let error = Salvage::default().take_files(&files(&newer)).unwrap_err();
+        let error = Salvage::default().add_files(&files(&newer)).unwrap_err();
         assert_eq!(error.code(), Code::NewerFormat);
     }
 }

@@ -1,5 +1,5 @@
-//! Taking back what was only tried: several operations that must all go through, or none. A savepoint costs in proportion
-//! to the delta it guards, never to the size of the store.
+//! Savepoints, for several operations that must all succeed or have no effect. The cost of a savepoint
+//! depends on the size of its delta and not on the size of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::{
     Bead, Catalog, Conflict, ConflictId, Delta, Edge, EdgeKey, Lineage, PrefixRegister, State, Touched,
 };
 
-/// What stood where a delta is about to write.
+/// The parts of a catalog that a delta is about to change.
 #[derive(Debug)]
 pub struct Savepoint(Kept);
 
@@ -20,13 +20,14 @@ enum Kept {
         conflicts: Vec<(ConflictId, Option<Conflict>)>,
         prefix: PrefixRegister,
     },
-    /// Garbage collection, settings, a new format and a birth under an id that is taken reach beyond what the delta
-    /// names.
+    /// The whole catalog. Garbage collection, settings, a new format and a birth whose id is taken affect
+    /// more than what the delta mentions.
     Whole(Box<Catalog>),
 }
 
 impl Catalog {
-    /// Call it before [`take`](Self::take), and [`roll_back`](Self::roll_back) in the reverse order.
+    /// Returns a savepoint for a delta. Call this before [`join_delta`](Self::join_delta), and roll
+    /// savepoints back in reverse order.
     pub fn savepoint(&self, delta: &Delta) -> Savepoint {
         let state = self.state();
         let mut ids = BTreeSet::new();
@@ -49,7 +50,7 @@ impl Catalog {
                 .keys()
                 .map(|lineage| (lineage.clone(), state.bead(lineage).cloned()))
                 .collect(),
-            // A birth may take the id at the end of a bare edge, and then the edge goes.
+            // A birth may use the id of a bare edge, which is dropped then.
             edges: delta.edges.keys().chain(&state.bare_edges).map(edge).collect(),
             conflicts: delta
                 .conflicts
@@ -60,7 +61,7 @@ impl Catalog {
         })
     }
 
-    /// Makes everything as it was when the savepoint was set.
+    /// Restores the catalog as it was at the savepoint.
     pub fn roll_back(&mut self, savepoint: Savepoint) {
         match savepoint.0 {
             Kept::Whole(catalog) => *self = *catalog,
@@ -69,9 +70,9 @@ impl Catalog {
                     beads: beads.iter().map(|(lineage, _)| lineage.clone()).collect(),
                     edges: edges.keys().cloned().collect(),
                 };
-                self.put_back(&touched, |state| {
-                    state.put_back_beads(beads);
-                    state.put_back_edges(edges);
+                self.restore(&touched, |state| {
+                    state.restore_beads(beads);
+                    state.restore_edges(edges);
                     for (id, before) in conflicts {
                         match before {
                             Some(conflict) => state.conflicts.insert(id, conflict),
@@ -86,7 +87,7 @@ impl Catalog {
 }
 
 impl State {
-    fn put_back_beads(&mut self, beads: Vec<(Lineage, Option<Arc<Bead>>)>) {
+    fn restore_beads(&mut self, beads: Vec<(Lineage, Option<Arc<Bead>>)>) {
         for (lineage, before) in beads {
             match before {
                 Some(bead) => {
@@ -100,7 +101,7 @@ impl State {
         }
     }
 
-    fn put_back_edges(&mut self, edges: BTreeMap<EdgeKey, Option<Edge>>) {
+    fn restore_edges(&mut self, edges: BTreeMap<EdgeKey, Option<Edge>>) {
         for (key, before) in edges {
             match before {
                 Some(edge) => {

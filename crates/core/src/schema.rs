@@ -1,39 +1,46 @@
-//! How values look in a JSON schema: of an answer, or of an input. The schema of an input says what the value's type checks.
-//! Each bound is at least as strict as the type, so an input that fits its schema is not refused for its form. Lengths
-//! count characters where the store counts bytes; they are a quarter of the store's, which every character fits into.
+//! JSON schemas of values, for answers and for inputs. The schema of an input describes the checks of the
+//! value's type. It is at least as strict as the type, so an input that matches its schema is never rejected
+//! for its form. Schemas count characters where the store counts bytes, so their length limits are a quarter
+//! of the store's.
 //!
-//! Patterns mean the same in every regular-expression dialect: what must not occur is said by `not`, because `$` also
-//! matches before a line break in some of them.
+//! Patterns have the same meaning in every regular-expression dialect. Forbidden characters are expressed
+//! with `not`, because in some dialects `$` also matches before a line break.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::limits::{MAX_DERIVED_ID_BYTES, MAX_ID_BYTES, MAX_LINE_BYTES};
+use crate::limits::{
+    MAX_DERIVED_ID_BYTES, MAX_ID_BYTES, MAX_LINE_BYTES, MAX_QUESTION_OPTION_CHARS, MAX_QUESTION_OPTIONS,
+};
 use crate::op::Change;
 use crate::{Code, Nullable, Status, Timestamp};
 
-/// The longest character takes this many bytes in UTF-8.
-pub const WIDEST: usize = 4;
+/// The maximum length of a character in UTF-8.
+pub const MAX_CHAR_BYTES: usize = 4;
 
-/// Anything but what counts as blank.
+/// A pattern that matches any character that is not blank.
 pub const VISIBLE: &str =
     r"[^\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
 
-/// The format of a time in milliseconds, by which an interface that writes times otherwise knows the field.
+/// The format of times in milliseconds. Interfaces with another notation for times recognize these fields by
+/// it.
 pub const UNIX_MS: &str = "unix-ms";
 
-/// The mark of a value that null clears, in contrast to one that is merely absent.
+/// The keyword of a field that null clears, in contrast to a field that may merely be absent.
 pub const CLEARABLE: &str = "clearable";
 
-/// A claim for longer than a year is a mistake in the unit.
+/// One year. A longer claim is probably in the wrong unit.
 const MAX_LEASE_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
-/// A hash of 64 digits and two words of 64 characters, with what stands between them.
+/// A hash of 64 digits, two words of 64 characters, and the separators.
 const MAX_HASH_CHARS: usize = 194;
 
-/// Declares types that only stand for a schema.
+/// A note id has 12 digits.
+const MAX_NOTE_REF_CHARS: usize = 12;
+
+/// Declares types that only represent a schema.
 #[macro_export]
 macro_rules! schema_types {
     ($($(#[$comment:meta])* $name:ident: $schema:expr;)*) => {$(
@@ -58,35 +65,47 @@ macro_rules! schema_types {
 }
 
 schema_types! {
-    /// A bead that is there: its id, or a beginning that fits only one.
+    /// An existing bead: its id, or an unambiguous beginning of it.
     BeadRef: text(1, MAX_DERIVED_ID_BYTES);
-    /// Text that says something.
-    Said: long_text(true);
-    /// `ms.counter`
+    /// Text that is not blank.
+    NonBlankText: long_text(true);
+    /// A fence, `ms.counter`.
     FenceText: json_schema!({
         "type": "string", "minLength": 3, "maxLength": 24, "not": {"pattern": r"\n"},
         "pattern": r"^([0-9]{1,12}|[1-3][0-9]{12})\.([0-9]{1,9}|[1-3][0-9]{9})$"
     });
+    /// A `content_hash` or an `if_hash`.
     ContentHash: text(1, MAX_HASH_CHARS);
+    /// The length of a lease in milliseconds.
     LeaseMs: number(1, MAX_LEASE_MS);
-    /// What a closed bead may become again.
+    /// The suggested answers to a question.
+    QuestionOptions: json_schema!({
+        "type": "array", "maxItems": MAX_QUESTION_OPTIONS,
+        "items": {
+            "type": "string", "minLength": 1, "maxLength": MAX_QUESTION_OPTION_CHARS, "pattern": VISIBLE
+        }
+    });
+    /// A note: its id, or the beginning of it.
+    NoteRef: text(1, MAX_NOTE_REF_CHARS);
+    /// The status of a reopened bead.
     Reopened: json_schema!({
         "type": "string", "enum": [Status::Open.as_str(), Status::InProgress.as_str()],
         "default": Status::Open.as_str()
     });
 }
 
-/// The schema of a type that is a checked string. An answer may hold what a version with other bounds took.
+/// Returns the schema of a type that is a checked string. Answers may contain values from a version with
+/// other limits, so their schema is any string.
 pub(crate) fn text_field(generator: &SchemaGenerator, input: Schema) -> Schema {
     if generator.contract().is_deserialize() { input } else { json_schema!({"type": "string"}) }
 }
 
-/// The schema of a type that is a checked number.
+/// Returns the schema of a type that is a checked number.
 pub(crate) fn number_field(generator: &mut SchemaGenerator, most: u64) -> Schema {
     if generator.contract().is_deserialize() { number(0, most) } else { u64::json_schema(generator) }
 }
 
-/// The schema of a type that is a bounded list.
+/// Returns the schema of a type that is a list of limited length.
 pub(crate) fn list_field<T: JsonSchema>(generator: &mut SchemaGenerator, most: usize) -> Schema {
     let mut schema = Vec::<T>::json_schema(generator);
     if generator.contract().is_deserialize() {
@@ -95,11 +114,12 @@ pub(crate) fn list_field<T: JsonSchema>(generator: &mut SchemaGenerator, most: u
     schema
 }
 
+/// Returns the schema of text with a length in characters.
 pub fn text(least: usize, most: usize) -> Schema {
     json_schema!({"type": "string", "minLength": least, "maxLength": most})
 }
 
-/// Text on one line. `visible` asks for more than blanks.
+/// Returns the schema of text on one line. `visible` requires a character that is not blank.
 pub fn line(least: usize, most: usize, visible: bool) -> Schema {
     let mut schema = text(least, most);
     schema.insert("not".to_owned(), json!({"pattern": r"[\u0000-\u001f\u007f-\u009f]"}));
@@ -109,32 +129,34 @@ pub fn line(least: usize, most: usize, visible: bool) -> Schema {
     schema
 }
 
-/// More than blanks on one line, and none of these characters.
+/// Returns the schema of a non-blank line without these characters.
 pub(crate) fn line_without(most: usize, characters: &str) -> Schema {
     let mut schema = line(1, most, true);
     schema.insert("not".to_owned(), json!({"pattern": format!(r"[\u0000-\u001f\u007f-\u009f{characters}]")}));
     schema
 }
 
-/// Text on any number of lines. `said` asks for more than blanks.
-pub(crate) fn long_text(said: bool) -> Schema {
-    let mut schema = text(usize::from(said), MAX_LINE_BYTES / WIDEST);
+/// Returns the schema of text on any number of lines. `visible` requires a character that is not blank.
+pub(crate) fn long_text(visible: bool) -> Schema {
+    let mut schema = text(usize::from(visible), MAX_LINE_BYTES / MAX_CHAR_BYTES);
     schema.insert("not".to_owned(), json!({"pattern": r"\u0000"}));
-    if said {
+    if visible {
         schema.insert("pattern".to_owned(), json!(VISIBLE));
     }
     schema
 }
 
+/// Returns the schema of a fixed set of words.
 pub fn words<const N: usize>(words: [&str; N]) -> Schema {
     json_schema!({"type": "string", "enum": words.as_slice()})
 }
 
+/// Returns the schema of an integer in a range.
 pub fn number(least: u64, most: u64) -> Schema {
     json_schema!({"type": "integer", "minimum": least, "maximum": most})
 }
 
-/// An id that a bead may be born with.
+/// Returns the schema of the id of a new bead.
 pub(crate) fn new_id() -> Schema {
     json_schema!({
         "type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES, "pattern": "^[A-Za-z0-9][A-Za-z0-9._]*-",
@@ -142,10 +164,10 @@ pub(crate) fn new_id() -> Schema {
     })
 }
 
-/// The same value, or null to clear the field.
+/// Returns a schema that also allows null, which clears the field.
 pub fn or_null(mut schema: Schema) -> Schema {
     let own = schema.get("type").cloned().unwrap_or(Value::Null);
-    // What is said of characters holds for text alone; `not` would else exclude null, which has none.
+    // Limit `not` to strings; otherwise it would also exclude null.
     if let Some(Value::Object(excluded)) = schema.get_mut("not") {
         excluded.insert("type".to_owned(), own.clone());
     }
@@ -183,7 +205,7 @@ impl JsonSchema for Timestamp {
     }
 }
 
-/// A time as answers show it.
+/// The schema of a time in an answer.
 #[derive(Debug)]
 pub enum Rfc3339 {}
 
@@ -201,7 +223,7 @@ impl JsonSchema for Rfc3339 {
     }
 }
 
-/// Any string: codes of newer versions are accepted too.
+/// Any string, because codes of newer versions are accepted too.
 impl JsonSchema for Code {
     fn inline_schema() -> bool {
         true

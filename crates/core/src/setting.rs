@@ -1,4 +1,5 @@
-//! Replicated settings: one register per key, in `meta.json`. Unknown keys are kept and joined, not interpreted.
+//! Replicated settings: one register per key, in `meta.json`. Unknown keys are kept and joined, not
+//! interpreted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,22 +10,23 @@ use crate::canonical::to_canonical;
 use crate::limits::MAX_SETTING_KEY_BYTES;
 use crate::{Actor, Error, Line, Mark, Register, Result, Stamp};
 
-/// Words for statuses beyond ours.
+/// The setting for custom status words.
 pub const STATUS_CUSTOM: &str = "status.custom";
 
-/// Words for types beyond ours.
+/// The setting for custom type words.
 pub const TYPE_CUSTOM: &str = "type.custom";
 
-/// Where the last reset of the garbage-collection floor is noted, with who did it and when.
+/// The setting that records the last reset of the floor of garbage collection, with who did it and when.
 pub const GC_FLOOR_RESET: &str = "gc.floor_reset";
 
-/// What `bd close` does about open blockers and open children: `warn`, `refuse` or `off`.
+/// The setting for what `bd close` does if there are open blockers or open children: `warn`, `refuse` or
+/// `off`.
 pub const CLOSE_CHECK: &str = "close.check";
 
-/// Whether a closing needs evidence: `off`, `warn` or `require`.
+/// The setting for whether a close needs evidence: `off`, `warn` or `require`.
 pub const CLOSE_REQUIRE_EVIDENCE: &str = "close.require_evidence";
 
-/// The name of a setting: lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit.
+/// The key of a setting: lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingKey(Arc<str>);
 
@@ -51,10 +53,10 @@ impl std::str::FromStr for SettingKey {
     }
 }
 
-/// The settings of a store. An empty value means that the setting was cleared.
+/// The settings of a store. An empty value means that the setting has been cleared.
 pub type Settings = BTreeMap<SettingKey, Register<Line>>;
 
-/// A setting as `meta.json` and the journal have it: `[value,[ms,counter],actor]`.
+/// The JSON form of a setting in `meta.json` and the journal: `[value,[ms,counter],actor]`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StoredSetting(Line, Stamp, Actor);
 
@@ -70,7 +72,7 @@ pub(crate) fn restored(stored: BTreeMap<SettingKey, StoredSetting>) -> Settings 
     stored.into_iter().map(|(key, stored)| (key, one(stored))).collect()
 }
 
-/// Takes the later write of each key.
+/// Merges `others` into `settings`. The later write of each key wins.
 pub(crate) fn join(settings: &mut Settings, others: &Settings) {
     for (key, theirs) in others {
         match settings.get_mut(key) {

@@ -1,34 +1,38 @@
-//! An ordered map whose copies are cheap: a copy shares all entries with its original, and whoever writes first copies
-//! only the few entries around the one it writes. So a snapshot of a state keeps nobody waiting, however large the
-//! state is, and what it costs is spread over the writes that follow.
+//! An ordered map that is cheap to clone. A clone shares all entries with its original, and the first write
+//! to a shared entry copies only the few entries around it. So a snapshot of a state is fast even if the
+//! state is large, and its cost is spread over later writes.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-/// So many entries are copied together. More make a copy of the map cheaper, fewer the first write behind it.
-const FULL: usize = 64;
+/// The maximum size of a chunk. Larger chunks make clones cheaper; smaller chunks make the first write to a
+/// shared chunk cheaper.
+const CHUNK_SIZE: usize = 64;
 
-/// Entries in order, cut into chunks of which none is empty.
+/// An ordered map with copy-on-write chunks of entries. No chunk is empty.
 pub struct SharedMap<K, V> {
     chunks: Vec<Arc<Vec<(K, V)>>>,
     len: usize,
 }
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing was written to either since one was copied from the other.
+    /// Returns whether one map is an unmodified clone of the other.
     pub fn is_same_copy(&self, other: &Self) -> bool {
         self.chunks.len() == other.chunks.len()
             && self.chunks.iter().zip(&other.chunks).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
+    /// Returns whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// Returns the value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -36,6 +40,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         self.get_key_value(key).map(|(_, value)| value)
     }
 
+    /// Returns the stored key and its value.
     pub fn get_key_value<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
     where
         K: Borrow<Q>,
@@ -45,6 +50,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         Some((key, value))
     }
 
+    /// Returns whether the map contains a key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -52,6 +58,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         self.find(key).is_ok()
     }
 
+    /// Returns the value of a key for writing. Copies the chunk if it is shared.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -60,7 +67,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         Some(&mut Arc::make_mut(&mut self.chunks[chunk])[index].1)
     }
 
-    /// Returns what stood there before.
+    /// Sets the value of a key and returns the previous one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok((chunk, index)) => {
@@ -82,10 +89,10 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         }
     }
 
-    /// Cuts a chunk that has become too long. What arrives in order leaves full chunks behind.
+    /// Splits a chunk that has become too long. Insertions in order leave full chunks behind.
     fn split(&mut self, chunk: usize, inserted: usize) {
         let entries = Arc::make_mut(&mut self.chunks[chunk]);
-        if entries.len() <= FULL {
+        if entries.len() <= CHUNK_SIZE {
             return;
         }
         let at = if inserted + 1 == entries.len() { inserted } else { entries.len() / 2 };
@@ -93,6 +100,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         self.chunks.insert(chunk + 1, Arc::new(second));
     }
 
+    /// Removes a key and returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -107,6 +115,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         Some(value)
     }
 
+    /// Removes the entries for which `keep` returns `false`.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
         *self = self
             .iter()
@@ -115,19 +124,22 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
             .collect();
     }
 
+    /// Returns the entries in the order of their keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter { chunks: self.chunks.iter(), entries: [].iter() }
     }
 
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &K> + Clone {
         self.iter().map(|(key, _)| key)
     }
 
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> impl Iterator<Item = &V> + Clone {
         self.iter().map(|(_, value)| value)
     }
 
-    /// The entries whose keys are not before `start`.
+    /// Returns the entries whose keys are at or after `start`.
     pub fn starting_at<Q: Ord + ?Sized>(&self, start: &Q) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
@@ -138,7 +150,8 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         Iter { chunks, entries }
     }
 
-    /// The chunk and the place in it where a key stands, or would stand.
+    /// Returns the chunk of a key and its index in the chunk. If the key is absent, returns where to insert
+    /// it as `Err`.
     fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<(usize, usize), (usize, usize)>
     where
         K: Borrow<Q>,
@@ -153,7 +166,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 }
 
-/// Entries in the order of their keys.
+/// An iterator over entries in the order of their keys.
 #[derive(Debug)]
 pub struct Iter<'a, K, V> {
     chunks: std::slice::Iter<'a, Arc<Vec<(K, V)>>>,
@@ -188,20 +201,20 @@ impl<'a, K: Ord + Clone, V: Clone> IntoIterator for &'a SharedMap<K, V> {
     }
 }
 
-/// Of entries with one key the last stays.
+/// If several entries have the same key, the last one wins.
 impl<K: Ord + Clone, V: Clone> FromIterator<(K, V)> for SharedMap<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut entries: Vec<(K, V)> = entries.into_iter().collect();
-        // A stable sort, which costs little where most of it is in order already.
+        // The sort must be stable. It is fast if the entries are mostly in order.
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut map = Self::default();
-        let mut chunk: Vec<(K, V)> = Vec::with_capacity(FULL.min(entries.len()));
+        let mut chunk: Vec<(K, V)> = Vec::with_capacity(CHUNK_SIZE.min(entries.len()));
         for (key, value) in entries {
             match chunk.last_mut() {
                 Some(last) if last.0 == key => last.1 = value,
                 _ => {
-                    if chunk.len() == FULL {
-                        map.push(std::mem::replace(&mut chunk, Vec::with_capacity(FULL)));
+                    if chunk.len() == CHUNK_SIZE {
+                        map.push(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK_SIZE)));
                     }
                     chunk.push((key, value));
                 }
@@ -260,7 +273,7 @@ mod tests {
         Insert(u16, u8),
         Change(u16, u8),
         Remove(u16),
-        /// Sets a copy aside, to be looked at in the end.
+        /// Keeps a clone that is checked at the end.
         Copy,
         KeepOdd,
     }
@@ -277,44 +290,44 @@ mod tests {
         prop::collection::vec(step, 0..1_500)
     }
 
-    fn same(map: &SharedMap<u16, u8>, due: &BTreeMap<u16, u8>) {
-        assert!(map.iter().eq(due.iter()));
-        assert_eq!((map.len(), map.is_empty()), (due.len(), due.is_empty()));
-        assert!(map.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= FULL));
-        assert_eq!(*map, due.iter().map(|(key, value)| (*key, *value)).collect());
+    fn same(map: &SharedMap<u16, u8>, expected: &BTreeMap<u16, u8>) {
+        assert!(map.iter().eq(expected.iter()));
+        assert_eq!((map.len(), map.is_empty()), (expected.len(), expected.is_empty()));
+        assert!(map.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK_SIZE));
+        assert_eq!(*map, expected.iter().map(|(key, value)| (*key, *value)).collect());
     }
 
     proptest! {
         #[test]
-        fn it_is_what_the_standard_map_is_and_a_copy_stays_as_it_was(steps in steps(), start in 0..700_u16) {
-            let (mut map, mut due) = (SharedMap::default(), BTreeMap::new());
+        fn it_behaves_like_a_btree_map_and_clones_are_independent(steps in steps(), start in 0..700_u16) {
+            let (mut map, mut expected) = (SharedMap::default(), BTreeMap::new());
             let mut copies = Vec::new();
             for step in steps {
                 match step {
-                    Step::Insert(key, value) => prop_assert_eq!(map.insert(key, value), due.insert(key, value)),
+                    Step::Insert(key, value) => prop_assert_eq!(map.insert(key, value), expected.insert(key, value)),
                     Step::Change(key, value) => {
-                        let (ours, theirs) = (map.get_mut(&key), due.get_mut(&key));
+                        let (ours, theirs) = (map.get_mut(&key), expected.get_mut(&key));
                         prop_assert_eq!(&ours, &theirs);
                         ours.into_iter().chain(theirs).for_each(|found| *found = value);
                     }
-                    Step::Remove(key) => prop_assert_eq!(map.remove(&key), due.remove(&key)),
-                    Step::Copy => copies.push((map.clone(), due.clone())),
+                    Step::Remove(key) => prop_assert_eq!(map.remove(&key), expected.remove(&key)),
+                    Step::Copy => copies.push((map.clone(), expected.clone())),
                     Step::KeepOdd => {
                         map.retain(|key, _| key % 2 == 1);
-                        due.retain(|key, _| key % 2 == 1);
+                        expected.retain(|key, _| key % 2 == 1);
                     }
                 }
             }
-            prop_assert!(map.starting_at(&start).eq(due.range(start..)));
-            prop_assert_eq!(map.get_key_value(&start), due.get_key_value(&start));
-            prop_assert_eq!(map.contains_key(&start), due.contains_key(&start));
-            copies.push((map, due));
-            copies.iter().for_each(|(map, due)| same(map, due));
+            prop_assert!(map.starting_at(&start).eq(expected.range(start..)));
+            prop_assert_eq!(map.get_key_value(&start), expected.get_key_value(&start));
+            prop_assert_eq!(map.contains_key(&start), expected.contains_key(&start));
+            copies.push((map, expected));
+            copies.iter().for_each(|(map, expected)| same(map, expected));
         }
     }
 
     #[test]
-    fn a_copy_shares_all_but_what_is_written() {
+    fn a_write_copies_only_one_chunk() {
         let original: SharedMap<u32, u32> = (0..1_000).map(|key| (key, key)).collect();
         let mut copy = original.clone();
         copy.insert(500, 0);
@@ -324,24 +337,24 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_full_behind_what_comes_in_order_and_half_full_elsewhere() {
-        let collected: SharedMap<usize, ()> = (0..10 * FULL).map(|key| (key, ())).collect();
+    fn chunks_are_full_after_ordered_inserts_and_half_full_otherwise() {
+        let collected: SharedMap<usize, ()> = (0..10 * CHUNK_SIZE).map(|key| (key, ())).collect();
         let mut in_order = SharedMap::default();
-        (0..10 * FULL).for_each(|key| {
+        (0..10 * CHUNK_SIZE).for_each(|key| {
             in_order.insert(key, ());
         });
         for map in [collected, in_order] {
-            assert!(map.chunks.iter().all(|chunk| chunk.len() == FULL));
+            assert!(map.chunks.iter().all(|chunk| chunk.len() == CHUNK_SIZE));
         }
         let mut before_the_last: SharedMap<usize, ()> = [(usize::MAX, ())].into_iter().collect();
-        (0..10 * FULL).for_each(|key| {
+        (0..10 * CHUNK_SIZE).for_each(|key| {
             before_the_last.insert(key, ());
         });
-        assert!(before_the_last.chunks.iter().all(|chunk| chunk.len() >= FULL / 2));
+        assert!(before_the_last.chunks.iter().all(|chunk| chunk.len() >= CHUNK_SIZE / 2));
     }
 
     #[test]
-    fn equal_are_maps_with_the_same_entries_however_they_came_to_be() {
+    fn maps_with_the_same_entries_are_equal() {
         let map = |entries: &[(u8, u8)]| entries.iter().copied().collect::<SharedMap<_, _>>();
         let mut grown = map(&[(3, 3)]);
         (0..3).rev().for_each(|key| {
@@ -356,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn of_entries_with_one_key_the_last_stays() {
+    fn the_last_of_several_entries_with_the_same_key_wins() {
         let map: SharedMap<u8, &str> = [(2, "b"), (1, "a"), (2, "c")].into_iter().collect();
         assert!(map.iter().eq([(&1, &"a"), (&2, &"c")]));
         assert_eq!(map.len(), 2);

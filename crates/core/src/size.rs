@@ -1,4 +1,4 @@
-//! The bound on a bead's line, checked before a write is kept.
+//! Checks the limit on the length of a bead's line before a write.
 
 use crate::canonical::to_canonical;
 use crate::limits::{MAX_LINE_BYTES, MAX_NOTES_BYTES};
@@ -7,10 +7,10 @@ use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Result};
 
 /// One byte of text takes at most this many bytes in JSON (`\u00xx`).
 const WORST_ESCAPE: usize = 6;
-/// Stamps, names and punctuation of a line, generously.
+/// A generous estimate for the stamps, names and punctuation of a line.
 const OVERHEAD: usize = 8 * 1024;
 
-/// Refuses a delta that would take a bead's line past the bound.
+/// Rejects a delta that would make a bead's line too long.
 pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
     for (lineage, patch) in &delta.beads {
         let bead = match catalog.bead(lineage) {
@@ -32,7 +32,8 @@ pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a bead whose line would be past the bound. Nearly all are so far below it that an estimate is enough.
+/// Rejects a bead whose line would be too long. Nearly all beads are far below the limit, so a cheap estimate
+/// comes first.
 pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<()> {
     if text_bytes(bead) * WORST_ESCAPE + OVERHEAD <= MAX_LINE_BYTES {
         return Ok(());
@@ -44,7 +45,7 @@ pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<
     Ok(())
 }
 
-/// Refuses notes that take more than their share of the line.
+/// Rejects notes that take more than their share of the line.
 fn check_notes(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<()> {
     if bead.notes.values().map(|note| note_bytes(note)).sum::<usize>() * WORST_ESCAPE <= MAX_NOTES_BYTES {
         return Ok(());

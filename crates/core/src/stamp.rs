@@ -1,4 +1,4 @@
-//! Write stamps (§5.2.2): the total order in which concurrent writes are settled.
+//! Write stamps (§5.2.2): the total order that decides between concurrent writes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::MAX_MS;
 use crate::{Actor, Error, Result};
 
-/// `[ms, counter]`. Comes out of the [`Clock`](crate::Clock) or out of a decoded file, from nowhere else.
+/// The time of a write, `[ms, counter]`. Only the clock and the decoder create stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "(u64, u32)", into = "(u64, u32)")]
@@ -17,9 +17,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// A stamp before every minted stamp.
     pub const ZERO: Self = Self { ms: 0, counter: 0 };
 
-    /// Rebuilds a stamp that was minted before, within the bounds of the format.
+    /// Rebuilds a stamp that was minted before. Fails if it is outside the bounds of the format.
     pub fn decode(ms: u64, counter: u32) -> Result<Self> {
         if ms >= MAX_MS {
             return Err(Error::invalid("stamp", format!("{ms} is not before the year 2100")));
@@ -27,16 +28,18 @@ impl Stamp {
         Ok(Self { ms, counter })
     }
 
+    /// Returns the milliseconds since 1970.
     pub fn ms(self) -> u64 {
         self.ms
     }
 
+    /// Returns the counter. Its low 16 bits are the tag of the replica that minted the stamp.
     pub fn counter(self) -> u32 {
         self.counter
     }
 }
 
-/// The printed form of a fence: `ms.counter`.
+/// Writes `ms.counter`, which is how fences are printed.
 impl std::fmt::Display for Stamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.ms, self.counter)
@@ -67,20 +70,23 @@ impl From<Stamp> for (u64, u32) {
     }
 }
 
-/// A stamp and the actor who minted it: the unit of the total order of §8.6. One write puts the same mark on
-/// every register it touches, so marks are shared.
+/// A stamp and the actor who minted it. Marks are totally ordered (§8.6). One write puts the same mark on
+/// every register it touches, so clones of a mark share their data.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(Arc<(Stamp, Actor)>);
 
 impl Mark {
+    /// Returns the mark of a write by `by` at `at`.
     pub fn new(at: Stamp, by: Actor) -> Self {
         Self(Arc::new((at, by)))
     }
 
+    /// Returns the stamp.
     pub fn at(&self) -> Stamp {
         self.0.0
     }
 
+    /// Returns the actor.
     pub fn by(&self) -> &Actor {
         &self.0.1
     }
@@ -92,7 +98,7 @@ impl std::fmt::Debug for Mark {
     }
 }
 
-/// On disk a mark is `[[ms,counter],"actor"]`.
+/// Writes `[[ms,counter],"actor"]`.
 impl Serialize for Mark {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.at(), self.by()).serialize(serializer)

@@ -1,4 +1,4 @@
-//! All that a replica knows: beads and edges by lineage, and the prefix. A join-semilattice.
+//! The state: everything that a replica knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,21 +9,24 @@ use crate::{
     Settings, SharedMap, Stamp,
 };
 
-/// Beads are shared, and so are the maps that hold them: a snapshot of a state costs next to nothing.
+/// Everything that a replica knows: beads and edges by lineage, conflicts, settings and the id prefix.
+///
+/// States form a join-semilattice; see the [crate documentation](crate). Cloning one is cheap, because clones
+/// share their beads and the maps that hold them.
 #[derive(Debug, Clone)]
 pub struct State {
     pub(crate) beads: SharedMap<Lineage, Arc<Bead>>,
     pub(crate) edges: SharedMap<EdgeKey, Edge>,
     pub(crate) prefix: PrefixRegister,
     pub(crate) conflicts: BTreeMap<ConflictId, Conflict>,
-    /// Deletions before this may be forgotten; see [`State::collect_garbage`].
+    /// Deletions below this floor are dropped; see [`State::collect_garbage`].
     pub(crate) gc_floor: Floor,
     pub(crate) settings: Settings,
     pub(crate) store_id: Option<MintedStoreId>,
-    /// The first format that can hold everything here. It never falls.
+    /// The lowest format version that can hold this state. It never decreases.
     pub(crate) format_version: u64,
     pub(crate) names: Names,
-    /// Edges with an end that no bead holds; almost always none.
+    /// Edges with an end whose id no bead holds. There are rarely any.
     pub(crate) bare_edges: BTreeSet<EdgeKey>,
 }
 
@@ -44,7 +47,7 @@ impl Default for State {
     }
 }
 
-/// Names and bare edges follow from the rest.
+/// Ignores names and bare edges, because they are derived from the other fields.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.beads == other.beads
@@ -59,8 +62,8 @@ impl PartialEq for State {
 }
 
 impl State {
-    /// Whether nothing was written to either since one was copied from the other. Equal states may be no such copies; this costs
-    /// next to nothing.
+    /// Returns whether one state is an unmodified copy of the other. This is much cheaper than `==`, but may
+    /// return `false` for equal states that came about separately.
     pub fn is_same_copy(&self, other: &Self) -> bool {
         self.beads.is_same_copy(&other.beads)
             && self.edges.is_same_copy(&other.edges)
@@ -70,61 +73,72 @@ impl State {
             && self.settings == other.settings
     }
 
+    /// Returns all beads, live and deleted.
     pub fn beads(&self) -> &SharedMap<Lineage, Arc<Bead>> {
         &self.beads
     }
 
+    /// Returns the bead with this lineage, live or deleted.
     pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
         self.beads.get(lineage)
     }
 
+    /// Returns all edges, present and removed.
     pub fn edges(&self) -> &SharedMap<EdgeKey, Edge> {
         &self.edges
     }
 
+    /// Returns the edge with this key, present or removed.
     pub fn edge(&self, key: &EdgeKey) -> Option<&Edge> {
         self.edges.get(key)
     }
 
+    /// Returns the prefix of new ids, with the mark of the write that set it.
     pub fn prefix(&self) -> &PrefixRegister {
         &self.prefix
     }
 
+    /// Returns the recorded conflicts, including dismissed ones.
     pub fn conflicts(&self) -> &BTreeMap<ConflictId, Conflict> {
         &self.conflicts
     }
 
+    /// Returns the floor of garbage collection.
     pub fn gc_floor(&self) -> Floor {
         self.gc_floor
     }
 
+    /// Returns the replicated settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The value of a replicated setting; `None` when it was never set or was cleared.
+    /// Returns the value of a replicated setting, or `None` if it was never set or has been cleared.
     pub fn setting(&self, key: &str) -> Option<&str> {
         self.settings.get(key).and_then(|register| register.value.non_empty())
     }
 
+    /// Returns the id of the store, if one was minted.
     pub fn store_id(&self) -> Option<&MintedStoreId> {
         self.store_id.as_ref()
     }
 
+    /// Returns the format version that this state is encoded with.
     pub fn format_version(&self) -> u64 {
         self.format_version
     }
 
-    /// Writes at least this version from now on.
+    /// Raises the format version to at least `version`.
     pub fn raise_format(&mut self, version: u64) {
         self.format_version = self.format_version.max(version);
     }
 
+    /// Returns which bead holds which id.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Every stamp in the state, for a clock that wants to follow.
+    /// Returns every stamp in the state, so that a [`Clock`](crate::Clock) can observe them.
     pub fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let beads = self.beads.iter().flat_map(|(lineage, bead)| bead.stamps().chain([lineage.at()]));
         let edges = self.edges.values().map(|edge| edge.changed.at());

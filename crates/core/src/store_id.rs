@@ -1,4 +1,4 @@
-//! The id of a store: minted by the first feature that needs one, the same on every replica.
+//! The id of a store. It is minted by the first feature that needs one and is the same on every replica.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ pub struct StoreId(std::sync::Arc<str>);
 crate::field::string_newtype!(StoreId);
 
 impl StoreId {
-    /// An id of 128 random bits.
-    pub fn of_random(high: u64, low: u64) -> Self {
+    /// Returns an id of 128 random bits.
+    pub fn from_random(high: u64, low: u64) -> Self {
         Self(format!("{high:016x}{low:016x}").into())
     }
 }
@@ -28,15 +28,17 @@ impl std::str::FromStr for StoreId {
     }
 }
 
-/// An id and who minted it. Replicas may mint one each before they meet: the earliest stays, and of two under one mark
-/// the lesser id.
+/// A store id and who minted it. Several replicas may mint one before they sync; the earliest wins, and on a
+/// tie the lesser id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MintedStoreId {
+    /// Who minted the id and when.
     pub mark: Mark,
+    /// The id.
     pub id: StoreId,
 }
 
-/// The same in the journal.
+/// The JSON form of a minted store id in the journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StoredStoreId(StoreId, Stamp, Actor);
 
@@ -52,7 +54,7 @@ impl From<StoredStoreId> for MintedStoreId {
     }
 }
 
-/// Keeps the one that was minted first.
+/// Keeps the id that was minted first.
 pub(crate) fn join(mine: &mut Option<MintedStoreId>, theirs: Option<&MintedStoreId>) {
     if let Some(theirs) = theirs
         && mine.as_ref().is_none_or(|mine| theirs < mine)

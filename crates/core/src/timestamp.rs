@@ -1,4 +1,4 @@
-//! Wall-clock time as the public schema shows it.
+//! Wall-clock times.
 
 use jiff::fmt::temporal::{Pieces, PiecesOffset};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -13,6 +13,7 @@ use crate::{Error, Result, Stamp};
 pub struct Timestamp(u64);
 
 impl Timestamp {
+    /// Returns the time `ms` milliseconds after 1970. Fails if it is not before the year 2100.
     pub fn from_ms(ms: u64) -> Result<Self> {
         if ms >= MAX_MS {
             return Err(Error::invalid("time", format!("{ms} ms is not before the year 2100")));
@@ -20,17 +21,18 @@ impl Timestamp {
         Ok(Self(ms))
     }
 
+    /// Returns the milliseconds since 1970.
     pub fn ms(self) -> u64 {
         self.0
     }
 
-    /// Formats milliseconds since 1970. A number that is no time has no text.
+    /// Formats milliseconds since 1970. Returns an empty string if the number is not a valid time.
     pub fn text_of(ms: u64) -> String {
         Self::from_ms(ms).map(|time| time.to_string()).unwrap_or_default()
     }
 
-    /// Reads a time as people write it: RFC 3339 with any offset, a zone in brackets that `zones` knows, a date-time
-    /// without either, which is meant in `local`, or a date, of which the first moment in UTC is meant.
+    /// Parses a time as people write it: RFC 3339 with any offset, a time with a zone from `zones` in
+    /// brackets, a date-time in the time zone `local`, or a date, which means its first moment in UTC.
     pub fn read(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Result<Self> {
         let unreadable = || {
             let expected = "RFC 3339, a local date-time, a time with a zone in brackets, or a date";
@@ -40,7 +42,7 @@ impl Timestamp {
         Self::from_instant(time, text)
     }
 
-    /// What is finer than a millisecond is cut off.
+    /// Truncates to milliseconds.
     fn from_instant(time: jiff::Timestamp, text: &str) -> Result<Self> {
         let ms = u64::try_from(time.as_millisecond())
             .map_err(|_| Error::invalid("time", format!("{text:?} is before 1970")))?;
@@ -48,13 +50,13 @@ impl Timestamp {
     }
 }
 
-/// The instant that a text names; never only a part of the text.
+/// Parses the whole text as a time.
 pub(crate) fn moment(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> Option<jiff::Timestamp> {
     let pieces = Pieces::parse(text).ok()?;
     let offset = pieces.to_numeric_offset();
     let zone = match pieces.to_time_zone_with(zones) {
         Ok(zone) => zone,
-        // An offset says all that is needed.
+        // The offset is enough.
         Err(_) if offset.is_some() => None,
         Err(_) => return None,
     };
@@ -69,7 +71,7 @@ pub(crate) fn moment(text: &str, local: &TimeZone, zones: &TimeZoneDatabase) -> 
         (Some(offset), Some(zone)) => {
             let is_utc = matches!(pieces.offset(), Some(PiecesOffset::Zulu));
             let time = offset.to_timestamp(wall).ok()?;
-            // An offset that the zone does not have at that time is a contradiction.
+            // Reject an offset that the zone does not have at that time.
             (is_utc || zone.to_offset(time) == offset).then_some(time)
         }
     }
@@ -103,12 +105,12 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-/// Writes RFC 3339 in UTC with exactly three digits of a second, as every time is shown.
+/// Writes RFC 3339 in UTC with milliseconds, which is how all times are shown.
 pub fn write_rfc3339(time: jiff::Timestamp, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
     write!(f, "{time:.3}")
 }
 
-/// RFC 3339 with any offset and any precision; what is finer than a millisecond is cut off.
+/// Parses RFC 3339 with any offset and any precision, and truncates to milliseconds.
 impl std::str::FromStr for Timestamp {
     type Err = Error;
 
@@ -119,7 +121,7 @@ impl std::str::FromStr for Timestamp {
     }
 }
 
-/// Serialises a time as the public schema has it, in contrast to the integer of the files.
+/// Serializes a time as RFC 3339, as in the public schema. The files have integers.
 pub(crate) mod rfc3339 {
     use super::Timestamp;
 
@@ -129,7 +131,7 @@ pub(crate) mod rfc3339 {
     }
 }
 
-/// The same for a time that may be absent.
+/// Like [`rfc3339`], for an optional time.
 pub(crate) mod rfc3339_option {
     use super::Timestamp;
 
@@ -146,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_milliseconds_always() {
+    fn always_shows_milliseconds() {
         assert_eq!(Timestamp::from_ms(1_702_234_567_890).unwrap().to_string(), "2023-12-10T18:56:07.890Z");
         assert_eq!(Timestamp::from_ms(0).unwrap().to_string(), "1970-01-01T00:00:00.000Z");
     }
 
     #[test]
-    fn reads_offsets_and_nanoseconds() {
+    fn parses_offsets_and_nanoseconds() {
         let time: Timestamp = "2025-11-02T21:58:07.295058999-08:00".parse().unwrap();
         assert_eq!(time.to_string(), "2025-11-03T05:58:07.295Z");
         assert!("yesterday".parse::<Timestamp>().is_err());

@@ -1,5 +1,4 @@
-//! Beads as the public schema shows them (§4.2). Built from a catalog, complete in themselves: whoever prints a view
-//! needs nothing else.
+//! Beads in the public schema (§4.2). A view contains everything that is needed to print it.
 
 use std::sync::Arc;
 
@@ -12,16 +11,20 @@ use crate::{
     Note, Priority, Stamp, Status, Text, Timestamp, Title, Word, content_hash,
 };
 
-/// One bead. Its log and its neighbours stand apart from its facts, because clients of the Go `bd` want them in
-/// another form; the facts look the same to everybody.
+/// One bead with its notes and dependencies. The facts are separate, because clients of the Go `bd` expect
+/// notes and dependencies in another form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Bead"))]
 pub struct BeadView {
+    /// The fields of the bead.
     #[serde(flatten)]
     pub facts: BeadFacts,
+    /// The notes in reading order.
     pub notes: Vec<Arc<Note>>,
+    /// The beads that this bead has edges to.
     pub dependencies: Vec<LinkView>,
+    /// The beads that have edges to this bead.
     pub dependents: Vec<LinkView>,
 }
 
@@ -33,78 +36,112 @@ impl std::ops::Deref for BeadView {
     }
 }
 
-/// What is known of one bead. `type`/`issue_type` and `closed_reason`/`close_reason` say the same twice, because two
-/// contracts spell them differently.
+/// The fields of one bead. `type` and `issue_type` are the same, and so are `closed_reason` and
+/// `close_reason`, because two contracts spell them differently.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeadFacts {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// The description.
     pub description: Text,
+    /// The status.
     pub status: Status,
-    /// Handed over to the assignee, who has not taken it up yet.
+    /// Whether the bead was handed over to the assignee, who has not accepted it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
-    /// The word of another tracker that stands for the status, if there is one.
+    /// The custom word for the status, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
+    /// The priority.
     pub priority: Priority,
+    /// The type.
     #[serde(rename = "type")]
     pub kind: BeadType,
+    /// The same as `type`.
     pub issue_type: BeadType,
-    /// The word of another tracker that stands for the type, if there is one.
+    /// The custom word for the type, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_word: Option<Word>,
+    /// The labels.
     pub labels: Labels,
+    /// The assignee.
     pub assignee: Option<Actor>,
+    /// The fence of the claim.
     pub assignee_at: Option<Stamp>,
+    /// The end of the lease.
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub assignee_expires: Option<Timestamp>,
-    /// Since when the session behind the claim was not heard from, if it is silent. Local knowledge.
+    /// When the session of the claim was last heard from, if it is silent. Only known on this machine.
     #[serde(serialize_with = "rfc3339_option::serialize", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub silent_since: Option<Timestamp>,
+    /// When the bead was created.
     #[serde(serialize_with = "rfc3339::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub created_at: Timestamp,
+    /// Who created the bead.
     pub created_by: Actor,
+    /// The git branch on which the bead was created.
     pub created_on_branch: Nullable<Line>,
+    /// When the bead was last changed.
     #[serde(serialize_with = "rfc3339::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub updated_at: Timestamp,
+    /// Who last changed the bead.
     pub updated_by: Actor,
+    /// When the bead was closed.
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub closed_at: Option<Timestamp>,
+    /// Who closed the bead.
     pub closed_by: Option<Actor>,
+    /// Why the bead was closed.
     pub closed_reason: Nullable<Text>,
+    /// The same as `closed_reason`.
     pub close_reason: Nullable<Text>,
+    /// The git branch on which the bead was closed.
     pub closed_on_branch: Nullable<Line>,
+    /// A reference to another system.
     pub external_ref: Nullable<Line>,
+    /// The repository that the bead came from.
     pub source_repo: Nullable<Line>,
+    /// The design.
     pub design: Nullable<Text>,
+    /// The acceptance criteria.
     pub acceptance_criteria: Nullable<Text>,
+    /// The estimate in minutes.
     pub estimated_minutes: Option<Estimate>,
+    /// When the bead is due.
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub due_at: Option<Timestamp>,
+    /// The bead is not ready before this time.
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub defer_until: Option<Timestamp>,
+    /// Additional data of other programs.
     pub metadata: Metadata,
+    /// The parent.
     pub parent: Option<BeadId>,
+    /// The hash of the public content.
     pub content_hash: String,
-    /// Of a bead with words: the hash and the words, for a guard that compares both.
+    /// The hash and the custom words, for a guard that compares both. Only for beads with custom words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_hash: Option<String>,
+    /// The open blockers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Vec<BeadId>>,
+    /// The number of open children.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_children: Option<usize>,
-    /// Where the beads are now that were born with this id, too, and lost it to this one.
+    /// The current ids of beads that were created with this id too and lost it to this bead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remapped: Vec<BeadId>,
+    /// The deletion, if the bead is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletionView>,
 }
@@ -114,23 +151,33 @@ pub struct BeadFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Link"))]
 pub struct LinkView {
+    /// Its id.
     pub id: BeadId,
+    /// Its title.
     pub title: Title,
+    /// Its status.
     pub status: Status,
+    /// Its priority.
     pub priority: Priority,
+    /// Its type.
     pub issue_type: BeadType,
+    /// The custom word for its status, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
+    /// The custom word for its type, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_word: Option<Word>,
+    /// The kind of the edge, as clients of the Go `bd` spell it.
     pub dependency_type: &'static str,
+    /// The kind of the edge.
     pub kind: EdgeKind,
-    /// When and by whom the edge was made.
+    /// When the edge was created.
     #[serde(serialize_with = "rfc3339::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub created_at: Timestamp,
+    /// Who created the edge.
     pub created_by: Actor,
-    /// When the bead at the other end was changed last.
+    /// When the bead at the other end was last changed.
     #[serde(serialize_with = "rfc3339::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub updated_at: Timestamp,
@@ -141,20 +188,24 @@ pub struct LinkView {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Deletion"))]
 pub struct DeletionView {
+    /// When the bead was deleted.
     #[serde(serialize_with = "rfc3339::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Rfc3339"))]
     pub deleted_at: Timestamp,
+    /// Who deleted the bead.
     pub deleted_by: Actor,
+    /// Why the bead was deleted.
     pub reason: Nullable<Text>,
 }
 
-/// Text that is null when it is empty.
+/// Text that is null in JSON if it is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nullable<T>(pub T);
 
 macro_rules! nullable {
     ($($ty:ty),*) => {$(
         impl Nullable<$ty> {
+            /// Returns the text unless it is empty.
             pub fn get(&self) -> Option<&str> {
                 self.0.non_empty()
             }
@@ -171,7 +222,7 @@ macro_rules! nullable {
 nullable!(Text, Line);
 
 impl Catalog {
-    /// The whole public view of a bead, live or deleted.
+    /// Returns the complete view of a bead, live or deleted.
     pub fn view(&self, lineage: &Lineage) -> Option<BeadView> {
         let bead = self.bead(lineage)?;
         let row = self.row(lineage)?;
@@ -189,7 +240,8 @@ impl Catalog {
         })
     }
 
-    /// A view for one line of a list: without notes, neighbours and hash, which cost most and are not shown there.
+    /// Returns a view for one row of a list. It has no notes, dependencies, parent and hash, which are
+    /// expensive and not shown in lists.
     pub fn row(&self, lineage: &Lineage) -> Option<BeadView> {
         let bead = self.bead(lineage)?;
         let id = self.id_of(lineage);
@@ -241,7 +293,7 @@ impl Catalog {
         Some(BeadView { facts, notes: Vec::new(), dependencies: Vec::new(), dependents: Vec::new() })
     }
 
-    /// Live beads at the far ends of a bead's edges: blockers first, then by kind, oldest first.
+    /// Returns the live beads that a bead has edges to: blockers first, then by kind, oldest first.
     pub fn dependencies(&self, lineage: &Lineage) -> Vec<LinkView> {
         EdgeKind::ALL
             .into_iter()
@@ -250,7 +302,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Live beads whose edges lead here.
+    /// Returns the live beads that have edges to a bead.
     pub fn dependents(&self, lineage: &Lineage) -> Vec<LinkView> {
         EdgeKind::ALL
             .into_iter()

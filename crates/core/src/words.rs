@@ -1,5 +1,5 @@
-//! Words of other trackers for statuses and types. One of our values is stored, with the word beside it in the same
-//! register. The table serves imports, operations and filters alike.
+//! Custom words for statuses and types, as in other trackers. A register stores one of our own values and,
+//! next to it, the custom word. Imports, operations and filters use the same tables.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,8 @@ use crate::{
     BeadType, Error, Result, STATUS_CUSTOM, State, Status, StatusGroup, TYPE_CUSTOM, TypeGroup, Word,
 };
 
-/// Words for statuses that are known without any setting, what they are here, and whether a bead with such a word is
-/// set aside: not handed out as ready.
+/// The built-in status words, the status that each stands for, and whether a bead with the word is set aside,
+/// that is, not handed out as ready.
 const STATUS_WORDS: &[(&str, Status, bool)] = &[
     ("blocked", Status::Open, true),
     ("deferred", Status::Open, true),
@@ -18,7 +18,7 @@ const STATUS_WORDS: &[(&str, Status, bool)] = &[
     ("cancelled", Status::Closed, false),
 ];
 
-/// Words for types that are known without any setting, and what they are here.
+/// The built-in type words and the type that each stands for.
 const TYPE_WORDS: &[(&str, BeadType)] = &[
     ("agent", BeadType::Task),
     ("convoy", BeadType::Task),
@@ -39,30 +39,33 @@ const TYPE_WORDS: &[(&str, BeadType)] = &[
     ("story", BeadType::Task),
 ];
 
-/// The type word of a memory: never ready, and listed only when asked for.
+/// The type word of memories. They are never ready and are listed only on request.
 pub const MEMORY: &str = "memory";
 
-/// A status as a user writes it: one of ours, or a word. What a word means is decided by the store.
+/// A status as a user writes it: one of our own values or a custom word. The settings of the store define
+/// what a word means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StatusName(Word);
 
-/// A type as a user writes it: one of ours, or a word.
+/// A type as a user writes it: one of our own values or a custom word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TypeName(Word);
 
 impl StatusName {
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// One of ours, if it is.
+    /// Returns the status if it is not a custom word.
     pub fn plain(&self) -> Option<Status> {
         self.as_str().parse().ok()
     }
 
-    /// What it means in this store; an error that lists the words when the store does not know it.
+    /// Returns what it means in this store. If the store does not know the word, the error lists the words it
+    /// knows.
     pub fn resolve(&self, state: &State) -> Result<StatusGroup> {
         if let Some(status) = self.plain() {
             return Ok(status.into());
@@ -78,16 +81,18 @@ impl StatusName {
 }
 
 impl TypeName {
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// One of ours, if it is.
+    /// Returns the type if it is not a custom word.
     pub fn plain(&self) -> Option<BeadType> {
         self.as_str().parse().ok()
     }
 
-    /// What it means in this store; an error that lists the words when the store does not know it.
+    /// Returns what it means in this store. If the store does not know the word, the error lists the words it
+    /// knows.
     pub fn resolve(&self, state: &State) -> Result<TypeGroup> {
         if let Some(kind) = self.plain() {
             return Ok(kind.into());
@@ -119,7 +124,7 @@ macro_rules! name_conversions {
     ($($name:ident from $plain:ident),*) => {$(
         impl From<$plain> for $name {
             fn from(plain: $plain) -> Self {
-                Self(plain.as_str().parse().expect("our own words are words"))
+                Self(plain.as_str().parse().expect("our own values are valid words"))
             }
         }
 
@@ -133,7 +138,7 @@ macro_rules! name_conversions {
             type Err = Error;
 
             fn from_str(text: &str) -> Result<Self> {
-                // Our own values may be spelled in more than one way.
+                // Our own values have more than one spelling.
                 if let Ok(plain) = text.parse::<$plain>() {
                     return Ok(plain.into());
                 }
@@ -151,17 +156,17 @@ macro_rules! name_conversions {
 
 name_conversions!(StatusName from Status, TypeName from BeadType);
 
-/// The status that a word known without any setting stands for.
+/// Returns the status of a built-in word.
 pub(crate) fn known_status(word: &str) -> Option<Status> {
     STATUS_WORDS.iter().find(|(known, ..)| *known == word).map(|(_, status, _)| *status)
 }
 
-/// The type that a word known without any setting stands for.
+/// Returns the type of a built-in word.
 pub(crate) fn known_type(word: &str) -> Option<BeadType> {
     TYPE_WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
 }
 
-/// Whether a bead with this word waits for a person to take the word away.
+/// Returns whether a bead with this word is set aside until the word is removed.
 pub(crate) fn sets_aside(state: &State, word: &Word) -> bool {
     match STATUS_WORDS.iter().find(|(known, ..)| *known == word.as_str()) {
         Some((_, _, aside)) => *aside,
@@ -172,7 +177,7 @@ pub(crate) fn sets_aside(state: &State, word: &Word) -> bool {
     }
 }
 
-/// All words for statuses that the store knows, beyond our own values.
+/// Returns all status words that the store knows, in addition to our own values.
 fn status_words(state: &State) -> Vec<(String, Status, bool)> {
     let known = STATUS_WORDS.iter().map(|(word, status, aside)| ((*word).to_owned(), *status, *aside));
     let custom = custom_status(state.setting(STATUS_CUSTOM).unwrap_or_default()).unwrap_or_default();
@@ -185,8 +190,8 @@ fn type_words(state: &State) -> Vec<(String, BeadType)> {
     known.chain(custom).collect()
 }
 
-/// The value of `status.custom`: words separated by commas, each perhaps with what it is, as in `qa:in_progress`.
-/// The categories of the Go `bd` are understood, too.
+/// Parses the value of `status.custom`: words separated by commas, each optionally with a status, as in
+/// `qa:in_progress`. The categories of the Go `bd` are accepted too.
 pub(crate) fn custom_status(value: &str) -> Result<Vec<(String, Status, bool)>> {
     entries(value)
         .map(|(word, meaning)| {
@@ -199,21 +204,22 @@ pub(crate) fn custom_status(value: &str) -> Result<Vec<(String, Status, bool)>> 
                 Some(status) => (status.parse()?, false),
             };
             if word.as_str().parse::<Status>().is_ok() || known_status(word.as_str()).is_some() {
-                return Err(Error::invalid("status", format!("{word} has a meaning already")));
+                return Err(Error::invalid("status", format!("{word} already has a meaning")));
             }
             Ok((word.as_str().to_owned(), status, aside))
         })
         .collect()
 }
 
-/// The value of `type.custom`: words separated by commas, each perhaps with what it is, as in `rfc:epic`.
+/// Parses the value of `type.custom`: words separated by commas, each optionally with a type, as in
+/// `rfc:epic`.
 pub(crate) fn custom_type(value: &str) -> Result<Vec<(String, BeadType)>> {
     entries(value)
         .map(|(word, meaning)| {
             let word: Word = word.parse()?;
             let kind = meaning.map(str::parse).transpose()?.unwrap_or_default();
             if word.as_str().parse::<BeadType>().is_ok() || known_type(word.as_str()).is_some() {
-                return Err(Error::invalid("type", format!("{word} has a meaning already")));
+                return Err(Error::invalid("type", format!("{word} already has a meaning")));
             }
             Ok((word.as_str().to_owned(), kind))
         })
@@ -233,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_without_settings_are_mapped_as_documented() {
+    fn built_in_words_are_mapped_as_documented() {
         let state = State::default();
         let status = |word: &str| word.parse::<StatusName>().unwrap().resolve(&state);
         for (word, plain) in [

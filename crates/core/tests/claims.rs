@@ -1,4 +1,4 @@
-//! Who holds a bead: claiming, handing out, renewing, giving back, and what a guard lets through.
+//! Claims: claiming, claiming the next bead, renewing, releasing, and guards.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -56,14 +56,14 @@ fn expires(side: &Side, id: &str) -> u64 {
     side.bead(id).claim.expires.unwrap().ms()
 }
 
-/// The one patch of an operation on one bead.
+/// Returns the only patch of an operation on one bead.
 fn patch(applied: &Applied) -> &Patch {
     let [patch] = applied.delta.beads.values().collect::<Vec<_>>()[..] else { panic!("{applied:?}") };
     patch
 }
 
 #[test]
-fn a_claim_starts_the_bead_and_again_only_lengthens_the_lease() {
+fn a_claim_starts_the_bead_and_a_second_one_extends_the_lease() {
     let mut side = Side::with(&["bd-1"]);
     let first = side.done("ann", &claim("bd-1"));
     assert_eq!(side.about(&first), "bd-1");
@@ -75,11 +75,11 @@ fn a_claim_starts_the_bead_and_again_only_lengthens_the_lease() {
     let again = side.done("ann", &claim_for("bd-1", 5_000));
     assert_eq!((again.fence, again.renewed), (first.fence, true));
     assert_eq!(expires(&side, "bd-1"), side.now_ms + 5_000);
-    assert_eq!(patch(&again).status, None, "it was started already");
+    assert_eq!(patch(&again).status, None, "it was already started");
 }
 
 #[test]
-fn nobody_takes_what_is_held_or_finished_and_a_lease_that_ran_out_holds_nothing() {
+fn a_held_or_closed_bead_cannot_be_claimed_but_one_with_an_ended_lease_can() {
     let mut side = Side::with(&["bd-1"]);
     let first = side.done("ann", &claim("bd-1"));
     assert!(
@@ -96,7 +96,7 @@ fn nobody_takes_what_is_held_or_finished_and_a_lease_that_ran_out_holds_nothing(
 }
 
 #[test]
-fn a_bead_that_was_only_given_to_somebody_is_claimed_by_them_anew() {
+fn the_assignee_of_an_unclaimed_bead_gets_a_new_claim() {
     let mut side = Side::with(&["bd-1"]);
     side.done("ben", &assign("bd-1", "ann"));
     let given = side.bead("bd-1").claim.fence();
@@ -106,11 +106,11 @@ fn a_bead_that_was_only_given_to_somebody_is_claimed_by_them_anew() {
 }
 
 #[test]
-fn the_next_bead_is_nobody_elses_and_no_epic_that_waits() {
+fn claim_next_skips_assigned_beads_and_waiting_epics() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &assign("bd-1", "ben"));
     let first = side.done("ann", &next());
-    assert_eq!(side.about(&first), "bd-2", "the first is given to somebody else");
+    assert_eq!(side.about(&first), "bd-2", "the first is assigned to another actor");
     assert_eq!(first.fence, side.bead("bd-2").claim.fence());
     let ben =
         side.done("ben", &Op::ClaimNext(Box::new(ClaimNext { lease_ms: Some(77), ..ClaimNext::default() })));
@@ -124,7 +124,7 @@ fn the_next_bead_is_nobody_elses_and_no_epic_that_waits() {
 }
 
 #[test]
-fn whatever_a_holder_writes_keeps_the_lease_running_and_never_shortens_it() {
+fn writes_of_the_holder_renew_the_lease_and_never_shorten_it() {
     let mut side = Side::with(&["bd-1"]);
     let fence = side.done("ann", &claim("bd-1")).fence;
     for op in [
@@ -140,20 +140,20 @@ fn whatever_a_holder_writes_keeps_the_lease_running_and_never_shortens_it() {
     assert_eq!(patch(&by_another).claim, None);
     side.now_ms += 2 * LEASE;
     let too_late = side.done("ann", &note("bd-1"));
-    assert_eq!(patch(&too_late).claim, None, "only a claim or a renewal brings a lease back");
+    assert_eq!(patch(&too_late).claim, None, "only a claim or a renewal revives a lease");
 
     for longer in [0, LEASE] {
-        // With nothing more than the step, the lease would end when it ends anyway.
+        // A renewal by the note would not move the end of the lease.
         side.done("ann", &claim_for("bd-1", LEASE + STEP + longer));
         assert_eq!(patch(&side.done("ann", &note("bd-1"))).claim, None, "{longer}");
     }
     side.done("ann", &to_status("bd-1", Status::Open));
     side.now_ms += STEP;
-    assert_eq!(patch(&side.done("ann", &note("bd-1"))).claim, None, "nobody works on it");
+    assert_eq!(patch(&side.done("ann", &note("bd-1"))).claim, None, "no one works on it");
 }
 
 #[test]
-fn only_the_last_holder_renews_even_after_the_lease_ran_out() {
+fn only_the_last_holder_can_renew_even_after_the_lease_has_ended() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     let fence = side.done("ann", &claim("bd-1")).fence;
     side.now_ms += 2 * LEASE;
@@ -169,12 +169,9 @@ fn only_the_last_holder_renews_even_after_the_lease_ran_out() {
 }
 
 #[test]
-fn giving_back_frees_the_bead_and_keeps_the_reason() {
+fn releasing_frees_the_bead_and_keeps_the_reason() {
     let mut side = Side::with(&["bd-1"]);
-    assert!(
-        side.done("ann", &Op::Unclaim(unclaim("bd-1"))).delta.is_empty(),
-        "there is nothing to give back"
-    );
+    assert!(side.done("ann", &Op::Unclaim(unclaim("bd-1"))).delta.is_empty(), "there is nothing to release");
     side.done("ann", &claim("bd-1"));
     assert!(matches!(side.refused("ben", &Op::Unclaim(unclaim("bd-1"))), Error::NotHolder { .. }));
     side.done("ann", &Op::Unclaim(Unclaim { reason: "tired".parse().unwrap(), ..unclaim("bd-1") }));
@@ -192,7 +189,7 @@ fn giving_back_frees_the_bead_and_keeps_the_reason() {
 }
 
 #[test]
-fn giving_back_is_for_what_is_assigned_or_started() {
+fn an_assigned_or_started_bead_can_be_released() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ben", &assign("bd-1", "ann"));
     let given = side.done("ann", &Op::Unclaim(unclaim("bd-1")));
@@ -203,7 +200,7 @@ fn giving_back_is_for_what_is_assigned_or_started() {
 }
 
 #[test]
-fn an_update_can_claim_as_a_claim_does() {
+fn an_update_can_claim() {
     let mut side = Side::with(&["bd-1"]);
     let take = Op::Update(Box::new(Update { claim: true, ..Update::of("bd-1") }));
     let taken = side.done("ann", &take);
@@ -215,7 +212,7 @@ fn an_update_can_claim_as_a_claim_does() {
     assert_eq!(side.done("ann", &Op::Update(Box::new(retitled))).fence, None, "it claimed nothing");
 }
 
-/// Every operation that has a guard asks it.
+/// Returns every operation that checks a guard.
 fn guarded(guard: &Guard) -> [Op; 7] {
     let (id, guard) = (|| "bd-1".to_owned(), || guard.clone());
     [
@@ -239,7 +236,7 @@ fn guarded(guard: &Guard) -> [Op; 7] {
 }
 
 #[test]
-fn a_guard_lets_nothing_through_but_what_was_read() {
+fn a_guard_rejects_a_bead_that_has_changed() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &claim("bd-1"));
     let bead = side.bead("bd-1").clone();
@@ -270,7 +267,7 @@ fn a_guard_lets_nothing_through_but_what_was_read() {
 }
 
 #[test]
-fn a_fence_reads_as_it_is_printed() {
+fn a_printed_fence_can_be_parsed() {
     let fence = Fence(Stamp::decode(5, 3).unwrap());
     assert_eq!("5.3".parse(), Ok(fence));
     assert_eq!(serde_json::to_value(fence).unwrap(), json!("5.3"));

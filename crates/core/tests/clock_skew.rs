@@ -1,4 +1,5 @@
-//! Clocks that run ahead: a write over a stamp from the future wins and infects nothing, and the store says whose it was.
+//! Clocks that run ahead. A write over a stamp from the future wins and does not affect other writes, and the
+//! store reports whose clock it was.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::limits::{COUNTER_STEP, MAX_MS};
@@ -18,7 +19,7 @@ fn run(catalog: &mut Catalog, clock: &mut Clock, actor: &str, now_ms: u64, op: &
         lease_ms: 1,
     };
     let applied = op.apply(catalog, &mut context)?;
-    catalog.take(&applied.delta)?;
+    catalog.join_delta(&applied.delta)?;
     Ok(())
 }
 
@@ -31,7 +32,7 @@ fn rename(id: &str, title: &str) -> Op {
 }
 
 #[test]
-fn a_value_from_the_future_is_overwritten_and_infects_no_other_write() {
+fn overwriting_a_value_from_the_future_does_not_affect_other_writes() {
     let (now, mut catalog) = (1_000 * HOUR, Catalog::default());
     let (mut fast, mut ours) = (Clock::new(Stamp::ZERO, 7), Clock::new(Stamp::ZERO, 8));
     run(&mut catalog, &mut ours, "ann", now, &create("bd-1")).unwrap();
@@ -42,15 +43,15 @@ fn a_value_from_the_future_is_overwritten_and_infects_no_other_write() {
     let bead = catalog.bead(catalog.resolve("bd-1").unwrap()).unwrap();
     assert_eq!(bead.title.value.as_str(), "Ours");
     let skew = catalog.clock_skew(now + 3);
-    let whose: Vec<_> = skew.iter().map(|skew| (skew.actor.as_str(), skew.beads)).collect();
-    assert_eq!(whose, [("ann", 1)], "who overwrote it is ahead on this bead alone");
+    let actors: Vec<_> = skew.iter().map(|skew| (skew.actor.as_str(), skew.beads)).collect();
+    assert_eq!(actors, [("ann", 1)], "the actor who overwrote it is ahead only on this bead");
     assert_eq!(skew[0].since, Timestamp::from_ms(now + 2).ok());
     assert!(skew[0].ahead_ms > FIVE_YEARS - HOUR);
     assert_eq!(catalog.clock_skew(now + FIVE_YEARS), []);
 }
 
 #[test]
-fn at_the_limit_only_the_bead_is_stuck_and_validate_names_it() {
+fn a_stamp_at_the_limit_blocks_only_its_bead_and_validate_reports_it() {
     let (now, mut catalog) = (1_000 * HOUR, Catalog::default());
     let last = Stamp::decode(MAX_MS - 1, u32::MAX - 3 * COUNTER_STEP).unwrap();
     let (mut broken, mut ours) = (Clock::new(last, 7), Clock::new(Stamp::ZERO, 8));
@@ -62,7 +63,7 @@ fn at_the_limit_only_the_bead_is_stuck_and_validate_names_it() {
             Err(error) => break error,
         }
     };
-    assert!(error.to_string().contains("create a new bead"), "{error}");
+    assert!(error.to_string().contains("Create a new bead"), "{error}");
     run(&mut catalog, &mut ours, "ann", now, &create("bd-2")).unwrap();
     let findings = catalog.findings(now);
     let stuck: Vec<_> = findings.iter().filter(|one| one.code.as_str() == "clock_exhausted").collect();

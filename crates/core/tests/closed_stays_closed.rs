@@ -1,5 +1,6 @@
-//! A claim never undoes a close: whatever replicas that do not know of it do with claims, a closed bead that was not
-//! reopened stays closed. And what every combination of status, assignee and lease means.
+//! A claim never undoes a close: a closed bead that was not reopened stays closed, whatever other replicas do
+//! with claims before they learn about the close. Also tests the meaning of every combination of status,
+//! assignee and lease.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -8,7 +9,7 @@ use beads_core::op::{
     Change, ClaimBead, ClaimNext, Close, DepAdd, Fence, Guard, NoteAdd, Op, Renew, Reopen, Unclaim, Update,
     Warning,
 };
-use beads_core::query::{Filter, ReadyFilter, Standing};
+use beads_core::query::{Filter, Readiness, ReadyFilter};
 use beads_core::{
     BeadType, Claim, Delta, EdgeKind, Error, EventKind, Patch, Register, Stamp, Status, Timestamp,
 };
@@ -25,7 +26,7 @@ enum Act {
     Unclaim,
     ForceUnclaim,
     Renew,
-    /// What `bd reclaim --expired` does, long after every lease.
+    /// Like `bd reclaim --expired`, long after every lease.
     Reclaim,
     Close,
     Reopen,
@@ -63,7 +64,7 @@ fn op(act: Act) -> Option<Op> {
     })
 }
 
-/// Replicas of one store with one bead, each with its own actor.
+/// Replicas of one store with one bead. Each has a different actor.
 struct Fleet(Vec<Side>);
 
 impl Fleet {
@@ -92,7 +93,7 @@ proptest! {
         steps in prop::collection::vec((0..ACTORS.len(), 0..ACTS.len(), 0..ACTORS.len()), 1..24)
     ) {
         let mut fleet = Fleet::new();
-        // Closings and reopenings alone decide: the one with the latest mark.
+        // Only closing and reopening count: the one with the latest mark wins.
         let mut decided = (Stamp::ZERO, Status::Open);
         for (on, act, from) in steps {
             let act = ACTS[act];
@@ -133,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn giving_back_a_bead_that_an_older_version_started_opens_it() {
+fn releasing_a_bead_that_an_older_version_started_opens_it() {
     let mut side = Side::with(&["bd-1"]);
     let older =
         Op::Update(Box::new(Update { status: Some(Status::InProgress.into()), ..Update::of("bd-1") }));
@@ -148,7 +149,7 @@ fn blocks(from: &str, to: &str) -> DepAdd {
     DepAdd { from: from.into(), to: to.into(), kind: EdgeKind::Blocks }
 }
 
-/// One bead in every combination of what decides where it stands.
+/// Returns one bead in every combination of the fields that decide whether it is ready.
 fn combinations() -> Vec<(Side, String)> {
     let mut all = Vec::new();
     for status in Status::ALL {
@@ -176,7 +177,7 @@ fn combinations() -> Vec<(Side, String)> {
                         let defer_until = Some(Change::Set(later));
                         side.done("ann", &Op::Update(Box::new(Update { defer_until, ..Update::of("bd-1") })));
                     }
-                    // As any version may have written it.
+                    // Written directly, because older versions may have written any combination.
                     let mark = mark(side.now_ms, 7, "ann");
                     let expires = lease.map(|runs| if runs { side.now_ms + 50_000 } else { 1_000 });
                     let expires = expires.map(|ms| Timestamp::from_ms(ms).unwrap());
@@ -186,7 +187,7 @@ fn combinations() -> Vec<(Side, String)> {
                         ..Patch::default()
                     };
                     let lineage = side.catalog.resolve("bd-1").unwrap().clone();
-                    side.catalog.take(&Delta::of_bead(lineage, patch)).unwrap();
+                    side.catalog.join_delta(&Delta::of_bead(lineage, patch)).unwrap();
                     let what = format!("{status} {assignee:?} {lease:?} {blocked} {deferred} {epic}");
                     all.push((side, what));
                 }
@@ -197,39 +198,43 @@ fn combinations() -> Vec<(Side, String)> {
 }
 
 #[test]
-fn every_combination_of_status_assignee_and_lease_stands_somewhere() {
+fn every_combination_of_status_assignee_and_lease_has_a_readiness() {
     for (mut side, what) in combinations() {
         let lineage = side.catalog.resolve("bd-1").unwrap().clone();
         let before = side.catalog.state().encode();
-        let standing = side.catalog.standing(&lineage, side.now_ms).unwrap();
+        let readiness = side.catalog.readiness(&lineage, side.now_ms).unwrap();
         let bead = side.bead("bd-1").clone();
         let filter = Filter { ids: Some(vec!["bd-1".into()]), ..Filter::default() };
         let asked = ReadyFilter { filter, under: None };
         let ready = !side.catalog.ready(&asked, side.now_ms).unwrap().is_empty();
-        assert_eq!(ready, matches!(standing, Standing::Ready | Standing::Waiting), "{what}: {standing:?}");
-        assert_eq!(standing == Standing::Closed, bead.status() == Status::Closed, "{what}");
+        assert_eq!(
+            ready,
+            matches!(readiness, Readiness::Ready | Readiness::Waiting),
+            "{what}: {readiness:?}"
+        );
+        assert_eq!(readiness == Readiness::Closed, bead.status() == Status::Closed, "{what}");
         let held = bead.claim.is_taken() && !bead.claim.expired(side.now_ms);
-        assert_eq!(standing == Standing::Held, held && bead.status() != Status::Closed, "{what}");
+        assert_eq!(readiness == Readiness::Held, held && bead.status() != Status::Closed, "{what}");
         let stuck = bead.status.value.status == Status::InProgress && !bead.claim.is_taken();
-        assert_eq!(standing == Standing::Stuck, stuck, "{what}");
+        assert_eq!(readiness == Readiness::Stuck, stuck, "{what}");
         assert_eq!(side.catalog.stuck().any(|(one, _)| *one == lineage), stuck, "{what}");
         let explained = side.catalog.explain(&asked, side.now_ms).unwrap();
         let listed = explained.ready.len() + explained.not_ready.len();
-        assert_eq!(listed, usize::from(standing != Standing::Closed), "{what}");
-        assert_eq!(side.catalog.state().encode(), before, "reading rewrites nothing");
+        assert_eq!(listed, usize::from(readiness != Readiness::Closed), "{what}");
+        assert_eq!(side.catalog.state().encode(), before, "queries change nothing");
 
         let next = Op::ClaimNext(Box::new(ClaimNext { filter: asked, ..ClaimNext::default() }));
-        match standing {
-            Standing::Ready => {
+        match readiness {
+            Readiness::Ready => {
                 let assigned = bead.claim.holder(side.now_ms).map(|holder| holder.as_str().to_owned());
                 let taker = assigned.clone().unwrap_or_else(|| "cy".into());
                 if assigned.is_some() {
                     assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}");
                 }
                 side.done(&taker, &next);
-                assert_eq!(side.catalog.standing(&lineage, side.now_ms), Some(Standing::Held), "{what}");
+                assert_eq!(side.catalog.readiness(&lineage, side.now_ms), Some(Readiness::Held), "{what}");
             }
-            Standing::Held => {
+            Readiness::Held => {
                 assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}");
                 let assignee = Some(Change::Set(actor("cy")));
                 let steal = Update { assignee, ..Update::of("bd-1") };
@@ -239,17 +244,23 @@ fn every_combination_of_status_assignee_and_lease_stands_somewhere() {
                 assert!(matches!(side.refused("cy", &Op::Update(Box::new(silent))), Error::Invalid { .. }));
                 let reason = "it is urgent".parse().unwrap();
                 side.done("cy", &Op::Update(Box::new(Update { force: true, reason, ..steal })));
-                let standing = side.catalog.standing(&lineage, side.now_ms);
-                assert!(!matches!(standing, Some(Standing::Held | Standing::Stuck)), "{what}: {standing:?}");
+                let readiness = side.catalog.readiness(&lineage, side.now_ms);
+                assert!(
+                    !matches!(readiness, Some(Readiness::Held | Readiness::Stuck)),
+                    "{what}: {readiness:?}"
+                );
             }
-            Standing::Stuck => {
-                let reason = "nobody works on it".parse().unwrap();
+            Readiness::Stuck => {
+                let reason = "no one works on it".parse().unwrap();
                 side.done(
                     "cy",
                     &Op::Unclaim(Unclaim { id: "bd-1".into(), force: true, reason, ..Unclaim::default() }),
                 );
-                let standing = side.catalog.standing(&lineage, side.now_ms);
-                assert!(!matches!(standing, Some(Standing::Held | Standing::Stuck)), "{what}: {standing:?}");
+                let readiness = side.catalog.readiness(&lineage, side.now_ms);
+                assert!(
+                    !matches!(readiness, Some(Readiness::Held | Readiness::Stuck)),
+                    "{what}: {readiness:?}"
+                );
             }
             _ => assert_eq!(side.refused("cy", &next), Error::NothingReady, "{what}"),
         }
@@ -257,7 +268,7 @@ fn every_combination_of_status_assignee_and_lease_stands_somewhere() {
 }
 
 #[test]
-fn giving_a_claim_to_another_by_an_update_leaves_no_bead_in_between() {
+fn reassigning_a_claimed_bead_makes_it_ready_for_the_new_assignee() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     for id in ["bd-1", "bd-2"] {
         side.done("ann", &Op::Claim(ClaimBead { id: id.into(), ..ClaimBead::default() }));
@@ -274,11 +285,11 @@ fn giving_a_claim_to_another_by_an_update_leaves_no_bead_in_between() {
     let open = Update { status: Some(Status::Open.into()), ..Update::of("bd-2") };
     assert!(matches!(side.refused("ann", &Op::Update(Box::new(open.clone()))), Error::NotHolder { .. }));
     side.done("cy", &Op::Update(Box::new(open)));
-    assert_eq!(side.bead("bd-2").claim.assignee, None, "back to open is given back");
+    assert_eq!(side.bead("bd-2").claim.assignee, None, "setting the status to open releases the claim");
 }
 
 #[test]
-fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
+fn a_strict_close_fails_where_a_plain_one_warns() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &Op::DepAdd(blocks("bd-1", "bd-2")));
     side.done("ann", &Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() }));
@@ -288,7 +299,10 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
     let fence = side.bead("bd-1").claim.fence().map(Fence);
     let guard = Guard { fence, ..Guard::default() };
     let fenced = Op::Close(Close { id: "bd-1".into(), guard, ..Close::default() });
-    assert!(matches!(side.refused("ben", &fenced), Error::NotHolder { .. }), "a fence that was overheard");
+    assert!(
+        matches!(side.refused("ben", &fenced), Error::NotHolder { .. }),
+        "the fence belongs to another actor"
+    );
     let mut forced = side.clone();
     assert_eq!(forced.done("ben", &close(true, true)).warnings, []);
     let warnings = side.done("ben", &close(false, false)).warnings;
@@ -311,26 +325,26 @@ fn closing_is_checked_where_it_must_be_and_warned_about_elsewhere() {
 }
 
 #[test]
-fn events_say_what_became_of_a_claim_and_bring_the_notes_of_a_new_bead() {
+fn events_report_changes_of_claims_and_the_notes_of_a_new_bead() {
     let mut side = Side::with(&["bd-1"]);
-    let told = |side: &mut Side, by: &str, op: Op| -> Vec<&'static str> {
+    let events = |side: &mut Side, by: &str, op: Op| -> Vec<&'static str> {
         let before = side.catalog.clone();
         side.done(by, &op);
         let mut watcher = before;
-        let events = watcher.join_watched(side.catalog.state(), side.now_ms);
+        let events = watcher.join_with_events(side.catalog.state(), side.now_ms);
         events.iter().map(|event| event.kind.as_str()).collect()
     };
     let claim = || Op::Claim(ClaimBead { id: "bd-1".into(), ..ClaimBead::default() });
     let unclaim = || Op::Unclaim(Unclaim { id: "bd-1".into(), ..Unclaim::default() });
-    assert_eq!(told(&mut side, "ann", claim()), ["claimed"]);
-    assert_eq!(told(&mut side, "ann", unclaim()), ["released"]);
+    assert_eq!(events(&mut side, "ann", claim()), ["claimed"]);
+    assert_eq!(events(&mut side, "ann", unclaim()), ["released"]);
     side.done("ann", &claim());
     side.now_ms += 2 * LEASE;
-    assert_eq!(told(&mut side, "ben", unclaim()), ["expired"]);
+    assert_eq!(events(&mut side, "ben", unclaim()), ["expired"]);
     let close = Op::Close(Close { id: "bd-1".into(), ..Close::default() });
-    assert_eq!(told(&mut side, "ben", close), ["closed"]);
+    assert_eq!(events(&mut side, "ben", close), ["closed"]);
     let reopen = Op::Reopen(Reopen { id: "bd-1".into(), ..Reopen::default() });
-    assert_eq!(told(&mut side, "ben", reopen), ["reopened"]);
+    assert_eq!(events(&mut side, "ben", reopen), ["reopened"]);
 
     let note = |text: &str| {
         let content = text.parse().unwrap();
@@ -339,7 +353,7 @@ fn events_say_what_became_of_a_claim_and_bring_the_notes_of_a_new_bead() {
     side.done("ann", &note("first"));
     side.done("ben", &note("second"));
     let mut fresh = beads_core::Catalog::default();
-    let events = fresh.join_watched(side.catalog.state(), side.now_ms);
+    let events = fresh.join_with_events(side.catalog.state(), side.now_ms);
     let notes: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Note).collect();
     assert_eq!(notes.len(), 2, "{events:?}");
     assert_eq!(events[0].kind, EventKind::Created);

@@ -1,4 +1,4 @@
-//! Conflicts and the garbage floor: found, kept, encoded, joined, restored and forgotten.
+//! Conflicts and the floor of garbage collection.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -13,7 +13,7 @@ use beads_core::{
 use serde_json::json;
 use support::{actor, assert_same, decode, id, join, mark, value};
 
-/// A replica without a disk.
+/// A replica in memory.
 #[derive(Clone)]
 struct Side {
     catalog: Catalog,
@@ -36,7 +36,7 @@ impl Side {
             lease_ms: 1_000,
         };
         let delta = op.apply(&self.catalog, &mut context).unwrap().delta;
-        self.catalog.take(&delta).unwrap();
+        self.catalog.join_delta(&delta).unwrap();
         delta
     }
 
@@ -55,7 +55,7 @@ impl Side {
     }
 }
 
-/// Two sides that agreed on one bead and went apart.
+/// Returns two replicas with the same bead, and their common state.
 fn agreed() -> (Side, Side, State) {
     let mut ann = Side::new("ann", 1);
     ann.create(1_000, "bd-a");
@@ -75,7 +75,7 @@ fn merged(ours: &State, theirs: &State, base: Option<&State>) -> State {
 }
 
 #[test]
-fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
+fn only_different_writes_on_both_sides_are_a_conflict() {
     let (mut ann, mut ben, base) = agreed();
     assert_eq!(concurrent_writes(ann.state(), ben.state(), Some(&base)), []);
     ann.retitle(2_000, "from ann");
@@ -86,17 +86,17 @@ fn only_a_write_on_both_sides_with_another_outcome_is_a_conflict() {
     assert_eq!((conflict.field, &conflict.value), (Field::Title, &json!("from ann")));
     assert_eq!((conflict.lost.by().as_str(), conflict.won.by().as_str()), ("ann", "ben"));
     let other_way = concurrent_writes(ben.state(), ann.state(), Some(&base));
-    assert_eq!(other_way, found, "who merges does not matter");
+    assert_eq!(other_way, found, "it does not matter who merges");
     let seen_by_both = Some(ben.state());
     assert_eq!(
         concurrent_writes(ann.state(), ben.state(), seen_by_both),
         [],
-        "theirs is what we last agreed on"
+        "their write is in the merge base"
     );
 }
 
 #[test]
-fn a_losing_status_is_kept_plain_or_with_its_reason() {
+fn a_losing_status_is_kept_with_its_reason() {
     let (mut ann, mut ben, base) = agreed();
     let to =
         |status: Status| Op::Update(Box::new(Update { status: Some(status.into()), ..Update::of("bd-a") }));
@@ -114,7 +114,7 @@ fn a_losing_status_is_kept_plain_or_with_its_reason() {
 }
 
 #[test]
-fn equal_outcomes_and_renewals_are_no_conflict() {
+fn equal_values_are_no_conflict() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "same");
     ben.retitle(3_000, "same");
@@ -122,7 +122,7 @@ fn equal_outcomes_and_renewals_are_no_conflict() {
 }
 
 #[test]
-fn conflicts_survive_the_files_and_join_in_any_order() {
+fn conflicts_survive_encoding_and_join_in_any_order() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "from ann");
     ben.retitle(3_000, "from ben");
@@ -136,13 +136,13 @@ fn conflicts_survive_the_files_and_join_in_any_order() {
 }
 
 #[test]
-fn a_conflict_that_lies_about_itself_is_refused() {
+fn an_inconsistent_conflict_line_is_rejected() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "from ann");
     ben.retitle(3_000, "from ben");
     let good = merged(ann.state(), ben.state(), Some(&base)).encode();
     let line = String::from_utf8(good.conflicts.clone()).unwrap();
-    let lies = [
+    let bad_lines = [
         line.replace("CONFLICT-", "CONFLICT-0"),
         line.replace("\"from ann\"", "17"),
         line.replace("\"bd-a\"", "\"bd-none\""),
@@ -150,18 +150,18 @@ fn a_conflict_that_lies_about_itself_is_refused() {
         line.replace("\"field\":\"title\"", "\"field\":\"nonsense\""),
         format!("{line}{line}"),
     ];
-    for lie in lies {
+    for bad in bad_lines {
         let files = support::files::sealed(beads_core::Snapshot {
-            conflicts: lie.clone().into_bytes(),
+            conflicts: bad.clone().into_bytes(),
             ..good.clone()
         });
         let error = files.decode().unwrap_err().to_string();
-        assert!(error.contains("conflicts.jsonl line"), "{error}\n{lie}");
+        assert!(error.contains("conflicts.jsonl line"), "{error}\n{bad}");
     }
 }
 
 #[test]
-fn restoring_writes_the_losing_value_again_and_dismisses() {
+fn restoring_writes_the_losing_value_again_and_dismisses_the_conflict() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "from ann");
     ben.retitle(3_000, "from ben");
@@ -174,7 +174,7 @@ fn restoring_writes_the_losing_value_again_and_dismisses() {
 }
 
 #[test]
-fn dismissing_writes_nothing_but_that_somebody_looked() {
+fn dismissing_a_conflict_changes_no_bead() {
     let (mut ann, mut ben, base) = agreed();
     ann.retitle(2_000, "from ann");
     ben.retitle(3_000, "from ben");
@@ -186,7 +186,7 @@ fn dismissing_writes_nothing_but_that_somebody_looked() {
     let kept = &ben.state().conflicts()[&id];
     assert_eq!(kept.dismissed.as_ref().unwrap().by(), &actor("ben"));
     assert_eq!(kept.value, json!("from ann"));
-    assert!(ben.run(5_000, &dismiss).is_empty(), "once is enough");
+    assert!(ben.run(5_000, &dismiss).is_empty(), "a second dismissal changes nothing");
     let mut context = Context {
         actor: actor("ann"),
         now_ms: 6_000,
@@ -195,7 +195,10 @@ fn dismissing_writes_nothing_but_that_somebody_looked() {
         branch: Default::default(),
         lease_ms: 0,
     };
-    assert!(matches!(dismiss.apply(&ann.catalog, &mut context), Err(Error::NotFound(_))), "not known there");
+    assert!(
+        matches!(dismiss.apply(&ann.catalog, &mut context), Err(Error::NotFound(_))),
+        "the conflict is unknown there"
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn every_field_can_be_restored_from_its_plain_value() {
     let bead = ann.catalog.bead(ann.catalog.resolve("bd-a").unwrap()).unwrap().clone();
     for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
         let value = bead.value_json(field);
-        let patch = beads_core::Patch::of_json(field, &value, &mark(9_000, 0, "ann")).unwrap();
+        let patch = beads_core::Patch::from_json(field, &value, &mark(9_000, 0, "ann")).unwrap();
         assert_ne!(patch, beads_core::Patch::default(), "{field:?}");
     }
     assert_eq!(bead.value_json(Field::Status), json!({"closed_reason": "done", "status": "closed"}));
@@ -216,7 +219,7 @@ fn every_field_can_be_restored_from_its_plain_value() {
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 #[test]
-fn below_the_floor_deletions_are_forgotten_everywhere() {
+fn deletions_below_the_floor_are_dropped_everywhere() {
     let mut ann = Side::new("ann", 1);
     ann.create(DAY, "bd-a");
     ann.create(DAY, "bd-b");
@@ -230,26 +233,26 @@ fn below_the_floor_deletions_are_forgotten_everywhere() {
     assert_eq!(ann.state().beads().len(), 1);
     let files = ann.state().encode();
     assert_same("decode, encode", &decode(&files).encode(), &files);
-    // A replica without a setting of its own drops the same.
+    // A replica without the setting drops the same beads.
     assert_same("theirs", &join(&history.state().encode(), &files), &files);
     assert_same("ours", &join(&files, &history.state().encode()), &files);
-    // A journal that still speaks of the forgotten bead can be replayed.
+    // A journal that still refers to the dropped bead can be replayed.
     let mut replayed = ann.state().clone();
     let lineage = before.catalog.resolve("bd-a").unwrap().clone();
     let late = history.state().bead(&lineage).unwrap().deletion.clone();
     let patch = beads_core::Patch { deletion: late, ..Default::default() };
-    replayed.take(&Delta::of_bead(lineage.clone(), patch)).unwrap();
-    // And of edges that only one end is left of.
+    replayed.join_delta(&Delta::of_bead(lineage.clone(), patch)).unwrap();
+    // So can a journal with edges of which only one end is left.
     let left = before.catalog.resolve("bd-b").unwrap();
     for (from, to) in [(&lineage, left), (left, &lineage)] {
         let edge = EdgeKey::new(from, to, EdgeKind::Blocks);
-        replayed.take(&Delta::of_edge(edge, Edge::added(mark(DAY + 1, 0, "ann")))).unwrap();
+        replayed.join_delta(&Delta::of_edge(edge, Edge::added(mark(DAY + 1, 0, "ann")))).unwrap();
     }
     assert_same("replayed", &replayed.encode(), &files);
 }
 
 #[test]
-fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
+fn garbage_collection_rejects_less_than_a_week_and_keeps_contested_ids() {
     let (mut ann, mut ben) = (Side::new("ann", 1), Side::new("ben", 2));
     ann.create(DAY, "bd-a");
     ben.create(DAY + 5, "bd-a");
@@ -257,10 +260,10 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
     ann.run(2 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
     let before = ann.state().beads().len();
     ann.run(60 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None }));
-    assert_eq!(ann.state().beads().len(), before, "the ids of others follow from it");
+    assert_eq!(ann.state().beads().len(), before, "the ids of other beads depend on it");
     let again =
         ann.run(61 * DAY, &Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None }));
-    assert!(again.is_empty(), "what stays below the floor raises it only once");
+    assert!(again.is_empty(), "a bead that stays below the floor raises it only once");
     decode(&ann.state().encode());
     let mut context = Context {
         actor: actor("ann"),
@@ -275,8 +278,8 @@ fn garbage_collection_refuses_less_than_a_week_and_keeps_contested_ids() {
 }
 
 #[test]
-fn the_floor_rises_for_what_it_would_pass_and_for_nothing_else() {
-    // Tag 0, so that a deletion can be at the floor to the last digit.
+fn the_floor_rises_only_if_it_drops_something() {
+    // Tag 0, so that a deletion can be exactly at the floor.
     let mut ann = Side::new("ann", 0);
     let collect = Op::CollectGarbage(CollectGarbage { ttl_ms: 7 * DAY, newest_foreign_ms: None });
     ann.create(DAY, "bd-a");
@@ -287,32 +290,32 @@ fn the_floor_rises_for_what_it_would_pass_and_for_nothing_else() {
     assert!(ann.run(30 * DAY, &collect).is_empty(), "nothing is deleted");
     let (from, to, kind) = ends();
     ann.run(31 * DAY, &Op::DepRemove(DepRemove { from, to, kind }));
-    assert!(ann.run(38 * DAY, &collect).is_empty(), "at the floor, not below");
-    assert!(!ann.run(38 * DAY + 1, &collect).is_empty(), "an edge alone is enough");
+    assert!(ann.run(38 * DAY, &collect).is_empty(), "at the floor, not below it");
+    assert!(!ann.run(38 * DAY + 1, &collect).is_empty(), "a removed edge is enough");
     assert_eq!(ann.state().edges().len(), 0);
     ann.run(40 * DAY, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
-    assert!(ann.run(47 * DAY, &collect).is_empty(), "at the floor, not below");
+    assert!(ann.run(47 * DAY, &collect).is_empty(), "at the floor, not below it");
     assert_eq!(ann.run(47 * DAY + 1, &collect).gc_floor.unwrap().stamp.ms(), 40 * DAY + 1);
     assert_eq!(ann.state().beads().len(), 1);
 }
 
 #[test]
-fn one_collision_has_one_name() {
+fn a_conflict_has_the_same_id_whoever_wins() {
     let (ann, _, _) = agreed();
     let bead = ann.catalog.resolve("bd-a").unwrap().clone();
     let (lost, won) = (mark(5, 0, "ann"), mark(6, 0, "ben"));
     let conflict = Conflict { bead, field: Field::Title, value: json!("x"), lost, won, dismissed: None };
     let later = Conflict { won: mark(9, 0, "cyd"), ..conflict.clone() };
-    assert_eq!(conflict.id(), later.id(), "the name does not depend on the winner");
+    assert_eq!(conflict.id(), later.id(), "the id does not depend on the winner");
     let mut state = ann.state().clone();
     state.join_conflict(&later);
     state.join_conflict(&conflict);
     assert_eq!(state.conflicts()[&conflict.id()].won, later.won, "the latest winner is kept");
 }
 
-/// The example in `docs/FORMAT.md`, with the id that follows from its bead.
+/// Checks the example in `docs/FORMAT.md`.
 #[test]
-fn the_documented_conflict_has_its_documented_id() {
+fn the_documented_conflict_has_the_documented_id() {
     let doc = include_str!("../../../docs/FORMAT.md");
     let line = doc.split("```json a conflict\n").nth(1).unwrap().lines().next().unwrap();
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -326,10 +329,10 @@ fn the_documented_conflict_has_its_documented_id() {
 }
 
 #[test]
-fn only_what_was_born_below_the_floor_can_have_been_forgotten() {
+fn only_a_bead_created_below_the_floor_can_have_been_dropped() {
     let mut state = State::default();
     state
-        .take(&Delta {
+        .join_delta(&Delta {
             gc_floor: Some(Floor { epoch: 0, stamp: mark(5_000, 7, "ann").at() }),
             ..Delta::default()
         })
@@ -338,6 +341,9 @@ fn only_what_was_born_below_the_floor_can_have_been_forgotten() {
         let patch = value::patch(Field::Title, mark(9_000, 0, "ann"), &value::group(Field::Title, 1));
         Delta::of_bead(Lineage::new(id("bd-a"), born, actor("ann")), patch)
     };
-    assert!(state.take(&written(mark(5_000, 6, "ann").at())).is_ok());
-    assert!(state.take(&written(mark(5_000, 7, "ann").at())).is_err(), "it should be here");
+    assert!(state.join_delta(&written(mark(5_000, 6, "ann").at())).is_ok());
+    assert!(
+        state.join_delta(&written(mark(5_000, 7, "ann").at())).is_err(),
+        "the bead should be in the state"
+    );
 }

@@ -1,4 +1,5 @@
-//! The histories that the other tests judge by must get into every corner, or green would mean little.
+//! Checks that random histories cover every corner case; otherwise the tests that use them would prove
+//! little.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -26,7 +27,7 @@ fn random_histories_reach_every_corner() {
         for (corner, reached) in corners(&world.replicas[0].state) {
             *seen.entry(corner).or_insert(0) += usize::from(reached);
         }
-        *seen.entry("equal stamps, other value").or_insert(0) += usize::from(world.oracle.has_ties());
+        *seen.entry("equal stamps, different values").or_insert(0) += usize::from(world.oracle.has_ties());
         *seen.entry("overruled deletion").or_insert(0) += usize::from(world.oracle.has_overruled_deletion());
     }
     println!("of 500 histories: {seen:#?}");
@@ -49,7 +50,7 @@ fn corners(state: &State) -> Vec<(&'static str, bool)> {
         ("two-way collision", most == 2),
         ("three-way collision", most >= 3),
         ("collision of children", names.vacated().keys().any(|id| id.as_str().contains('.'))),
-        ("derived id was somebody's birth id", derived_met_birth),
+        ("derived id was a birth id", derived_met_birth),
         (
             "winner deleted",
             names
@@ -70,7 +71,7 @@ fn corners(state: &State) -> Vec<(&'static str, bool)> {
             }),
         ),
         (
-            "every field apart",
+            "every field with a different mark",
             beads().any(|bead| {
                 Field::ALL.iter().filter(|field| bead.mark(**field) != bead.top_mark()).count() > 13
             }),

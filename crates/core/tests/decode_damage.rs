@@ -1,4 +1,5 @@
-//! Truncation and flipped bits at every byte of every file: never a panic, never a state that the files do not say.
+//! Truncation and flipped bits at every byte of every file never cause a panic or a state that differs from
+//! the files.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -11,9 +12,9 @@ use support::example::example;
 use support::files::{file_mut, sealed, unsealed};
 use support::show;
 
-const SUMMED: [&str; 3] = [STATE, TOMBSTONES, DEPS];
+const CHECKSUMMED: [&str; 3] = [STATE, TOMBSTONES, DEPS];
 
-/// Every damaged version of one file.
+/// Returns every damaged version of one file.
 fn damages<'a>(files: &'a Snapshot, name: &'a str) -> impl Iterator<Item = Snapshot> + 'a {
     let length = file_mut(&mut files.clone(), name).len();
     let truncated = (0..length).map(move |end| damaged(files, name, |bytes| bytes.truncate(end)));
@@ -29,9 +30,9 @@ fn damaged(files: &Snapshot, name: &str, damage: impl FnOnce(&mut Vec<u8>)) -> S
 }
 
 #[test]
-fn checksums_find_every_damage() {
+fn checksums_detect_every_damage() {
     let files = example().encode();
-    for name in SUMMED {
+    for name in CHECKSUMMED {
         for damaged in damages(&files, name) {
             assert!(damaged.decode().is_err(), "was accepted:\n{}", show(&damaged));
             assert!(damaged.decode_again().is_err(), "was accepted, read again:\n{}", show(&damaged));
@@ -39,7 +40,8 @@ fn checksums_find_every_damage() {
     }
 }
 
-/// `meta.json` carries no checksum of its own (the commit does): damage there may be another prefix, no other state.
+/// `meta.json` has no checksum (the commit hash covers it). Damage may change the prefix, but no other part
+/// of the state.
 #[test]
 fn a_damaged_meta_changes_at_most_the_prefix() {
     let files = example().encode();
@@ -52,31 +54,31 @@ fn a_damaged_meta_changes_at_most_the_prefix() {
             assert!(decoded.state.beads() == example().beads() && decoded.state.edges() == example().edges());
         }
     }
-    assert!(survivors > 0, "some flips make another valid prefix");
+    assert!(survivors > 0, "some flips result in another valid prefix");
 }
 
 #[test]
-fn without_checksums_a_damage_is_found_or_read_to_the_letter() {
+fn without_checksums_damage_is_detected_or_decoded_exactly() {
     let files = unsealed(example().encode());
     let mut survivors = 0;
-    for name in SUMMED {
+    for name in CHECKSUMMED {
         for damaged in damages(&files, name) {
             if let Ok(decoded) = damaged.decode() {
                 survivors += 1;
-                read_to_the_letter(&decoded.state, &damaged);
+                assert_decoded_exactly(&decoded.state, &damaged);
             }
         }
     }
-    assert!(survivors > 0, "some flips make another valid text");
+    assert!(survivors > 0, "some flips result in another valid text");
 }
 
-/// What was read says exactly what the files say. Of the marks it counts what they say about each register: `_at` may
-/// have become another than the greatest, which is legal though not ours.
-fn read_to_the_letter(state: &State, files: &Snapshot) {
+/// Asserts that the state matches the files exactly. Only the mark of each register counts: `_at` may no
+/// longer be the greatest mark, which is valid although our encoder would not write it.
+fn assert_decoded_exactly(state: &State, files: &Snapshot) {
     let encoded = unsealed(state.encode());
     if encoded != *files {
-        for name in SUMMED {
-            let lines = |files: &Snapshot| spelled_out(file_mut(&mut files.clone(), name));
+        for name in CHECKSUMMED {
+            let lines = |files: &Snapshot| with_all_marks(file_mut(&mut files.clone(), name));
             assert_eq!(lines(&encoded), lines(files), "{name}");
         }
         let again = encoded.decode().unwrap().state;
@@ -84,8 +86,8 @@ fn read_to_the_letter(state: &State, files: &Snapshot) {
     }
 }
 
-/// The lines of a file with the mark of every register written out.
-fn spelled_out(file: &[u8]) -> Vec<Value> {
+/// Returns the lines of a file with the mark of every register written out.
+fn with_all_marks(file: &[u8]) -> Vec<Value> {
     let lines = std::str::from_utf8(file).unwrap().lines();
     lines
         .map(|text| {
@@ -93,14 +95,14 @@ fn spelled_out(file: &[u8]) -> Vec<Value> {
             let has_bead = line.get("bead").is_some();
             let bead = if has_bead { &mut line["bead"] } else { &mut line };
             if bead.get("title").is_some() {
-                spell_out(bead.as_object_mut().unwrap());
+                expand_marks(bead.as_object_mut().unwrap());
             }
             line
         })
         .collect()
 }
 
-fn spell_out(bead: &mut Map<String, Value>) {
+fn expand_marks(bead: &mut Map<String, Value>) {
     let top = json!([bead.remove("_at").unwrap(), bead.remove("_by").unwrap()]);
     let versions = bead.remove("_v").unwrap_or_default();
     let marks = Field::ALL.iter().map(|field| {

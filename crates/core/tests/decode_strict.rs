@@ -11,8 +11,8 @@ use beads_core::{Error, Snapshot};
 use support::example::example;
 use support::files::{file_mut, replaced, sealed};
 
-/// File, line, what stands there, what to put in its place, and what the error says about it. Checksums are made
-/// right again, so that it is the damage that is found.
+/// File, line, original text, replacement, and part of the expected error. Checksums are updated, so that the
+/// damage itself is found.
 type Row = (&'static str, usize, &'static str, &'static str, &'static str);
 
 const STATE_ROWS: &[Row] = &[
@@ -36,7 +36,7 @@ const STATE_ROWS: &[Row] = &[
     (STATE, 3, r"Tab\t", r"Tab\u0000", "NUL"),
     (STATE, 1, r#""priority":2"#, r#""design":null,"priority":2"#, "canonical"),
     (STATE, 1, r#""priority":2"#, r#""design":"","priority":2"#, "canonical"),
-    // Fields that must be there.
+    // Required fields.
     (STATE, 1, r#""id":"bd-a1","#, "", "id is missing"),
     (STATE, 1, r#""_at":[1702234567910,4660],"#, "", "_at and _by"),
     (STATE, 1, r#""_by":"ann@mac","#, "", "_at and _by"),
@@ -106,17 +106,17 @@ const OTHER_ROWS: &[Row] = &[
     (TOMBSTONES, 1, r#"["bd-a18ifbb5"]"#, "[]", "neither a bead nor remapped"),
     (TOMBSTONES, 1, "[0,0]", "[1,0]", "a deletion without its bead"),
     (TOMBSTONES, 1, r#""remapped""#, r#""reason":"x","remapped""#, "a deletion without its bead"),
-    (TOMBSTONES, 1, "ann@mac", "bob@pc", "deleted_by should be who made bd-a1"),
+    (TOMBSTONES, 1, "ann@mac", "bob@pc", "deleted_by should be the creator of bd-a1"),
     (TOMBSTONES, 2, r#""reason":"duplicate""#, r#""reason":"""#, "canonical"),
-    (TOMBSTONES, 2, r#""reason":"duplicate""#, r#""remapped":["bd-x"]"#, "nothing was pushed off bd-d1"),
+    (TOMBSTONES, 2, r#""reason":"duplicate""#, r#""remapped":["bd-x"]"#, "no bead lost the id bd-d1"),
     (TOMBSTONES, 2, r#""reason":"duplicate""#, r#""cause":"x""#, "unknown field `cause`"),
     (TOMBSTONES, 2, r#""deleted_at":[1702234568200,4660],"#, "", "missing field `deleted_at`"),
     (TOMBSTONES, 2, r#""deleted_by":"ann@mac","#, "", "missing field `deleted_by`"),
-    (TOMBSTONES, 2, "[1702234568200,4660]", "[1702234568189,4660]", "touched after its deletion"),
+    (TOMBSTONES, 2, "[1702234568200,4660]", "[1702234568189,4660]", "changed after its deletion"),
     (TOMBSTONES, 2, r#""created_at""#, r#""born":"bd-d1","created_at""#, "canonical"),
-    (TOMBSTONES, 2, r#""notes":"#, r#""id":"bd-d1","notes":"#, "the id stands twice"),
+    (TOMBSTONES, 2, r#""notes":"#, r#""id":"bd-d1","notes":"#, "the id occurs twice"),
     (TOMBSTONES, 2, r#""_at":[1702234567930,4660],"#, "", "_at and _by"),
-    (TOMBSTONES, 2, r#""id":"bd-d1""#, r#""id":"bd-p1""#, "already stands in state.jsonl line 3"),
+    (TOMBSTONES, 2, r#""id":"bd-d1""#, r#""id":"bd-p1""#, "already occurs in state.jsonl line 3"),
     (TOMBSTONES, 3, r#""id":"bd-z9""#, r#""id":"bd-b9""#, "out of order"),
     (DEPS, 1, r#""kind":"discovered_from""#, r#""kind":"child""#, "unknown variant `child`"),
     (DEPS, 1, r#","to":"bd-gone""#, "", "missing field `to`"),
@@ -124,9 +124,9 @@ const OTHER_ROWS: &[Row] = &[
     (DEPS, 1, r#""to":"bd-gone""#, r#""to":"bd-gone","weight":1"#, "unknown field `weight`"),
     (DEPS, 1, r#""from":"bd-a1""#, r#""from":"bd-a1","from":"bd-a1""#, "duplicate field `from`"),
     (DEPS, 2, r#""from":"bd-a18ifbb5""#, r#""from":"bd-a0""#, "out of order"),
-    (DEPS, 3, r#""deleted_by":"bob@pc","#, "", "come together"),
-    (DEPS, 3, r#"{"created_at""#, r#"{"_at":[1,0],"_by":"x","created_at""#, "either deleted or re-added"),
-    (DEPS, 4, r#""_by":"ann@mac","#, "", "come together"),
+    (DEPS, 3, r#""deleted_by":"bob@pc","#, "", "must occur together"),
+    (DEPS, 3, r#"{"created_at""#, r#"{"_at":[1,0],"_by":"x","created_at""#, "both deleted and re-added"),
+    (DEPS, 4, r#""_by":"ann@mac","#, "", "must occur together"),
     (DEPS, 4, r#""_at":[1702234568310,4660]"#, r#""_at":[1702234568290,4660]"#, "canonical"),
     (META, 1, r#"{"format_version":1"#, r#"{"format_version":0"#, "never existed"),
     (META, 1, r#"{"format_version":1"#, r#"{"format_version":"1""#, "expected u64"),
@@ -136,8 +136,8 @@ const OTHER_ROWS: &[Row] = &[
     (META, 1, r#""prefix":"app","#, "", "missing field `prefix`"),
     (META, 1, r#""prefix":"app""#, r#""prefix":"App""#, "invalid prefix"),
     (META, 1, r#""prefix":"app""#, r#""prefix":"app-""#, "canonical"),
-    (META, 1, r#""prefix_at":[1702234568390,4660],"#, "", "do not fit together"),
-    (META, 1, r#""prefix_at":[1702234568390,4660],"prefix_by":"ann@mac","#, "", "do not fit together"),
+    (META, 1, r#""prefix_at":[1702234568390,4660],"#, "", "inconsistent"),
+    (META, 1, r#""prefix_at":[1702234568390,4660],"prefix_by":"ann@mac","#, "", "inconsistent"),
     (
         META,
         1,
@@ -152,21 +152,21 @@ const OTHER_ROWS: &[Row] = &[
 ];
 
 #[test]
-fn every_damage_is_an_error_that_names_its_place() {
+fn every_damage_is_an_error_with_file_and_line() {
     let mut wrong = Vec::new();
     for row @ (file, line, from, to, says) in STATE_ROWS.iter().chain(OTHER_ROWS) {
         let damaged = replaced(&example().encode(), file, *line, from, to);
         wrong.extend(differs(row, &damaged, file, *line, says));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(STATE_ROWS.len() + OTHER_ROWS.len() >= 110, "rows were lost");
+    assert!(STATE_ROWS.len() + OTHER_ROWS.len() >= 110, "rows are missing");
 }
 
 fn expect(what: &str, damaged: &Snapshot, file: &str, line: usize, says: &str) {
     assert_eq!(differs(&what, damaged, file, line, says), None);
 }
 
-/// What is wrong about the answer to damaged files, if anything is.
+/// Returns a description if decoding does not fail as expected.
 fn differs(what: &dyn Debug, damaged: &Snapshot, file: &str, line: usize, says: &str) -> Option<String> {
     match damaged.decode() {
         Err(Error::Corrupt { file: at, line: number, reason })
@@ -179,7 +179,7 @@ fn differs(what: &dyn Debug, damaged: &Snapshot, file: &str, line: usize, says: 
     }
 }
 
-/// Edits a file as a whole and makes the checksums right again.
+/// Edits a file and updates the checksums.
 fn edited(file: &str, edit: impl FnOnce(&mut Vec<u8>)) -> Snapshot {
     let mut files = example().encode();
     edit(file_mut(&mut files, file));
@@ -192,7 +192,7 @@ fn line_of(file: &str, number: usize) -> Vec<u8> {
 }
 
 #[test]
-fn lines_are_whole_and_unique_and_sorted() {
+fn lines_are_complete_unique_and_sorted() {
     let lines = [(STATE, 5), (TOMBSTONES, 3), (DEPS, 4)];
     for (file, last) in lines {
         expect(
@@ -200,7 +200,7 @@ fn lines_are_whole_and_unique_and_sorted() {
             &edited(file, |bytes| bytes.truncate(bytes.len() - 1)),
             file,
             last,
-            "cut off",
+            "incomplete",
         );
         let doubled = edited(file, |bytes| bytes.extend(line_of(file, last)));
         expect("a line twice", &doubled, file, last + 1, "duplicate");
@@ -230,7 +230,7 @@ fn meta_is_one_canonical_line() {
 }
 
 #[test]
-fn a_newer_format_asks_for_an_upgrade_whatever_else_it_says() {
+fn a_newer_format_asks_for_an_upgrade() {
     let mut files = example().encode();
     files.meta = b"{ \"format_version\": 3, \"compression\": \"zstd\" }".to_vec();
     assert_eq!(files.decode().unwrap_err(), Error::NewerFormat { found: 3, known: 2 });
@@ -251,30 +251,30 @@ fn missing_checksums_are_a_warning_and_wrong_ones_an_error() {
     expect("emptied file", &files, META, 1, "the checksum of tombstones.jsonl is wrong");
 }
 
-/// The record of a collision is gone, so the bead that lost its id has to be named.
+/// The record of a collision is missing, so the error has to name the bead that lost its id.
 #[test]
-fn a_missing_remapped_line_is_told_where_its_bead_stands() {
+fn a_missing_remapped_line_is_reported_at_the_line_of_its_bead() {
     let only_two = edited(TOMBSTONES, |bytes| drop(bytes.drain(..line_of(TOMBSTONES, 1).len())));
-    expect("no remapped line", &only_two, STATE, 2, "[bd-a18ifbb5] were pushed off bd-a1");
+    expect("no remapped line", &only_two, STATE, 2, "[bd-a18ifbb5] lost the id bd-a1");
 }
 
 #[test]
-fn a_collision_that_never_was_is_refused() {
+fn a_collision_that_never_happened_is_rejected() {
     let unborn = replaced(&example().encode(), STATE, 2, r#""born":"bd-a1","#, "");
-    expect("born is gone", &unborn, TOMBSTONES, 1, "nothing was pushed off bd-a1");
+    expect("born is gone", &unborn, TOMBSTONES, 1, "no bead lost the id bd-a1");
 }
 
 #[test]
-fn one_bead_under_two_ids_is_refused() {
+fn one_bead_with_two_ids_is_rejected() {
     let twice = String::from_utf8(line_of(STATE, 1)).unwrap();
     let twice = twice.replace(r#""created_at""#, r#""born":"bd-a1","created_at""#);
     let twice = twice.replace(r#""id":"bd-a1""#, r#""id":"bd-zz""#).into_bytes();
     let files = edited(STATE, |bytes| bytes.extend(twice));
-    expect("one birth, two lines", &files, STATE, 6, "stands twice");
+    expect("one birth, two lines", &files, STATE, 6, "occurs twice");
 }
 
 #[test]
-fn bounds_on_length_hold() {
+fn length_limits_are_enforced() {
     let long = |file, from: &str, to: &str| replaced(&example().encode(), file, 1, from, to);
     let title = long(STATE, "Title of bd-a1", &"t".repeat(4097));
     expect("title", &title, STATE, 1, "invalid title");
@@ -290,7 +290,7 @@ fn bounds_on_length_hold() {
 }
 
 #[test]
-fn metadata_may_be_deep_but_not_endless() {
+fn metadata_has_a_maximum_depth() {
     let nested = |depth: usize| format!(r#""metadata":{{"x":{}{}}},"#, "[".repeat(depth), "]".repeat(depth));
     let put = |file, before: &str, depth| {
         let line = if file == STATE { 1 } else { 2 };
@@ -306,7 +306,7 @@ fn metadata_may_be_deep_but_not_endless() {
     }
 }
 
-/// §5.2.1 lets a writer choose `_at`; only ours is always the greatest.
+/// §5.2.1 lets the writer choose `_at`; our encoder always uses the greatest mark.
 #[test]
 fn a_register_may_be_newer_than_its_line() {
     let older = r#"{"_at":[1702234567910,4660],"_by":"ann@mac","_v":{"status":[[1702234599000,43],"x"]},"#;

@@ -1,4 +1,4 @@
-//! Deltas that do not fit, and deltas that only just do. The laws that random deltas obey are in `laws.rs`.
+//! Edge cases of deltas. The laws that random deltas obey are in `laws.rs`.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -18,66 +18,65 @@ fn birth(born: &str, ms: u64) -> (Lineage, Delta) {
 }
 
 #[test]
-fn a_delta_about_strangers_is_refused_and_changes_nothing() {
-    let ((here, first), (stranger, second)) = (birth("bd-a", 1), birth("bd-b", 2));
+fn a_delta_with_unknown_beads_is_rejected_and_changes_nothing() {
+    let ((here, first), (unknown, second)) = (birth("bd-a", 1), birth("bd-b", 2));
     let mut state = State::default();
-    state.take(&first).unwrap();
+    state.join_delta(&first).unwrap();
     let before = state.encode();
     let edit = value::patch(Field::Title, mark(3, 0, "ann"), &value::group(Field::Title, 0));
     let edge = |from: &Lineage, to: &Lineage| {
         Delta::of_edge(EdgeKey::new(from, to, EdgeKind::Blocks), Edge::added(mark(4, 0, "ann")))
     };
     let mut mixed = Delta::of_bead(here.clone(), edit.clone());
-    mixed.beads.insert(stranger.clone(), edit.clone());
-    for delta in
-        [Delta::of_bead(stranger.clone(), edit), mixed, edge(&here, &stranger), edge(&stranger, &here)]
+    mixed.beads.insert(unknown.clone(), edit.clone());
+    for delta in [Delta::of_bead(unknown.clone(), edit), mixed, edge(&here, &unknown), edge(&unknown, &here)]
     {
-        assert!(matches!(state.take(&delta), Err(Error::NotFound(_))), "{delta:?}");
+        assert!(matches!(state.join_delta(&delta), Err(Error::NotFound(_))), "{delta:?}");
         assert_same("nothing changed", &state.encode(), &before);
     }
-    let mut whole = edge(&here, &stranger);
+    let mut whole = edge(&here, &unknown);
     whole.beads = second.beads;
-    state.take(&whole).unwrap();
-    assert_eq!(state.edges().len(), 1, "a delta may bring its beads along");
+    state.join_delta(&whole).unwrap();
+    assert_eq!(state.edges().len(), 1, "a delta may contain its beads");
 }
 
-/// Whether beads come one by one or all at once, the indexes are those of the state.
+/// The indexes are the same whether beads arrive one by one or all at once.
 #[test]
-fn many_beads_at_once_are_indexed_like_one_after_the_other() {
+fn many_beads_at_once_are_indexed_like_single_ones() {
     let births: Vec<_> = (1..=200).map(|ms| birth(&format!("bd-{ms}"), ms)).collect();
     let (mut one_by_one, mut at_once) = (Catalog::default(), Catalog::default());
     let mut all = Delta::default();
     for (lineage, delta) in &births {
-        one_by_one.take(delta).unwrap();
+        one_by_one.join_delta(delta).unwrap();
         all.beads.extend(delta.beads.clone());
         if let Some((other, _)) = births.iter().find(|(other, _)| other.at().ms() * 2 == lineage.at().ms()) {
             let key = EdgeKey::new(lineage, other, EdgeKind::Blocks);
             let edge = Edge::added(mark(999, 0, "ann"));
-            one_by_one.take(&Delta::of_edge(key.clone(), edge.clone())).unwrap();
+            one_by_one.join_delta(&Delta::of_edge(key.clone(), edge.clone())).unwrap();
             all.edges.insert(key, edge);
         }
     }
-    at_once.take(&all).unwrap();
+    at_once.join_delta(&all).unwrap();
     assert_eq!(at_once.open_and_unblocked().count(), 100);
     assert!(at_once == one_by_one && at_once == Catalog::from(at_once.state().clone()));
 }
 
-/// A birth that was deleted and touched again within one delta is live, like everywhere.
+/// A bead that is created, deleted and changed again within one delta is live.
 #[test]
-fn a_superseded_deletion_does_not_enter_with_a_birth() {
+fn a_superseded_deletion_in_a_birth_is_dropped() {
     for (deleted_at, is_live) in [(0, true), (1, false), (2, false)] {
         let (lineage, mut delta) = birth("bd-a", 1);
         let deletion = Deletion { mark: mark(deleted_at, 0, "ann"), reason: "x".parse().unwrap() };
         delta.beads.get_mut(&lineage).unwrap().deletion = Some(deletion);
         let mut state = State::default();
-        state.take(&delta).unwrap();
+        state.join_delta(&delta).unwrap();
         let bead = state.bead(&lineage).unwrap();
         assert_eq!((bead.is_live(), bead.deletion.is_none()), (is_live, is_live));
         assert!(state.encode().decode().unwrap().state == state);
     }
 }
 
-/// The deepest metadata that is accepted can be read back from every place that keeps it.
+/// Metadata of the maximum depth can be read back from the journal and the files.
 #[test]
 fn deep_metadata_survives_journal_and_files() {
     let nested = |depth: usize| format!(r#"{{"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
@@ -94,26 +93,26 @@ fn deep_metadata_survives_journal_and_files() {
     let journaled = serde_json::to_vec(&write).unwrap();
     assert_eq!(serde_json::from_slice::<Delta>(&journaled).unwrap(), write);
     let mut state = State::default();
-    state.take(&delta).unwrap();
-    state.take(&write).unwrap();
+    state.join_delta(&delta).unwrap();
+    state.join_delta(&write).unwrap();
     assert!(state.encode().decode().unwrap().state == state);
 }
 
 #[test]
-fn an_index_follows_an_edge_that_goes_and_comes_back() {
+fn indexes_follow_an_edge_that_is_removed_and_added_again() {
     let ((from, first), (to, second)) = (birth("bd-a", 1), birth("bd-b", 2));
     let mut catalog = Catalog::default();
-    catalog.take(&first).unwrap();
-    catalog.take(&second).unwrap();
+    catalog.join_delta(&first).unwrap();
+    catalog.join_delta(&second).unwrap();
     for (ms, deleted) in [(10, false), (20, true), (30, false), (40, true)] {
         let edge = Edge { created: mark(10, 0, "ann"), changed: mark(ms, 0, "ann"), deleted };
-        catalog.take(&Delta::of_edge(EdgeKey::new(&from, &to, EdgeKind::Blocks), edge)).unwrap();
+        catalog.join_delta(&Delta::of_edge(EdgeKey::new(&from, &to, EdgeKind::Blocks), edge)).unwrap();
         assert_eq!(catalog.targets(&from, EdgeKind::Blocks).count(), usize::from(!deleted), "at {ms}");
         assert_eq!(catalog.open_and_unblocked().count(), if deleted { 2 } else { 1 }, "at {ms}");
     }
 }
 
-/// Something of everything that a delta can have.
+/// Returns a delta with changes of every kind.
 fn of_every_kind() -> Delta {
     let ((from, first), (to, second)) = (birth("bd-a", 1), birth("bd-b", 2));
     let (lost, won) = (mark(5, 0, "ann"), mark(6, 0, "ben"));
@@ -141,7 +140,7 @@ fn the_journal_keeps_every_part_of_a_delta() {
 }
 
 #[test]
-fn the_later_prefix_of_two_deltas_counts_whichever_comes_first() {
+fn the_later_prefix_of_two_deltas_wins_in_any_order() {
     let chosen = |prefix: &str, ms: u64| Delta {
         prefix: Some(PrefixRegister::chosen(prefix.parse().unwrap(), mark(ms, 0, "ann").at(), actor("ann"))),
         ..Delta::default()
@@ -155,12 +154,12 @@ fn the_later_prefix_of_two_deltas_counts_whichever_comes_first() {
     }
 }
 
-/// The journal has a bound on its records, and an import may be larger.
+/// Journal records have a maximum size, and an import may be larger.
 #[test]
-fn a_delta_in_parts_is_the_same_delta_and_the_parts_have_their_size() {
+fn a_delta_can_be_split_into_parts_of_limited_size() {
     let mut delta = of_every_kind();
     for number in 0..3 {
-        // The digits of the stamps count, so all have one.
+        // Stamps of one digit, so that all bodies have the same size.
         delta.join(&birth(&format!("bd-{number}"), 3 + number).1);
     }
     let body = serde_json::to_value(&delta).unwrap()["beads"][0]["body"].to_string().len();
@@ -174,7 +173,7 @@ fn a_delta_in_parts_is_the_same_delta_and_the_parts_have_their_size() {
         let mut state = State::default();
         for part in &parts {
             whole.join(part);
-            state.take(part).unwrap();
+            state.join_delta(part).unwrap();
         }
         assert_eq!(whole, delta, "{bytes}");
     }
@@ -182,14 +181,14 @@ fn a_delta_in_parts_is_the_same_delta_and_the_parts_have_their_size() {
 }
 
 #[test]
-fn many_edges_are_parted_too() {
+fn edges_are_split_too() {
     let lineages: Vec<_> = (0..8).map(|number| birth(&format!("bd-{number}"), 10).0).collect();
     let mut delta = Delta::default();
     for to in &lineages[1..] {
         let key = EdgeKey::new(&lineages[0], to, EdgeKind::Blocks);
         delta.edges.insert(key, Edge::added(mark(20, 0, "ann")));
     }
-    // Each counts as 512 bytes, and the one that passes the bound is the last of its part.
+    // Each counts as 512 bytes, and the one that exceeds the limit is the last of its part.
     let parts = delta.split(1_024);
     assert_eq!(parts.iter().map(|part| part.edges.len()).collect::<Vec<_>>(), [3, 3, 1]);
 }

@@ -1,4 +1,5 @@
-//! `docs/FORMAT.md` cannot rot: its examples are real files, its vectors and its worked collision are recomputed here.
+//! Keeps `docs/FORMAT.md` correct: its examples are real files, and its test vectors and its collision are
+//! recomputed.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -17,7 +18,7 @@ use support::{assert_same, ids};
 
 const DOC: &str = include_str!("../../../docs/FORMAT.md");
 
-/// The code blocks of the document by their info string.
+/// Returns the code blocks of the document by their info string.
 fn blocks() -> BTreeMap<&'static str, &'static str> {
     let mut blocks = BTreeMap::new();
     let mut rest = DOC;
@@ -54,8 +55,8 @@ fn the_minimal_line_decodes() {
     assert_eq!(unsealed(files).decode().unwrap().state.beads().len(), 1);
 }
 
-/// How doubles are spelled is up to a library; a version that spells them otherwise must not come in unnoticed, because
-/// it would take the files of older ones for damaged.
+/// A library formats floating-point numbers. This test detects a version that formats them differently,
+/// because it would consider existing files damaged.
 #[test]
 fn numbers_in_metadata_are_written_as_described() {
     for number in blocks()["text numbers in metadata"].lines() {
@@ -66,7 +67,7 @@ fn numbers_in_metadata_are_written_as_described() {
 }
 
 #[test]
-fn every_field_is_described() {
+fn every_field_is_documented() {
     let files = documented_files();
     let mut names: Vec<_> = Field::ALL.iter().map(|field| field.name().to_owned()).collect();
     for file in [&files.state, &files.tombstones, &files.deps, &files.meta] {
@@ -77,22 +78,22 @@ fn every_field_is_described() {
         }
     }
     for name in names {
-        assert!(DOC.contains(&format!("| `{name}`")), "no row about {name}");
+        assert!(DOC.contains(&format!("| `{name}`")), "no row for {name}");
     }
 }
 
 #[test]
-fn the_vectors_hold() {
+fn the_test_vectors_are_correct() {
     let state = example();
     let vectors: Vec<_> =
         blocks()["text content_hash"].lines().map(|line| line.split_once(' ').unwrap()).collect();
     assert!(vectors.len() >= 5);
-    for (id, due) in vectors {
+    for (id, expected) in vectors {
         let lineage = state.names().holder(id).unwrap();
         let bead = state.bead(lineage).unwrap();
-        assert_eq!(content_hash(state.names().id_of(lineage), lineage, bead), due, "{id}");
+        assert_eq!(content_hash(state.names().id_of(lineage), lineage, bead), expected, "{id}");
         let hashed = hashed_form(id).to_string();
-        assert_eq!(hex(&Sha256::digest(&hashed)), due, "{id} by the second implementation: {hashed}");
+        assert_eq!(hex(&Sha256::digest(&hashed)), expected, "{id} by the second implementation: {hashed}");
     }
     for id in ["bd-a1", "bd-p1"] {
         let shown = blocks()[format!("json what is hashed of {id}").as_str()];
@@ -100,7 +101,7 @@ fn the_vectors_hold() {
     }
 }
 
-/// §8.5.1 over the plain JSON of the documented files.
+/// Implements §8.5.1 on the plain JSON of the documented files.
 fn hashed_form(id: &str) -> Value {
     let line = documented_line(id);
     let time = |ms: &Value| Timestamp::from_ms(ms.as_u64().unwrap()).unwrap().to_string();
@@ -154,7 +155,7 @@ fn documented_line(id: &str) -> Map<String, Value> {
 }
 
 #[test]
-fn the_worked_collision_holds() {
+fn the_collision_example_is_correct() {
     let lines: Vec<_> = blocks()["text the suffix of a loser"].lines().collect();
     let [hashed, digest, id] = lines.try_into().unwrap();
     let (born, (ms, counter), by, block): (String, (u64, u32), String, u64) =
@@ -162,19 +163,19 @@ fn the_worked_collision_holds() {
     assert_eq!((json!([born, [ms, counter], by, block]).to_string().as_str(), block), (hashed, 0));
     assert_eq!(hex(&Sha256::digest(hashed)), digest);
     assert_eq!(id, format!("{born}{}", ids::suffix(&(born.clone(), (ms, counter, by)), 6)));
-    assert!(example().names().holder(id).is_some(), "it is the one of the example");
+    assert!(example().names().holder(id).is_some(), "it should be in the example");
 }
 
 #[test]
-fn the_note_id_holds() {
+fn the_note_id_is_correct() {
     let lines: Vec<_> = blocks()["text the id of a note"].lines().collect();
     let [hashed, id] = lines.try_into().unwrap();
     assert_eq!(&hex(&Sha256::digest(hashed))[..12], id);
-    assert!(documented_line("bd-d1")["notes"][0]["id"] == id, "it is the one of the example");
+    assert!(documented_line("bd-d1")["notes"][0]["id"] == id, "it should be in the example");
 }
 
 #[test]
-fn the_bounds_are_those_of_the_code() {
+fn the_documented_limits_match_the_code() {
     let bounds = [
         ("MAX_MS", limits::MAX_MS),
         ("COUNTER_STEP", limits::COUNTER_STEP.into()),

@@ -1,5 +1,4 @@
-//! The floor of garbage collection: minted with care, taken back by the next epoch, and the same on every replica in the
-//! end, whatever the order of exchanges.
+//! The floor of garbage collection: when it rises, how the next epoch resets it, and that replicas converge.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::op::{CollectGarbage, Create, Delete, Op, ResetGcFloor};
@@ -30,7 +29,7 @@ impl Side {
         let applied = op.apply(&self.catalog, &mut context).unwrap();
         let line = serde_json::to_string(&applied.delta).unwrap();
         assert_eq!(serde_json::from_str::<beads_core::Delta>(&line).unwrap(), applied.delta);
-        self.catalog.take(&applied.delta).unwrap();
+        self.catalog.join_delta(&applied.delta).unwrap();
         applied
     }
 
@@ -60,7 +59,7 @@ fn reset() -> Op {
 }
 
 #[test]
-fn a_fast_clock_cannot_raise_the_floor_above_what_others_made_lately() {
+fn a_fast_clock_cannot_raise_the_floor_above_recent_writes_of_others() {
     let mut ann = Side::new(7);
     ann.run(100 * DAY, &create("bd-1"));
     ann.run(100 * DAY, &delete("bd-1"));
@@ -73,10 +72,11 @@ fn a_fast_clock_cannot_raise_the_floor_above_what_others_made_lately() {
     alone.run(DAY, &create("bd-1"));
     alone.run(DAY, &delete("bd-1"));
     let raised = alone.run(20 * DAY, &collect(None)).delta.gc_floor.unwrap();
-    assert_eq!(raised.stamp.ms(), 13 * DAY, "a store that only this replica wrote uses its own clock");
+    assert_eq!(raised.stamp.ms(), 13 * DAY, "if only this replica wrote, its own clock counts");
 }
 
-/// One replica whose floor is years ahead and that dropped its deletion, and one that still holds it.
+/// Returns a replica whose floor is years ahead, so that it dropped its deletion, and one that still has the
+/// deletion.
 fn after_a_fast_floor() -> (Side, Side) {
     let (mut ann, mut ben) = (Side::new(7), Side::new(8));
     ann.run(100 * DAY, &create("bd-1"));
@@ -88,9 +88,9 @@ fn after_a_fast_floor() -> (Side, Side) {
 }
 
 #[test]
-fn the_next_epoch_takes_a_floor_back_and_what_anybody_holds_comes_back() {
+fn the_next_epoch_resets_the_floor_and_dropped_beads_can_return() {
     let (mut ann, mut ben) = after_a_fast_floor();
-    assert!(ben.run(101 * DAY, &reset()).delta.is_empty(), "no floor, nothing to take back");
+    assert!(ben.run(101 * DAY, &reset()).delta.is_empty(), "there is no floor to reset");
     ann.run(101 * DAY, &reset());
     assert_eq!(ann.state().gc_floor(), Floor { epoch: 1, stamp: Stamp::ZERO });
     assert_eq!(ann.state().format_version(), 2);
@@ -99,9 +99,9 @@ fn the_next_epoch_takes_a_floor_back_and_what_anybody_holds_comes_back() {
     ann.pull(ben.state());
     ben.pull(ann.state());
     assert_eq!(ann.state().encode(), ben.state().encode());
-    assert_eq!(ann.catalog.deleted().count(), 1, "the deletion is remembered again");
+    assert_eq!(ann.catalog.deleted().count(), 1, "the deletion is back");
     assert_eq!(ann.state().encode().decode().unwrap().state, *ann.state());
-    // A later deletion is not undone by the floor that was taken back.
+    // The old floor does not drop later deletions.
     ben.run(102 * DAY, &create("bd-2"));
     ben.run(102 * DAY, &delete("bd-2"));
     let mut stale = Side::new(9);
@@ -111,7 +111,7 @@ fn the_next_epoch_takes_a_floor_back_and_what_anybody_holds_comes_back() {
 }
 
 #[test]
-fn replicas_converge_across_epochs_whatever_the_order_of_exchanges() {
+fn replicas_converge_across_epochs_in_any_order() {
     let (ann, ben) = after_a_fast_floor();
     let mut healed = Side::new(9);
     healed.pull(ann.state());
@@ -124,7 +124,7 @@ fn replicas_converge_across_epochs_whatever_the_order_of_exchanges() {
         order.iter().for_each(|index| {
             joined.join(states[*index]);
         });
-        // Everybody meets everybody once more, as replicas do until nothing moves.
+        // Join all states once more, as replicas do until nothing changes.
         states.iter().for_each(|state| {
             joined.join(state);
         });
@@ -135,16 +135,19 @@ fn replicas_converge_across_epochs_whatever_the_order_of_exchanges() {
 }
 
 #[test]
-fn records_about_dropped_beads_are_told_apart() {
+fn records_of_dropped_beads_are_separated() {
     let (mut ann, mut ben) = after_a_fast_floor();
     let edit = ben.run(101 * DAY, &restore());
     ann.run(101 * DAY, &reset());
-    assert!(ann.catalog.clone().take(&edit.delta).is_err(), "the bead is gone and nothing says why");
-    let (known, unknown) = edit.delta.known_to(ann.state());
+    assert!(
+        ann.catalog.clone().join_delta(&edit.delta).is_err(),
+        "the bead is unknown and not below the floor"
+    );
+    let (known, unknown) = edit.delta.without_unknown_beads(ann.state());
     assert!(known.beads.is_empty());
     assert_eq!(unknown.iter().map(beads_core::BeadId::as_str).collect::<Vec<_>>(), ["bd-1"]);
-    ann.catalog.take(&known).unwrap();
-    let (all, none) = edit.delta.known_to(ben.state());
+    ann.catalog.join_delta(&known).unwrap();
+    let (all, none) = edit.delta.without_unknown_beads(ben.state());
     assert_eq!((all, none.len()), (edit.delta, 0));
 }
 

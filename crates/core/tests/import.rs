@@ -1,6 +1,6 @@
-//! Importing foreign files: each rule of docs/IMPORT.md.
+//! Imports of files from other programs: each rule of docs/IMPORT.md.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
 
 mod support;
 
@@ -15,7 +15,7 @@ use support::import::{
 };
 
 #[test]
-fn importing_twice_or_on_two_replicas_changes_nothing() {
+fn importing_again_or_on_another_replica_changes_nothing() {
     let line = with(simple("beads_rust-07b.1"), "labels", json!(["a", "b"]));
     let (mut catalog, summary) = one(&line);
     assert_eq!((summary.created, summary.lines), (1, 1));
@@ -28,7 +28,7 @@ fn importing_twice_or_on_two_replicas_changes_nothing() {
 }
 
 #[test]
-fn stamps_come_from_the_file_and_carry_tag_0() {
+fn imported_stamps_come_from_the_file_and_have_tag_0() {
     let line = with(simple("bd-a1"), "status", json!("closed"));
     let (catalog, _) = one(&with(line, "closed_at", json!("2025-11-03T20:00:00Z")));
     let bead = bead(&catalog, "bd-a1");
@@ -41,14 +41,14 @@ fn stamps_come_from_the_file_and_carry_tag_0() {
 }
 
 #[test]
-fn closed_without_closed_at_was_closed_when_it_was_last_updated() {
+fn a_missing_closed_at_defaults_to_updated_at() {
     let (catalog, _) = one(&with(simple("bd-a1"), "status", json!("closed")));
     let bead = bead(&catalog, "bd-a1");
     assert_eq!((bead.status.value.status, bead.status.mark.at().ms()), (Status::Closed, 1_762_232_182_700));
 }
 
 #[test]
-fn a_newer_file_updates_and_later_edits_here_survive_it() {
+fn a_newer_file_updates_beads_but_keeps_later_local_edits() {
     let (mut catalog, _) = one(&simple("bd-a1"));
     act(&mut catalog, &mut clock(), &json!({"op": "update", "id": "bd-a1", "title": "Mine"}));
     let newer = with(simple("bd-a1"), "updated_at", json!("2025-12-01T00:00:00Z"));
@@ -60,7 +60,7 @@ fn a_newer_file_updates_and_later_edits_here_survive_it() {
 }
 
 #[test]
-fn foreign_statuses_and_types_are_mapped_kept_and_told_again() {
+fn custom_statuses_and_types_are_mapped_kept_and_exported() {
     for (word, status, ready) in [
         ("blocked", Status::Open, false),
         ("hooked", Status::InProgress, false),
@@ -76,32 +76,32 @@ fn foreign_statuses_and_types_are_mapped_kept_and_told_again() {
         assert_eq!(summary.words, 2);
         let found = catalog.ready(&ReadyFilter::default(), LATE).unwrap();
         assert_eq!(found.len(), usize::from(ready), "{word}");
-        let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
-        assert_eq!((&told["status"], &told["issue_type"]), (&json!(word), &json!("merge-request")));
-        assert_eq!(told.get("defer_until"), None);
+        let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+        assert_eq!((&line_out["status"], &line_out["issue_type"]), (&json!(word), &json!("merge-request")));
+        assert_eq!(line_out.get("defer_until"), None);
         assert_round_trip(&mut catalog);
         act(&mut catalog, &mut clock(), &json!({"op": "close", "id": "bd-a1"}));
-        let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
-        assert_eq!(told["status"], "closed", "what somebody decided here counts");
+        let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+        assert_eq!(line_out["status"], "closed", "a local decision wins");
         assert_round_trip(&mut catalog);
     }
 }
 
-/// Texts that are no words, and other spellings of ours, come back as they were.
+/// Texts that are not valid words, and other spellings of our own values, are exported unchanged.
 #[test]
-fn texts_that_are_no_words_come_back() {
+fn texts_that_are_not_words_are_exported_unchanged() {
     for text in ["In Review!", "Blocked", "in-progress", "ÜBER"] {
         let line = with(with(simple("bd-a1"), "status", json!(text)), "issue_type", json!(text));
         let (mut catalog, _) = one(&line);
-        let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
-        assert_eq!((&told["status"], &told["issue_type"]), (&json!(text), &json!(text)));
+        let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+        assert_eq!((&line_out["status"], &line_out["issue_type"]), (&json!(text), &json!(text)));
         assert_round_trip(&mut catalog);
     }
 }
 
-/// As in Go's bd, where such a bead waits for `undefer`.
+/// As in the Go `bd`, where such a bead stays deferred until `undefer`.
 #[test]
-fn a_deferred_bead_waits_for_another_status() {
+fn a_deferred_bead_is_not_ready_until_its_status_changes() {
     let line = with(simple("bd-a1"), "status", json!("deferred"));
     let (mut catalog, _) = one(&with(line, "defer_until", json!("2026-01-01T00:00:00Z")));
     assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 0);
@@ -111,7 +111,7 @@ fn a_deferred_bead_waits_for_another_status() {
 }
 
 #[test]
-fn a_memory_comes_in_goes_out_and_is_no_work() {
+fn memories_are_imported_and_exported_and_are_never_ready() {
     let memory = |value: &str| json!({"_type": "memory", "key": "how to build", "value": value}).to_string();
     let mut catalog = Catalog::default();
     let summary = import(&mut catalog, &memory("cargo build"));
@@ -122,10 +122,10 @@ fn a_memory_comes_in_goes_out_and_is_no_work() {
     assert_eq!(known.external_ref.value.as_str(), "memory:how to build");
     assert_eq!(known.description.value.as_str(), "cargo build");
     assert_eq!(catalog.ready(&ReadyFilter::default(), LATE).unwrap().len(), 0);
-    let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
-    assert_eq!(told, serde_json::from_str::<Value>(&memory("cargo build")).unwrap());
+    let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+    assert_eq!(line_out, serde_json::from_str::<Value>(&memory("cargo build")).unwrap());
     assert_round_trip(&mut catalog);
-    // Another value replaces it, unless it was edited here.
+    // Another value replaces it unless it was edited locally.
     assert_eq!(import(&mut catalog, &memory("a new way")).updated, 1);
     assert_eq!(bead(&catalog, &id).description.value.as_str(), "a new way");
     assert_eq!(import(&mut catalog, &memory("a new way")).unchanged, 1);
@@ -154,18 +154,18 @@ fn tombstones_are_deleted_with_or_without_a_time() {
 
 /// `bd import deletions.jsonl` once created an open bead for every deletion.
 #[test]
-fn deletions_that_are_imported_like_beads_are_deletions() {
+fn deletions_in_a_file_of_beads_are_imported_as_deletions() {
     let gone = r#"{"id":"bd-a1","ts":"2025-12-02T05:05:53Z","by":"ann","reason":"batch delete"}"#;
     for lines in [gone.to_owned(), format!("{}\n{gone}", simple("bd-a1"))] {
-        let (mut by_itself, mut beside) = (Catalog::default(), Catalog::default());
-        let summary = import(&mut by_itself, &lines);
-        assert_eq!((summary.skipped.len(), by_itself.live_count()), (0, 0), "{summary:?}");
+        let (mut as_beads, mut as_deletions) = (Catalog::default(), Catalog::default());
+        let summary = import(&mut as_beads, &lines);
+        assert_eq!((summary.skipped.len(), as_beads.live_count()), (0, 0), "{summary:?}");
         let beads = lines.strip_suffix(gone).unwrap();
-        import_with_deletions(&mut beside, beads, gone);
-        assert_eq!(by_itself.state(), beside.state());
+        import_with_deletions(&mut as_deletions, beads, gone);
+        assert_eq!(as_beads.state(), as_deletions.state());
         let mut compare = Compare::default();
         compare.line("deletions.jsonl", 1, gone.as_bytes());
-        let compared = compare.finish(by_itself.state());
+        let compared = compare.finish(as_beads.state());
         assert_eq!((compared.equal, compared.is_equal()), (1, true), "{compared:?}");
     }
     let mut compare = Compare::default();
@@ -177,7 +177,7 @@ fn deletions_that_are_imported_like_beads_are_deletions() {
 }
 
 #[test]
-fn comments_become_notes_whatever_their_ids_are() {
+fn comments_become_notes_regardless_of_their_ids() {
     let comment = |id: Value| json!({"id": id, "issue_id": "bd-a1", "author": "ann", "text": "hello", "created_at": "2025-12-14T22:49:04Z"});
     let (with_numbers, summary) = one(&with(simple("bd-a1"), "comments", json!([comment(json!(1))])));
     assert_eq!(summary.notes, 1);
@@ -185,12 +185,12 @@ fn comments_become_notes_whatever_their_ids_are() {
     assert_eq!(bead(&with_numbers, "bd-a1").notes, bead(&with_texts, "bd-a1").notes);
     let twice = json!([comment(json!(1)), comment(json!(2))]);
     let (mut both, _) = one(&with(simple("bd-a1"), "comments", twice));
-    assert_eq!(bead(&both, "bd-a1").notes.len(), 2, "equal comments are two comments");
+    assert_eq!(bead(&both, "bd-a1").notes.len(), 2, "equal comments are separate comments");
     assert_round_trip(&mut both);
 }
 
 #[test]
-fn the_notes_field_is_the_notes_slot_and_is_not_repeated() {
+fn the_notes_field_becomes_one_note_in_its_slot() {
     let line = with(simple("bd-a1"), "notes", json!("remember"));
     let (mut catalog, _) = one(&line);
     let newer = with(line, "updated_at", json!("2025-12-01T00:00:00Z"));
@@ -209,31 +209,35 @@ fn edge(to: &str, kind: &str) -> Value {
 }
 
 #[test]
-fn edges_of_every_spelling_and_unknown_kinds() {
+fn edges_of_every_spelling_and_of_unknown_kinds_are_imported() {
     let kinds = ["blocks", "parent_child", "discovered-from", "relates-to", "supersedes"];
     let edges: Vec<_> = kinds.iter().map(|kind| edge("bd-b2", kind)).collect();
     let mut catalog = Catalog::default();
     let lines = format!("{}\n{}", with(simple("bd-a1"), "dependencies", json!(edges)), simple("bd-b2"));
     let summary = import(&mut catalog, &lines);
-    assert_eq!(summary.edges, 4, "relates-to and supersedes are both related");
+    assert_eq!(summary.edges, 4, "relates-to and supersedes both become related");
     let a = catalog.resolve("bd-a1").unwrap();
     for kind in EdgeKind::ALL {
         assert_eq!(catalog.targets(a, kind).count(), 1, "{kind}");
     }
-    let told: Value = serde_json::from_str(exported(&catalog).lines().next().unwrap()).unwrap();
-    let mut words: Vec<_> =
-        told["dependencies"].as_array().unwrap().iter().map(|edge| edge["type"].as_str().unwrap()).collect();
+    let line_out: Value = serde_json::from_str(exported(&catalog).lines().next().unwrap()).unwrap();
+    let mut words: Vec<_> = line_out["dependencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edge| edge["type"].as_str().unwrap())
+        .collect();
     words.sort_unstable();
     assert_eq!(words, ["blocks", "discovered-from", "parent_child", "relates-to", "supersedes"]);
     assert_round_trip(&mut catalog);
 }
 
 #[test]
-fn dangling_edges_stay_in_metadata_until_their_bead_comes() {
+fn dangling_edges_stay_in_metadata_until_their_bead_is_imported() {
     let line =
         with(simple("bd-a1"), "dependencies", json!([edge("bd-gone", "blocks"), edge("bd-a1", "blocks")]));
     let (mut catalog, summary) = one(&line);
-    assert_eq!((summary.edges, summary.dangling), (0, 2), "an edge to itself is none");
+    assert_eq!((summary.edges, summary.dangling), (0, 2), "an edge to itself is not imported");
     assert!(catalog.state().edges().is_empty());
     assert!(exported(&catalog).contains("bd-gone"));
     assert_round_trip(&mut catalog);
@@ -243,7 +247,7 @@ fn dangling_edges_stay_in_metadata_until_their_bead_comes() {
 }
 
 #[test]
-fn an_edge_removed_here_stays_removed() {
+fn an_edge_that_was_removed_locally_stays_removed() {
     let mut catalog = Catalog::default();
     let lines = format!(
         "{}\n{}",
@@ -259,20 +263,20 @@ fn an_edge_removed_here_stays_removed() {
 }
 
 #[test]
-fn unknown_fields_come_back() {
+fn unknown_fields_are_exported_again() {
     let line = with(with(simple("bd-a1"), "mol_type", json!("swarm")), "waiters", json!([]));
     let line = with(with(line, "metadata", json!({"x": 1.5})), "deleted_at", json!("2020-01-01T00:00:00Z"));
     let (mut catalog, _) = one(&line);
     assert_eq!(bead(&catalog, "bd-a1").metadata.value.get("x"), Some(&json!(1.5)));
-    let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+    let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
     for name in ["mol_type", "waiters", "metadata", "deleted_at"] {
-        assert_eq!(told[name], line[name], "{name}");
+        assert_eq!(line_out[name], line[name], "{name}");
     }
     assert_round_trip(&mut catalog);
 }
 
 #[test]
-fn values_that_do_not_fit_are_adapted_and_kept() {
+fn invalid_values_are_adapted_and_the_originals_kept() {
     let long = "é".repeat(5_000);
     for (name, value) in [
         ("title", json!(long)),
@@ -299,16 +303,16 @@ fn values_that_do_not_fit_are_adapted_and_kept() {
         let line = with(simple("bd-a1"), name, value.clone());
         let (mut catalog, summary) = one(&line);
         assert!(summary.skipped.is_empty(), "{name}: {summary:?}");
-        let told: Value = serde_json::from_str(&exported(&catalog)).unwrap();
+        let line_out: Value = serde_json::from_str(&exported(&catalog)).unwrap();
         if name != "status" {
-            assert_eq!(told[name], value, "{name}");
+            assert_eq!(line_out[name], value, "{name}");
         }
         assert_round_trip(&mut catalog);
     }
 }
 
 #[test]
-fn bad_lines_are_refused_by_line_and_the_others_taken() {
+fn bad_lines_are_reported_and_the_others_imported() {
     let deep = format!("{{\"id\":\"bd-d\",\"title\":\"x\",\"x\":{}{}}}", "[".repeat(70), "]".repeat(70));
     let lines = [
         "<<<<<<< HEAD".to_owned(),
@@ -326,15 +330,15 @@ fn bad_lines_are_refused_by_line_and_the_others_taken() {
     ];
     let mut catalog = Catalog::default();
     let summary = import(&mut catalog, &lines.join("\n"));
-    let refused: Vec<_> = summary.skipped.iter().map(|notice| notice.line).collect();
-    assert_eq!(refused, [1, 3, 5, 7, 8, 9, 10, 11, 12]);
+    let rejected: Vec<_> = summary.skipped.iter().map(|notice| notice.line).collect();
+    assert_eq!(rejected, [1, 3, 5, 7, 8, 9, 10, 11, 12]);
     assert!(summary.skipped[0].reason.contains("conflict marker"));
     assert_eq!((summary.created, summary.repeated), (1, 1));
-    assert_eq!(bead(&catalog, "bd-a1").title.mark.at().ms(), 1_767_225_600_000, "both sides joined");
+    assert_eq!(bead(&catalog, "bd-a1").title.mark.at().ms(), 1_767_225_600_000, "both sides are merged");
 }
 
 #[test]
-fn a_bead_past_the_bound_is_reported_and_not_taken() {
+fn a_bead_that_is_too_large_is_reported_and_not_imported() {
     let text = "x".repeat(9 * 1024 * 1024);
     let (catalog, summary) = one(&with(simple("bd-a1"), "description", json!(text)));
     assert_eq!(catalog.live_count(), 0);
@@ -342,7 +346,7 @@ fn a_bead_past_the_bound_is_reported_and_not_taken() {
 }
 
 #[test]
-fn deletions_beside_the_file() {
+fn a_separate_file_of_deletions_is_imported() {
     let deletions = "{\"id\":\"bd-a1\",\"ts\":\"2025-12-02T05:05:53.732197Z\",\"by\":\"stevey\",\"reason\":\"batch\"}\n\
                      {\"id\":\"bd-b2\",\"ts\":\"2025-01-02T05:05:53Z\",\"by\":\"stevey\"}\n\
                      {\"id\":\"bd-x9\",\"ts\":\"2025-12-02T05:05:53Z\",\"by\":\"stevey\"}\n\
@@ -353,20 +357,20 @@ fn deletions_beside_the_file() {
     let summary = import_with_deletions(&mut catalog, &lines, deletions);
     assert_eq!((summary.created, summary.tombstones, summary.skipped.len()), (1, 2, 1), "{summary:?}");
     assert!(bead(&catalog, "bd-a1").deletion.is_some());
-    assert!(bead(&catalog, "bd-b2").deletion.is_none(), "it was written after it was deleted");
-    assert!(bead(&catalog, "bd-x9").deletion.is_some(), "its id is not used again");
+    assert!(bead(&catalog, "bd-b2").deletion.is_none(), "it was changed after its deletion");
+    assert!(bead(&catalog, "bd-x9").deletion.is_some(), "its id is not reused");
     assert_round_trip(&mut catalog);
     let before = fingerprint(&catalog);
     import_with_deletions(&mut catalog, &lines, deletions);
     assert_eq!(fingerprint(&catalog), before);
-    // The bead itself turns up later: it is the one that was deleted.
+    // The bead is imported later: it is the deleted one.
     import(&mut catalog, &simple("bd-x9").to_string());
     assert_eq!(bead(&catalog, "bd-x9").title.value.as_str(), "T");
     assert!(bead(&catalog, "bd-x9").deletion.is_some());
 }
 
 #[test]
-fn an_old_file_without_creators_meets_the_same_beads() {
+fn an_old_file_without_creators_matches_the_same_beads() {
     let named = with(simple("bd-a1"), "created_by", json!("ann"));
     let (mut catalog, _) = one(&named);
     let summary = import(&mut catalog, &simple("bd-a1").to_string());
@@ -374,7 +378,7 @@ fn an_old_file_without_creators_meets_the_same_beads() {
 }
 
 #[test]
-fn the_earlier_store_in_each_of_its_shapes() {
+fn every_format_of_the_legacy_store_is_imported() {
     let state = r#"{"id":"bd-a1","created_at":[1765400000000,3],"created_by":"darin@dusk","title":"A","description":"","priority":1,"type":"task","labels":{"entries":{"backend":[{"replica":"0","counter":1}],"gone":[]},"cc":{"max":{}}},"status":"in_progress","assignee":"alice","notes":[{"id":"n1","content":"inside","author":"alice","at":[1765400000200,0]}],"_at":[1765400000500,1],"_by":"alice","_v":{"title":[[1765400000400,2],"bob"],"claim":[[1765400000450,0],"alice"]}}
 {"id":"bd-b2","created_at":[1765400001000,0],"created_by":"darin@dusk","title":"B","description":"","priority":0,"type":"bug","labels":["bugfix"],"status":"closed","closed_reason":"dup","_at":[1765400001200,0],"_by":"darin@dusk"}"#;
     let tombstones =
@@ -408,11 +412,11 @@ fn the_earlier_store_in_each_of_its_shapes() {
 }
 
 #[test]
-fn deletions_of_the_real_file() {
+fn a_real_file_of_deletions_is_imported() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/deletions-v0.30-head.jsonl");
     let Ok(lines) = std::fs::read_to_string(&path) else {
-        println!("skipped: ../shared/data/deletions-v0.30-head.jsonl is not here");
+        println!("skipped: ../shared/data/deletions-v0.30-head.jsonl was not found");
         return;
     };
     let mut catalog = Catalog::default();

@@ -1,6 +1,6 @@
-//! The balance of an import adds up: whatever the lines are, each has exactly one place in it.
+//! The summary of an import adds up: every line is counted exactly once.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
 
 mod support;
 
@@ -20,7 +20,7 @@ const FILES: [&str; 6] = [
     "namespaces/core/state/00.jsonl",
 ];
 
-/// Lines of every kind, about few ids, so that they meet.
+/// Lines of every kind with only a few ids, so that they interact.
 fn line() -> impl Strategy<Value = String> {
     let id = proptest::sample::select(vec!["bd-a1", "bd-b2", "bd-c3", "not an id"]);
     let kind = 0..14;
@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_line_is_ever_missing(
+    fn every_line_is_accounted_for(
         first in proptest::collection::vec((0..FILES.len(), line()), 0..12),
         second in proptest::collection::vec((0..FILES.len(), line()), 0..12),
     ) {
@@ -74,7 +74,7 @@ proptest! {
             assert_balanced(&plan);
             let edges = plan.decisions.iter().filter(|decision| decision.decision == Verdict::EdgeSkipped);
             prop_assert_eq!(edges.count(), plan.summary.edges_skipped.len());
-            catalog.take(&plan.delta).unwrap();
+            catalog.join_delta(&plan.delta).unwrap();
         }
         prop_assert!(catalog.state().encode().decode().is_ok());
     }

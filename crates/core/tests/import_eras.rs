@@ -1,7 +1,8 @@
-//! Files in the form of each era of Go's `bd`, generated from the fields that the era has: importing and exporting gives back
-//! everything the era can express, and the comparison with the store finds no difference.
+//! Files in the format of each era of the Go `bd`, generated from the fields of that era. Importing and
+//! exporting preserves everything that the era can express, and a comparison with the store finds no
+//! difference.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
 
 mod support;
 
@@ -12,11 +13,12 @@ use serde_json::{Map, Value, json};
 
 use support::import::{assert_round_trip, exported, import};
 
-/// A release that changed which fields there are, those that it added, and those that it left out when they are zero.
+/// A release that changed the set of fields: the fields that it added and removed, and those that it omits if
+/// they are zero.
 struct Era {
     name: &'static str,
     added: &'static [&'static str],
-    gone: &'static [&'static str],
+    removed: &'static [&'static str],
     omits: &'static [&'static str],
     statuses: &'static [&'static str],
     types: &'static [&'static str],
@@ -30,7 +32,7 @@ const LATER_TYPES: &[&str] =
 const LAST_TYPES: &[&str] = &["bug", "task", "decision", "spike", "story", "milestone", "gate"];
 const TERSE: &[&str] = &["description", "status", "issue_type"];
 
-/// In order; each has what those before it have, unless it is gone.
+/// In order. Each era has the fields of the eras before it, except the removed ones.
 const ERAS: &[Era] = &[
     era(
         "0.9.1",
@@ -45,7 +47,7 @@ const ERAS: &[Era] = &[
         TYPES,
     ),
     era("0.21.8", &["content_hash", "source_repo"], STATUSES, TYPES),
-    Era { gone: &["content_hash", "source_repo"], ..era("0.26.1", &["close_reason"], STATUSES, TYPES) },
+    Era { removed: &["content_hash", "source_repo"], ..era("0.26.1", &["close_reason"], STATUSES, TYPES) },
     era("0.30.0", &["tombstone", "original_type"], STATUSES, TYPES),
     Era {
         omits: &["description", "status", "issue_type", "priority"],
@@ -70,7 +72,7 @@ const ERAS: &[Era] = &[
     },
     Era {
         omits: TERSE,
-        gone: &["tombstone", "original_type", "creator", "holder"],
+        removed: &["tombstone", "original_type", "creator", "holder"],
         ..era("0.62.0", &["no_history"], LATER_STATUSES, LATER_TYPES)
     },
     Era {
@@ -85,15 +87,15 @@ const fn era(
     statuses: &'static [&'static str],
     types: &'static [&'static str],
 ) -> Era {
-    Era { name, added, gone: &[], omits: &[], statuses, types }
+    Era { name, added, removed: &[], omits: &[], statuses, types }
 }
 
-/// The fields of an era.
+/// Returns the fields of an era.
 fn fields(index: usize) -> Vec<&'static str> {
     let mut fields = Vec::new();
     for era in &ERAS[..=index] {
         fields.extend(era.added);
-        fields.retain(|field| !era.gone.contains(field));
+        fields.retain(|field| !era.removed.contains(field));
     }
     fields
 }
@@ -102,7 +104,7 @@ fn time(seconds: u64) -> String {
     format!("2025-12-{:02}T10:{:02}:{:02}.123456-08:00", 1 + seconds % 28, seconds % 60, seconds % 59)
 }
 
-/// A line of an era. `dice` decides everything about it.
+/// Returns a line of an era. `dice` determines its contents.
 fn line(index: usize, number: usize, count: usize, dice: &[u64]) -> Value {
     let (era, fields) = (&ERAS[index], fields(index));
     let die = |at: usize| dice[at % dice.len()];
@@ -155,14 +157,14 @@ fn line(index: usize, number: usize, count: usize, dice: &[u64]) -> Value {
     line
 }
 
-/// Leaves zeros out, as `omitempty` does.
+/// Omits zeros, like `omitempty` in Go.
 fn omit(line: &mut Value, names: &[&str]) {
     let zero = |value: &Value| *value == json!("") || *value == json!(0);
     let map: &mut Map<String, Value> = line.as_object_mut().unwrap();
     map.retain(|name, value| !(names.contains(&name.as_str()) && zero(value)));
 }
 
-/// What an era means by a value that it leaves out, so that both sides can be compared.
+/// Adds the default values that an era omits, so that both sides can be compared.
 fn complete(line: &Value) -> Value {
     let mut line = line.clone();
     for (name, default) in [("priority", json!(0)), ("status", json!("open")), ("issue_type", json!("task"))]
@@ -174,21 +176,21 @@ fn complete(line: &Value) -> Value {
     line
 }
 
-fn same_moment(a: &Value, b: &Value) -> bool {
+fn same_time(a: &Value, b: &Value) -> bool {
     let ms = |value: &Value| Some(value.as_str()?.parse::<beads_core::Timestamp>().ok()?.ms());
     ms(a).is_some() && ms(a) == ms(b)
 }
 
-/// Every field of the line is in the export: times to the millisecond, comments and edges as many as there were.
-fn assert_told(era: &str, line: &Value, told: &Value) {
+/// Asserts that every field of the line is exported: times to the millisecond, and all comments and edges.
+fn assert_exported(era: &str, line: &Value, exported: &Value) {
     for (name, value) in complete(line).as_object().unwrap() {
-        let ours = &told[name];
+        let ours = &exported[name];
         let same = match name.as_str() {
             "_type" => true,
-            "updated_at" => true, // later when a tombstone came after it
+            "updated_at" => true, // later if a tombstone followed
             "description" if value == "" => ours.is_null(),
             "comments" | "dependencies" => value.as_array().map(Vec::len) == ours.as_array().map(Vec::len),
-            name if name.ends_with("_at") || name == "defer_until" => same_moment(value, ours),
+            name if name.ends_with("_at") || name == "defer_until" => same_time(value, ours),
             _ => value == ours,
         };
         assert!(same, "{era}: {name} of {line} is {ours}");
@@ -199,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_era_comes_back_in_its_own_form(
+    fn each_era_survives_an_import_and_export(
         index in 0..ERAS.len(),
         dice in proptest::collection::vec(proptest::collection::vec(0..1_000_u64, 31), 1..6),
     ) {
@@ -210,9 +212,9 @@ proptest! {
         let summary = import(&mut catalog, &text);
         prop_assert!(summary.skipped.is_empty() && summary.notices.is_empty(), "{:?}", summary);
         prop_assert_eq!(summary.created + summary.tombstones, lines.len());
-        let told: Vec<Value> = exported(&catalog).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        for (line, told) in lines.iter().zip(&told) {
-            assert_told(ERAS[index].name, line, told);
+        let lines_out: Vec<Value> = exported(&catalog).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for (line, line_out) in lines.iter().zip(&lines_out) {
+            assert_exported(ERAS[index].name, line, line_out);
         }
         let mut compare = Compare::default();
         for (number, line) in text.lines().enumerate() {

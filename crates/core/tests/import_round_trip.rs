@@ -1,6 +1,6 @@
-//! Export and import undo each other: for our own beads, for real files, and for lines that are nearly right.
+//! Export and import are inverse: for our own beads, for real files, and for almost valid lines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
 
 mod support;
 
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use support::import::{act, assert_round_trip, bead, clock, exported, fingerprint, import, with};
 
-/// Everything that can be done to a bead here comes back exactly, stamps and all.
+/// The result of every operation survives a round trip exactly, including the stamps.
 #[test]
-fn our_own_beads_come_back_with_the_same_fingerprint() {
+fn our_own_beads_survive_a_round_trip() {
     let mut catalog = Catalog::default();
     let mut clock = clock();
     for op in [
@@ -32,7 +32,7 @@ fn our_own_beads_come_back_with_the_same_fingerprint() {
     import(&mut other, &exported(&catalog));
     assert_eq!(fingerprint(&other), fingerprint(&catalog));
     assert_round_trip(&mut catalog);
-    // A reader that drops the field it does not know, and a hand that edits without moving the time, harm nothing.
+    // Dropping the unknown field or editing a line without changing its time does no harm.
     for change in [("_bd", Value::Null), ("title", json!("zzz"))] {
         let edited: Vec<_> = exported(&catalog)
             .lines()
@@ -46,11 +46,11 @@ fn our_own_beads_come_back_with_the_same_fingerprint() {
 }
 
 #[test]
-fn the_real_files_lose_nothing() {
+fn real_files_survive_a_round_trip() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     for name in ["issues-v0.30.jsonl", "issues-v0.44.jsonl"] {
         let Ok(lines) = std::fs::read_to_string(data.join(name)) else {
-            println!("skipped: ../shared/data/{name} is not here");
+            println!("skipped: ../shared/data/{name} was not found");
             continue;
         };
         let mut catalog = Catalog::default();
@@ -58,8 +58,8 @@ fn the_real_files_lose_nothing() {
         assert_eq!(summary.lines, lines.lines().count());
         assert!(summary.skipped.is_empty(), "{summary:?}");
         assert_eq!(summary.created + summary.tombstones, summary.lines);
-        let told = exported(&catalog);
-        for (before, after) in lines.lines().zip(told.lines()) {
+        let lines_out = exported(&catalog);
+        for (before, after) in lines.lines().zip(lines_out.lines()) {
             assert_same(&serde_json::from_str(before).unwrap(), &serde_json::from_str(after).unwrap());
         }
         assert_round_trip(&mut catalog);
@@ -67,32 +67,33 @@ fn the_real_files_lose_nothing() {
     }
 }
 
-/// Every field of the original is told again: times to the millisecond, edges in any order, comments under other ids.
+/// Asserts that every field of the original is exported: times to the millisecond, edges in any order,
+/// comments with other ids.
 fn assert_same(before: &Value, after: &Value) {
     for (name, value) in before.as_object().unwrap() {
-        let told = &after[name];
+        let exported = &after[name];
         match name.as_str() {
             "updated_at" => {}
             "deleted_at" if after["status"] == "tombstone" => {}
             name if name.ends_with("_at") => {
                 let ms = |value: &Value| value.as_str().unwrap().parse::<beads_core::Timestamp>().unwrap();
-                assert_eq!(ms(value), ms(told), "{name} of {before}");
+                assert_eq!(ms(value), ms(exported), "{name} of {before}");
             }
             "dependencies" | "comments" | "labels" => {
                 assert_eq!(
                     value.as_array().unwrap().len(),
-                    told.as_array().unwrap().len(),
+                    exported.as_array().unwrap().len(),
                     "{name} of {before}"
                 );
             }
             "description" if value == "" => {}
-            _ => assert_eq!(value, told, "{name} of {before}"),
+            _ => assert_eq!(value, exported, "{name} of {before}"),
         }
     }
 }
 
-/// Lines that are nearly right, which is where surprises are.
-fn nearly_a_line() -> impl Strategy<Value = String> {
+/// Almost valid lines.
+fn almost_valid_line() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         Just(json!(null)),
         any::<bool>().prop_map(|b| json!(b)),
@@ -173,22 +174,22 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_taken_comes_back(lines in proptest::collection::vec(nearly_a_line(), 1..4)) {
-        assert_comes_back(&lines);
+    fn whatever_is_imported_survives_a_round_trip(lines in proptest::collection::vec(almost_valid_line(), 1..4)) {
+        assert_survives(&lines);
     }
 }
 
-/// Found by the property above.
+/// Examples found by the property test above.
 #[test]
-fn what_once_did_not_come_back_does() {
-    assert_comes_back(&[r#"{"comments":{},"id":"bd-a1"}"#]);
-    assert_comes_back(&[
+fn lines_that_once_failed_survive_a_round_trip() {
+    assert_survives(&[r#"{"comments":{},"id":"bd-a1"}"#]);
+    assert_survives(&[
         r#"{"id":"bd-a1","status":"tombstone","title":[]}"#,
         r#"{"id":"bd-a1","title":false}"#,
     ]);
 }
 
-fn assert_comes_back<L: AsRef<str>>(lines: &[L]) {
+fn assert_survives<L: AsRef<str>>(lines: &[L]) {
     let lines: Vec<_> = lines.iter().map(AsRef::as_ref).collect();
     let mut catalog = Catalog::default();
     import(&mut catalog, &lines.join("\n"));

@@ -44,7 +44,7 @@ fn semilattice(a: &Snapshot, b: &Snapshot, c: &Snapshot) {
 proptest! {
     #![proptest_config(cases(1_500))]
 
-    /// Files lose nothing that memory has, and memory nothing that files have.
+    /// Neither encoding nor decoding loses anything.
     #[test]
     fn encoding_and_decoding_are_inverse(history in history(6..30)) {
         let world = World::play(&history);
@@ -54,7 +54,7 @@ proptest! {
             prop_assert!(decoded == replica.state, "decode(encode(s)) != s");
             assert_same("encode(decode(b)) == b", &decoded.encode(), &files);
             let again = files.decode_again().unwrap().state;
-            prop_assert!(again == decoded && again.names() == decoded.names(), "read again, it is another");
+            prop_assert!(again == decoded && again.names() == decoded.names(), "decode_again returns another state");
         }
     }
 }
@@ -62,8 +62,8 @@ proptest! {
 proptest! {
     #![proptest_config(cases(2_000))]
 
-    /// When everybody has heard everything, each field holds the greatest write ever made to it, every bead, note
-    /// and edge is there, and the ids are those that follow from the births.
+    /// When all replicas have exchanged everything, each field holds the greatest write ever made to it,
+    /// every bead, note and edge is present, and the ids are those that follow from the births.
     #[test]
     fn replicas_converge_and_no_write_is_lost(history in history(6..30), backwards in any::<bool>()) {
         let mut world = World::play(&history);
@@ -84,26 +84,26 @@ proptest! {
 proptest! {
     #![proptest_config(cases(1_500))]
 
-    /// Taking a delta is joining it: `(u ⊔ s) + d == u ⊔ (s + d)` for the state `s` that made it and any other `u`.
-    /// A birth is a whole state, so there `s + d == s ⊔ (∅ + d)` too.
+    /// `join_delta` is a join: `(u ⊔ s) + d == u ⊔ (s + d)` for the state `s` that made `d` and any other
+    /// `u`. A delta that creates a bead is a complete state, so then also `s + d == s ⊔ (∅ + d)`.
     #[test]
-    fn taking_a_delta_is_joining_it(history in history(6..24), other in any::<prop::sample::Index>()) {
+    fn joining_a_delta_is_a_join(history in history(6..24), other in any::<prop::sample::Index>()) {
         let world = World::play(&history);
         let other = decode(other.get(&world.sent));
         let mut state = State::default();
         for delta in world.deltas() {
             let mut before_and_delta = state.clone();
-            if before_and_delta.take(delta).is_err() {
+            if before_and_delta.join_delta(delta).is_err() {
                 continue;
             }
             let mut taken = other.clone();
             taken.join(&state);
-            taken.take(delta).unwrap();
+            taken.join_delta(delta).unwrap();
             let mut joined = other.clone();
             joined.join(&before_and_delta);
             assert_same("(u ⊔ s) + d == u ⊔ (s + d)", &taken.encode(), &joined.encode());
             let mut alone = State::default();
-            if alone.take(delta).is_ok() {
+            if alone.join_delta(delta).is_ok() {
                 let mut joined = state.clone();
                 joined.join(&alone);
                 assert_same("s + d == s ⊔ (∅ + d)", &joined.encode(), &before_and_delta.encode());
@@ -112,8 +112,8 @@ proptest! {
         }
     }
 
-    /// A journal may be replayed over any state that has part of it already, and its records in any order in which
-    /// births come first: the result is what the replicas converge to.
+    /// A journal may be replayed onto any state that already contains part of it, in any order in which
+    /// births come first. The result is what the replicas converge to.
     #[test]
     fn deltas_may_be_replayed_in_any_order(
         history in history(6..24),
@@ -130,12 +130,12 @@ proptest! {
         }
         let mut indexes = 0..;
         deltas.sort_by_cached_key(|delta| {
-            let birth = State::default().take(delta).is_ok() && !delta.beads.is_empty();
+            let birth = State::default().join_delta(delta).is_ok() && !delta.beads.is_empty();
             (!birth, keys[indexes.next().unwrap_or(0) % keys.len()])
         });
         let mut state = start;
         for delta in deltas.iter().chain(deltas.iter().step_by(2)) {
-            state.take(delta).unwrap();
+            state.join_delta(delta).unwrap();
         }
         assert_same("replay", &state.encode(), &converged);
     }
@@ -144,7 +144,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(1_000))]
 
-    /// Names kept up to date birth by birth are those derived from all births at once, here and by a second
+    /// Names that are updated birth by birth equal those derived from all births at once, also by a second
     /// implementation of the rule.
     #[test]
     fn incremental_names_equal_names_from_scratch(history in history(6..40)) {
@@ -155,18 +155,18 @@ proptest! {
             prop_assert_eq!(names, from_scratch.names());
             let lineages = replica.state.beads().keys();
             let raw = |lineage: &beads_core::Lineage| (lineage.birth_id().to_string(), oracle::raw(&lineage.mark()));
-            let due = ids::derive(&lineages.clone().map(raw).collect::<BTreeSet<_>>());
+            let expected = ids::derive(&lineages.clone().map(raw).collect::<BTreeSet<_>>());
             for lineage in lineages {
-                prop_assert_eq!(names.id_of(lineage).as_str(), due.of[&raw(lineage)].as_str());
+                prop_assert_eq!(names.id_of(lineage).as_str(), expected.of[&raw(lineage)].as_str());
                 prop_assert_eq!(names.holder(names.id_of(lineage).as_str()), Some(lineage));
             }
-            prop_assert_eq!(names.holders().count(), due.of.len());
+            prop_assert_eq!(names.holders().count(), expected.of.len());
             let vacated = names.vacated().iter().map(|(id, lost)| {
                 let mut now: Vec<_> = lost.iter().map(|lineage| names.id_of(lineage).to_string()).collect();
                 now.sort();
                 (id.to_string(), now)
             });
-            prop_assert_eq!(vacated.collect::<std::collections::BTreeMap<_, _>>(), due.remapped);
+            prop_assert_eq!(vacated.collect::<std::collections::BTreeMap<_, _>>(), expected.remapped);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The executable model of the merge rules as an oracle: the same writes with the same stamps on both sides, and after
-//! each exchange the same four files, byte for byte.
+//! Compares the code with the executable model of the merge rules. Both sides make the same writes with the
+//! same stamps, and after each exchange they must have the same four files, byte for byte.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -29,7 +29,7 @@ struct Model {
 }
 
 impl Model {
-    /// An error where there is no model or no python3.
+    /// Fails if there is no model or no python3.
     fn start() -> Result<Self, String> {
         if !Path::new(MODEL).is_dir() {
             return Err(format!("there is no model in {MODEL}"));
@@ -43,17 +43,17 @@ impl Model {
     }
 
     fn send(&mut self, request: &Value) {
-        writeln!(self.requests, "{request}").expect("the model listens");
+        writeln!(self.requests, "{request}").expect("the model accepts requests");
     }
 
-    /// Plays a history's events and compares after each pull.
+    /// Replays the events of a history and compares the files after each pull.
     fn compare(&mut self, history: &History) {
         let mut world = World::play(history);
         world.converge();
         self.send(&json!({"reset": history.replicas}));
         for event in &world.events {
             match event {
-                Event::Took { on, delta } => self.send(&json!({"on": on, "delta": delta})),
+                Event::Written { on, delta } => self.send(&json!({"on": on, "delta": delta})),
                 Event::Pulled { into, from, files } => {
                     self.send(&json!({"into": into, "from": from}));
                     self.expect(files);
@@ -67,7 +67,7 @@ impl Model {
         assert!(self.replies.read_line(&mut reply).unwrap() > 0, "the model stopped");
         let theirs: BTreeMap<String, Value> = serde_json::from_str(&reply).unwrap();
         if let Some(error) = theirs.get("error") {
-            panic!("the model refuses: {error}");
+            panic!("the model reports an error: {error}");
         }
         let state = support::decode(ours);
         for (lineage, bead) in state.beads() {
@@ -84,7 +84,7 @@ impl Model {
     fn stop(self) {
         drop(self.requests);
         let mut process = self.process;
-        assert!(process.wait().unwrap().success(), "the model ends well");
+        assert!(process.wait().unwrap().success(), "the model failed");
     }
 }
 
@@ -93,12 +93,12 @@ fn the_model_writes_the_same_files() {
     let model = match Model::start() {
         Ok(model) => RefCell::new(model),
         Err(reason) => {
-            // Past the capture of test output, so that everybody sees what was not run.
+            // Bypass the capture of test output, so that the skipped test is visible.
             let _ = writeln!(std::io::stderr(), "skipped the comparison with the model: {reason}");
             return;
         }
     };
-    // The model settles forged notes by their bytes alone, which merge_orders.rs shows to be wrong.
+    // The model compares forged notes only by their bytes, which is wrong (see merge_orders.rs).
     let honest = history(6..30).prop_map(|mut history| {
         history.steps.retain(|step| step.kind != Kind::Forge);
         history

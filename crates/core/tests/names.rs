@@ -1,4 +1,4 @@
-//! Ids that follow from births, in corners that random births do not reach. The law itself is in `laws.rs`.
+//! Ids derived from births, in cases that random births do not cover. The law itself is tested in `laws.rs`.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -13,8 +13,8 @@ fn lineage((born, (ms, counter, by)): &Birth) -> Lineage {
 }
 
 #[test]
-fn where_all_shorter_ids_are_taken_a_bead_gets_a_longer_one() {
-    // Behind a dot there are only digits. Every 32 characters of a suffix come from another hash.
+fn a_bead_gets_a_longer_id_if_all_shorter_ones_are_taken() {
+    // After a dot there are only digits. Every 32 characters of a suffix come from another hash.
     const LONGEST_TAKEN: usize = 69;
     for born in ["bd-a", "bd-a.1"] {
         let birth = |born: String, ms: u64| -> Birth { (born, (ms, 0, "ann".to_owned())) };
@@ -26,7 +26,7 @@ fn where_all_shorter_ids_are_taken_a_bead_gets_a_longer_one() {
         for birth in &births {
             let lineage = lineage(birth);
             let whole = value::birth(&lineage.mark());
-            state.take(&Delta::of_bead(lineage, whole)).unwrap();
+            state.join_delta(&Delta::of_bead(lineage, whole)).unwrap();
         }
         let name = state.names().id_of(&lineage(&loser)).to_string();
         assert_eq!(name, ids::derive(&births).of[&loser]);

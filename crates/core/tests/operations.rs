@@ -1,4 +1,4 @@
-//! What each operation writes, what it leaves alone, what it refuses, and what it says about itself.
+//! What each operation writes, leaves unchanged, rejects and reports.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -45,7 +45,7 @@ fn status(side: &Side, id: &str) -> Status {
     side.bead(id).status.value.status
 }
 
-/// The one patch of an operation on one bead.
+/// Returns the only patch of an operation on one bead.
 fn patch(applied: &Applied) -> &Patch {
     let [patch] = applied.delta.beads.values().collect::<Vec<_>>()[..] else { panic!("{applied:?}") };
     patch
@@ -65,7 +65,7 @@ fn ids(side: &Side, lineages: &[beads_core::Lineage]) -> Vec<String> {
 }
 
 #[test]
-fn a_new_bead_has_all_that_was_asked_for() {
+fn a_new_bead_has_all_requested_fields() {
     let mut side = Side::with(&["bd-1"]);
     let asked = json!({
         "title": "a title", "id": "bd-2", "type": "bug", "priority": 0, "description": "d", "design": "e",
@@ -90,11 +90,11 @@ fn a_new_bead_has_all_that_was_asked_for() {
     assert_eq!((note.content.as_str(), note.slot), ("first", Some(Slot::Notes)));
     let blockers = side.catalog.targets(side.catalog.resolve("bd-2").unwrap(), EdgeKind::Blocks);
     assert_eq!(ids(&side, &blockers.cloned().collect::<Vec<_>>()), ["bd-1"]);
-    assert!(side.bead("bd-1").notes.is_empty(), "no text, no note");
+    assert!(side.bead("bd-1").notes.is_empty(), "without a text there is no note");
 }
 
 #[test]
-fn a_dependency_reads_as_it_is_written() {
+fn a_printed_dependency_can_be_parsed() {
     let related = Dep { role: DepRole::Related, id: "bd-1".into() };
     assert_eq!("related: bd-1".parse(), Ok(related.clone()));
     assert_eq!("bd-1".parse(), Ok(Dep { role: DepRole::DependsOn, id: "bd-1".into() }));
@@ -104,7 +104,7 @@ fn a_dependency_reads_as_it_is_written() {
 }
 
 #[test]
-fn ids_are_never_used_twice_and_fit_a_birth() {
+fn ids_are_never_reused_and_have_a_maximum_length() {
     let mut side = Side::with(&["bd-1"]);
     side.done("ann", &delete("bd-1"));
     assert!(matches!(side.refused("ann", &create("bd-1")), Error::IdTaken(_)));
@@ -117,11 +117,11 @@ fn ids_are_never_used_twice_and_fit_a_birth() {
 }
 
 #[test]
-fn a_minted_id_is_a_number_of_chance_and_a_clash_asks_chance_again() {
+fn a_minted_id_is_random_and_drawn_again_on_a_collision() {
     let mut side = Side::with(&[]);
     let untitled = Op::Create(Box::new(Create::titled("minted".parse().unwrap())));
     let number = 36 * 36 + 35;
-    side.chance = vec![36_u64.pow(4) + number, number, 2];
+    side.random_numbers = vec![36_u64.pow(4) + number, number, 2];
     let (first, second) = (side.done("ann", &untitled), side.done("ann", &untitled));
     assert_eq!((side.about(&first), side.about(&second)), ("bd-010z", "bd-0002"));
     let chosen = side.done("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
@@ -129,11 +129,11 @@ fn a_minted_id_is_a_number_of_chance_and_a_clash_asks_chance_again() {
     let third = side.done("ann", &untitled);
     assert_eq!(side.about(&third), "app-0002");
     let again = side.done("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
-    assert!(again.delta.is_empty(), "it is the prefix already");
+    assert!(again.delta.is_empty(), "it is already the prefix");
 }
 
 #[test]
-fn children_are_numbered_after_the_highest_there_ever_was() {
+fn children_are_numbered_after_the_highest_number_ever_used() {
     let mut side = Side::with(&["bd-1", "bd-1.7"]);
     side.done("ann", &delete("bd-1.7"));
     let child = Create { parent: Some("bd-1".into()), ..Create::titled("child".parse().unwrap()) };
@@ -145,17 +145,17 @@ fn children_are_numbered_after_the_highest_there_ever_was() {
     side.done("ann", &create(&format!("bd-1.{}", u64::MAX)));
     for expected in ["bd-1.0", "bd-1.1"] {
         let made = side.done("ann", &Op::Create(Box::new(child.clone())));
-        assert_eq!(side.about(&made), expected, "there is no higher one");
+        assert_eq!(side.about(&made), expected, "there is no higher number");
     }
 }
 
 #[test]
-fn an_update_writes_only_what_changes() {
+fn an_update_writes_only_changed_fields() {
     let mut side = Side::with(&["bd-1"]);
     let asked =
         json!({"id": "bd-1", "title": "new", "priority": 2, "due_at": 1_900_000_000_000_u64, "notes": "hm"});
     let first = side.done("ann", &update(asked.clone()));
-    assert_eq!(written(&first), [Field::Title, Field::DueAt], "the priority is 2 already");
+    assert_eq!(written(&first), [Field::Title, Field::DueAt], "the priority is already 2");
     assert_eq!(side.about(&first), "bd-1");
     assert_eq!(side.bead("bd-1").notes_in_order()[0].slot, Some(Slot::Notes));
     let same = side.done("ann", &update(json!({"id": "bd-1", "title": "new", "notes": ""})));
@@ -166,7 +166,7 @@ fn an_update_writes_only_what_changes() {
 }
 
 #[test]
-fn absent_changes_nothing_and_null_or_an_empty_text_clears() {
+fn an_absent_field_changes_nothing_and_null_or_an_empty_text_clears() {
     let read = |assignee: Value| -> Update {
         serde_json::from_value(json!({"id": "x", "assignee": assignee})).unwrap()
     };
@@ -183,7 +183,7 @@ fn absent_changes_nothing_and_null_or_an_empty_text_clears() {
 }
 
 #[test]
-fn labels_are_set_then_taken_away_then_added() {
+fn labels_are_set_then_removed_then_added() {
     let mut side = Side::with(&["bd-1"]);
     let changes = [
         (json!({"set_labels": ["a", "b"]}), json!(["a", "b"])),
@@ -201,11 +201,11 @@ fn labels_are_set_then_taken_away_then_added() {
 }
 
 #[test]
-fn an_update_of_status_and_assignee_says_what_a_closing_needs() {
+fn closing_by_an_update_reports_unblocked_beads() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-1"));
     let opened = side.done("ann", &update(json!({"id": "bd-1", "status": "open", "assignee": "ben"})));
-    assert_eq!(written(&opened), [Field::Assignee, Field::AssigneeExpires], "it is open already");
+    assert_eq!(written(&opened), [Field::Assignee, Field::AssigneeExpires], "it is already open");
     let same = side.done("ann", &update(json!({"id": "bd-1", "assignee": "ben"})));
     assert!(same.delta.is_empty());
     let started = side.done("ann", &update(json!({"id": "bd-1", "status": "in_progress"})));
@@ -218,29 +218,29 @@ fn an_update_of_status_and_assignee_says_what_a_closing_needs() {
 }
 
 #[test]
-fn a_bead_moves_from_parent_to_parent() {
+fn a_bead_can_be_moved_to_another_parent() {
     let mut side = Side::with(&["bd-1", "bd-2", "bd-3"]);
     let to = |parent: Value| update(json!({"id": "bd-3", "parent": parent}));
     side.done("ann", &to(json!("bd-1")));
     assert_eq!(parents(&side, "bd-3"), ["bd-1"]);
-    assert!(side.done("ann", &to(json!("bd-1"))).delta.is_empty(), "it is there already");
+    assert!(side.done("ann", &to(json!("bd-1"))).delta.is_empty(), "it is already there");
     let before = side.catalog.state().edges().values().next().unwrap().clone();
     let moved = side.done("ann", &to(json!("bd-2")));
     assert_eq!(parents(&side, "bd-3"), ["bd-2"]);
-    assert!(moved.delta.beads.is_empty(), "the bead itself stays as it is: {moved:?}");
+    assert!(moved.delta.beads.is_empty(), "the bead itself is unchanged: {moved:?}");
     let gone = moved.delta.edges.values().find(|edge| edge.deleted).unwrap();
-    assert_eq!(gone.created, before.created, "who made it first is kept");
+    assert_eq!(gone.created, before.created, "the first creation is kept");
     assert!(matches!(side.refused("ann", &update(json!({"id": "bd-2", "parent": "bd-3"}))), Error::Cycle(_)));
     side.done("ann", &to(json!(null)));
     assert_eq!(parents(&side, "bd-3"), Vec::<String>::new());
-    // It must beat the removal, whatever the clock says.
+    // The write must win over the removal even if the wall clock is behind.
     side.now_ms = 0;
     side.done("ann", &to(json!("bd-2")));
     assert_eq!(parents(&side, "bd-3"), ["bd-2"]);
 }
 
 #[test]
-fn closing_tells_who_can_go_on_and_again_changes_nothing_unless_forced() {
+fn closing_reports_unblocked_beads_and_closing_again_changes_nothing_unless_forced() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-1"));
     let closed = side.done("ann", &close_for("bd-1", "done"));
@@ -259,15 +259,15 @@ fn closing_tells_who_can_go_on_and_again_changes_nothing_unless_forced() {
     let forced =
         Close { id: "bd-1".into(), reason: "given up".parse().unwrap(), force: true, ..Close::default() };
     let other = side.done("ann", &Op::Close(forced));
-    assert_eq!(other.unblocked, [], "nobody waited any more");
+    assert_eq!(other.unblocked, [], "no bead is blocked any more");
     assert_eq!(side.bead("bd-1").status.value.closed_reason.as_str(), "given up");
     let open = side.done("ann", &close("bd-2"));
     assert_eq!(status(&side, side.about(&open)), Status::Closed, "without a reason");
 }
 
-/// A new bead may stand between two others unless the first already waits for the second.
+/// A new bead may be inserted between two others unless that creates a cycle.
 #[test]
-fn a_new_bead_that_blocks() {
+fn a_new_bead_can_block_others_unless_that_creates_a_cycle() {
     let mut side = Side::with(&["bd-1", "bd-2"]);
     side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
     let between = |deps: &[&str]| {
@@ -283,13 +283,13 @@ fn a_new_bead_that_blocks() {
     side.done("ann", &between(&["blocked-by:bd-2", "blocks:bd-1"]));
     let waits: Vec<_> =
         side.catalog.targets(side.catalog.resolve("bd-1").unwrap(), EdgeKind::Blocks).collect();
-    assert_eq!(waits.len(), 2, "bd-1 waits for bd-2 and for the new bead");
+    assert_eq!(waits.len(), 2, "bd-1 is blocked by bd-2 and by the new bead");
     let written: String = "depends-on:bd-2".parse::<Dep>().unwrap().into();
-    assert_eq!(written, "depends-on:bd-2", "what goes over the socket comes back the same");
+    assert_eq!(written, "depends-on:bd-2", "a dependency survives the round trip over the socket");
 }
 
 #[test]
-fn reopening_ends_the_claim_unless_work_goes_on() {
+fn reopening_ends_the_claim_unless_the_bead_is_in_progress() {
     let reopen = |status: Option<Status>| Reopen { id: "bd-1".into(), status, ..Reopen::default() };
     let mut side = Side::with(&["bd-1"]);
     assert!(side.done("ann", &Op::Reopen(reopen(None))).delta.is_empty(), "it is open");
@@ -297,10 +297,10 @@ fn reopening_ends_the_claim_unless_work_goes_on() {
     side.done("ann", &close("bd-1"));
     assert!(matches!(side.refused("ann", &Op::Reopen(reopen(Some(Status::Closed)))), Error::Invalid { .. }));
 
-    let mut goes_on = side.clone();
-    let on = goes_on.done("ann", &Op::Reopen(reopen(Some(Status::InProgress))));
-    assert_eq!((status(&goes_on, "bd-1"), &patch(&on).claim), (Status::InProgress, &None));
-    assert!(patch(&on).notes.is_empty());
+    let mut continued = side.clone();
+    let reopened = continued.done("ann", &Op::Reopen(reopen(Some(Status::InProgress))));
+    assert_eq!((status(&continued, "bd-1"), &patch(&reopened).claim), (Status::InProgress, &None));
+    assert!(patch(&reopened).notes.is_empty());
 
     let why = Reopen { reason: "not yet".parse().unwrap(), ..reopen(None) };
     side.done("ben", &Op::Reopen(why));
@@ -309,11 +309,11 @@ fn reopening_ends_the_claim_unless_work_goes_on() {
     assert_eq!(bead.notes_in_order()[0].content.as_str(), "not yet");
     side.done("ben", &close("bd-1"));
     let free = side.done("ben", &Op::Reopen(reopen(None)));
-    assert_eq!(patch(&free).claim, None, "nobody had it");
+    assert_eq!(patch(&free).claim, None, "no one held it");
 }
 
 #[test]
-fn a_note_is_appended_and_named_and_an_empty_one_refused() {
+fn a_note_is_added_and_an_empty_one_rejected() {
     let mut side = Side::with(&["bd-1"]);
     let note = |text: &str| {
         Op::NoteAdd(NoteAdd { id: "bd-1".into(), content: text.parse().unwrap(), ..NoteAdd::default() })
@@ -325,7 +325,7 @@ fn a_note_is_appended_and_named_and_an_empty_one_refused() {
 }
 
 #[test]
-fn what_is_deleted_comes_back_with_a_note() {
+fn a_deleted_bead_is_restored_with_a_note() {
     let mut side = Side::with(&["bd-1"]);
     let restore =
         |reason: &str| Restore { id: "bd-1".into(), reason: reason.parse().unwrap(), ..Restore::default() };
@@ -342,7 +342,7 @@ fn what_is_deleted_comes_back_with_a_note() {
 }
 
 #[test]
-fn edges_come_and_go_and_never_close_a_circle_of_waiting() {
+fn edges_can_be_added_and_removed_but_never_create_a_cycle() {
     let mut side = Side::with(&["bd-1", "bd-2", "bd-3"]);
     let first = side.done("ann", &add("bd-1", EdgeKind::Blocks, "bd-2"));
     let key = first.edge.clone().unwrap();
@@ -351,11 +351,11 @@ fn edges_come_and_go_and_never_close_a_circle_of_waiting() {
     assert!(again.delta.is_empty() && again.edge == Some(key.clone()));
     assert!(matches!(side.refused("ann", &add("bd-1", EdgeKind::Related, "bd-1")), Error::SelfEdge(_)));
     side.done("ann", &add("bd-2", EdgeKind::Blocks, "bd-3"));
-    let Error::Cycle(way) = side.refused("ann", &add("bd-3", EdgeKind::Blocks, "bd-1")) else {
+    let Error::Cycle(path) = side.refused("ann", &add("bd-3", EdgeKind::Blocks, "bd-1")) else {
         panic!("no cycle")
     };
-    let way: Vec<_> = way.iter().map(beads_core::BeadId::as_str).collect();
-    assert_eq!(way, ["bd-3", "bd-1", "bd-2", "bd-3"]);
+    let path: Vec<_> = path.iter().map(beads_core::BeadId::as_str).collect();
+    assert_eq!(path, ["bd-3", "bd-1", "bd-2", "bd-3"]);
     for kind in [EdgeKind::Related, EdgeKind::DiscoveredFrom] {
         side.done("ann", &add("bd-1", kind, "bd-2"));
         side.done("ann", &add("bd-2", kind, "bd-1"));
@@ -372,9 +372,9 @@ fn edges_come_and_go_and_never_close_a_circle_of_waiting() {
     assert!(!side.catalog.state().edge(&key).unwrap().deleted);
 }
 
-/// A batch puts the names of its own beads into later operations, so none may be overlooked.
+/// A batch substitutes the ids of its own beads in later operations, so every reference must be found.
 #[test]
-fn every_name_of_a_bead_in_an_operation_is_found() {
+fn every_reference_to_a_bead_in_an_operation_is_found() {
     let deps = vec![Dep { role: DepRole::DependsOn, id: "b".into() }];
     let born = Create { parent: Some("a".into()), deps, ..titled("bd-1") };
     let moved = Update { parent: Some(Change::Set("b".into())), ..Update::of("a") };
@@ -415,9 +415,9 @@ fn a_type_and_an_estimate_can_be_set_and_an_estimate_cleared() {
     assert_eq!(side.bead("bd-1").estimated_minutes.value, None);
 }
 
-/// Notes add up in a merge, so those that are written have a bound of their own, far below that of a line.
+/// Merges add up notes, so notes have a separate limit, far below that of a line.
 #[test]
-fn the_notes_of_a_bead_have_a_bound_of_their_own() {
+fn the_notes_of_a_bead_have_a_separate_limit() {
     let mut side = Side::with(&["bd-1"]);
     let add = |content: &str| {
         Op::NoteAdd(NoteAdd { id: "bd-1".into(), content: content.parse().unwrap(), ..NoteAdd::default() })
@@ -443,7 +443,7 @@ fn a_list_finds_the_bead_with_an_external_reference() {
     };
     assert_eq!(found("TASK-001"), ["bd-b"]);
     assert_eq!(found("TASK-0010"), ["bd-c"]);
-    assert_eq!(found("TASK-00"), [""; 0], "it is compared whole");
+    assert_eq!(found("TASK-00"), [""; 0], "the whole reference is compared");
     side.done("ann", &delete("bd-b"));
     let gone = Filter { external_ref: Some("TASK-001".to_owned()), ..Filter::default() };
     assert_eq!(side.catalog.list(&gone).unwrap(), []);

@@ -1,10 +1,10 @@
-//! Impact, plan and critical path against brute force, on random graphs small enough to try everything.
+//! Compares impact, plan and critical path with brute force on small random graphs.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::op::{Close, Create};
-use beads_core::query::{Filter, LeftOut, Plan, PlanFor, ReadyFilter, Reason, Slot, Sort, SortKey};
+use beads_core::query::{Filter, LeftOut, Plan, PlanRequest, ReadyFilter, Reason, Slot, Sort, SortKey};
 use beads_core::{
     Actor, Catalog, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Line, Lineage, Mark, Op, Stamp, Status,
 };
@@ -12,20 +12,21 @@ use proptest::prelude::*;
 
 const DEFAULT_MINUTES: u64 = 3;
 
-/// What a random store is made of: beads with priority, minutes and whether they are closed, and edges by number.
+/// The description of a random store: beads with priority, minutes and whether they are closed, and edges by
+/// number.
 #[derive(Debug, Clone)]
 struct Sketch {
     beads: Vec<(u64, Option<u64>, bool)>,
-    /// `(a, b)`: a waits for b.
+    /// `(a, b)`: b blocks a.
     edges: BTreeSet<(usize, usize)>,
 }
 
-fn sketch(beads: usize, circles: bool) -> impl Strategy<Value = Sketch> {
+fn sketch(beads: usize, cycles: bool) -> impl Strategy<Value = Sketch> {
     let bead = (0..3_u64, prop::option::of(0..5_u64), prop::bool::weighted(0.15));
     prop::collection::vec(bead, 1..=beads).prop_flat_map(move |beads| {
         let count = beads.len();
         let edges = prop::collection::btree_set((0..count, 0..count), 0..=count * 2);
-        let keep = move |(a, b): &(usize, usize)| if circles { a != b } else { a > b };
+        let keep = move |(a, b): &(usize, usize)| if cycles { a != b } else { a > b };
         edges.prop_map(move |edges| Sketch {
             beads: beads.clone(),
             edges: edges.into_iter().filter(keep).collect(),
@@ -52,11 +53,11 @@ impl Store {
             let lineage = store.apply(&Op::Create(Box::new(create)), &mut clock);
             store.lineages.push(lineage);
         }
-        // Straight into the state, because `dep add` refuses circles and a merge does not.
+        // Directly into the state, because `dep add` rejects cycles, but a merge does not.
         for (from, to) in &sketch.edges {
             let key = EdgeKey::new(&store.lineages[*from], &store.lineages[*to], EdgeKind::Blocks);
             let mark = Mark::new(clock.mint(1, []).unwrap(), "ann".parse::<Actor>().unwrap());
-            store.catalog.take(&Delta::of_edge(key, Edge::added(mark))).unwrap();
+            store.catalog.join_delta(&Delta::of_edge(key, Edge::added(mark))).unwrap();
         }
         for (number, (_, _, closed)) in sketch.beads.iter().enumerate() {
             if *closed {
@@ -76,7 +77,7 @@ impl Store {
             lease_ms: 1,
         };
         let applied = op.apply(&self.catalog, &mut context).unwrap();
-        self.catalog.take(&applied.delta).unwrap();
+        self.catalog.join_delta(&applied.delta).unwrap();
         applied.bead.unwrap()
     }
 
@@ -85,12 +86,12 @@ impl Store {
     }
 
     fn plan(&self, workers: usize) -> Plan {
-        let asked = PlanFor { workers, default_minutes: DEFAULT_MINUTES, under: None };
+        let asked = PlanRequest { workers, default_minutes: DEFAULT_MINUTES, under: None };
         self.catalog.plan(&asked, 1).unwrap()
     }
 }
 
-/// The graph as the oracle sees it: open beads only.
+/// The graph of the oracle: open beads only.
 impl Sketch {
     fn open(&self) -> Vec<usize> {
         (0..self.beads.len()).filter(|bead| !self.beads[*bead].2).collect()
@@ -116,7 +117,7 @@ impl Sketch {
         self.beads[bead].1.unwrap_or(DEFAULT_MINUTES)
     }
 
-    /// Every chain that starts here, one after the other. Only without circles.
+    /// Returns every chain that starts at a bead. Only for graphs without cycles.
     fn chains(&self, bead: usize) -> Vec<Vec<usize>> {
         let mut chains = vec![vec![bead]];
         for next in self.waiting(bead) {
@@ -134,7 +135,8 @@ impl Sketch {
         all.map(|chain| chain.iter().map(|bead| self.minutes(*bead)).sum()).max().unwrap_or(0)
     }
 
-    /// The shortest time in which `workers` can do it all: every choice at every minute is tried.
+    /// Returns the shortest time in which `workers` can do everything, by trying every choice at every
+    /// minute.
     fn optimum(&self, workers: usize) -> u64 {
         fn search(
             sketch: &Sketch,
@@ -187,21 +189,27 @@ fn slots(plan: &Plan) -> Vec<&Slot> {
     plan.tracks.iter().flatten().collect()
 }
 
-/// Everything that must hold for any plan, whatever its quality.
+/// Checks what must hold for any plan, regardless of its quality.
 fn check(store: &Store, sketch: &Sketch, plan: &Plan, workers: usize) {
     let end: BTreeMap<usize, u64> =
         slots(plan).iter().map(|slot| (store.number(&slot.lineage), slot.end)).collect();
     assert!(plan.tracks.len() <= workers);
     for track in &plan.tracks {
-        assert!(track.windows(2).all(|pair| pair[0].end <= pair[1].start), "one thing at a time");
+        assert!(
+            track.windows(2).all(|pair| pair[0].end <= pair[1].start),
+            "a worker does one thing at a time"
+        );
     }
     for slot in slots(plan) {
         let bead = store.number(&slot.lineage);
         assert_eq!(slot.end - slot.start, sketch.minutes(bead));
         let waits: BTreeSet<_> = slot.waits_for.iter().map(|before| store.number(before)).collect();
         assert_eq!(waits, sketch.blockers(bead).into_iter().collect());
-        assert!(waits.iter().all(|before| end[before] <= slot.start), "{bead} starts before its time");
-        // No worker idles while a bead could be done: whatever starts late starts when something ended.
+        assert!(
+            waits.iter().all(|before| end[before] <= slot.start),
+            "{bead} starts before its blockers end"
+        );
+        // No worker is idle while a bead could be done.
         let free_since = waits.iter().map(|before| end[before]).max().unwrap_or(0);
         for minute in free_since..slot.start {
             let busy = slots(plan).iter().filter(|other| other.start <= minute && minute < other.end).count();
@@ -215,7 +223,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn impact_agrees_with_trying_every_chain(sketch in sketch(9, false)) {
+    fn impact_agrees_with_brute_force(sketch in sketch(9, false)) {
         let store = Store::of(&sketch);
         let impacts = store.catalog.impacts();
         for bead in sketch.open() {
@@ -224,7 +232,7 @@ proptest! {
             let unblocks = sketch.waiting(bead).into_iter().filter(|next| sketch.blockers(*next) == [bead]).count();
             prop_assert_eq!(impact.unblocks, unblocks);
         }
-        // And the order: priority, chain, unblocked, age.
+        // The order is priority, chain, unblocked, age.
         let sort = Sort { by: SortKey::Impact, reverse: false };
         let asked = ReadyFilter { filter: Filter { sort, ..Filter::default() }, under: None };
         let ready: Vec<usize> =
@@ -249,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_is_sound_and_close_to_the_best(sketch in sketch(6, false), workers in 1..4_usize) {
+    fn a_plan_is_valid_and_close_to_the_optimum(sketch in sketch(6, false), workers in 1..4_usize) {
         let store = Store::of(&sketch);
         let plan = store.plan(workers);
         check(&store, &sketch, &plan, workers);
@@ -258,20 +266,20 @@ proptest! {
         let best = sketch.optimum(workers);
         // Graham's bound for list scheduling.
         prop_assert!(plan.minutes * workers as u64 <= best * (2 * workers as u64 - 1), "{} against {best}", plan.minutes);
-        prop_assert_eq!(store.plan(sketch.beads.len()).minutes, sketch.heaviest(), "with hands enough nothing waits");
+        prop_assert_eq!(store.plan(sketch.beads.len()).minutes, sketch.heaviest(), "with enough workers nothing waits");
         prop_assert_eq!(store.plan(1).minutes, sketch.open().iter().map(|bead| sketch.minutes(*bead)).sum::<u64>());
-        prop_assert_eq!(store.plan(workers), plan, "the same again");
+        prop_assert_eq!(store.plan(workers), plan, "plans are deterministic");
     }
 
-    /// With circles everything still ends, and what cannot be done is said.
+    /// With cycles, planning still terminates and reports what cannot be done.
     #[test]
-    fn circles_are_reported_and_the_rest_is_planned(sketch in sketch(7, true), workers in 1..4_usize) {
+    fn cycles_are_reported_and_the_rest_is_planned(sketch in sketch(7, true), workers in 1..4_usize) {
         let store = Store::of(&sketch);
         let plan = store.plan(workers);
         check(&store, &sketch, &plan, workers);
         let planned: BTreeSet<usize> = slots(&plan).iter().map(|slot| store.number(&slot.lineage)).collect();
         let out: BTreeSet<usize> = plan.left_out.iter().map(|(lineage, _)| store.number(lineage)).collect();
-        // What can be done: take away what waits for nothing until nothing more goes.
+        // What can be done: repeatedly remove a bead whose blockers are all removed.
         let mut doable = BTreeSet::new();
         while let Some(bead) = sketch.open().into_iter().find(|bead| {
             !doable.contains(bead) && sketch.blockers(*bead).iter().all(|blocker| doable.contains(blocker))
@@ -285,9 +293,9 @@ proptest! {
         store.catalog.impacts();
     }
 
-    /// Every unfinished bead is either ready or has a reason, and the reason is true.
+    /// Every unfinished bead is either ready or has a correct reason why not.
     #[test]
-    fn an_explanation_leaves_nobody_out(sketch in sketch(8, true)) {
+    fn every_unfinished_bead_is_explained(sketch in sketch(8, true)) {
         let store = Store::of(&sketch);
         let explained = store.catalog.explain(&ReadyFilter::default(), 1).unwrap();
         let ready: BTreeSet<usize> =
@@ -308,7 +316,7 @@ proptest! {
 }
 
 #[test]
-fn a_blocker_is_as_urgent_as_what_waits_for_it_and_work_under_way_comes_first() {
+fn a_blocker_inherits_urgency_and_work_in_progress_comes_first() {
     let sketch = Sketch {
         beads: vec![(2, None, false), (2, None, false), (0, None, false), (1, None, false)],
         edges: BTreeSet::from([(2, 1)]),

@@ -1,4 +1,4 @@
-//! What was only tried leaves no trace, whatever it was and however much of it was tried at once.
+//! Rolling back leaves no trace, whatever the deltas were and however many were joined at once.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -14,7 +14,7 @@ proptest! {
     #![proptest_config(cases(1_000))]
 
     #[test]
-    fn rolling_back_leads_to_where_it_was(
+    fn rolling_back_restores_the_catalog(
         history in history(6..24),
         start in any::<prop::sample::Index>(),
         at_once in 1..30_usize,
@@ -31,18 +31,18 @@ proptest! {
         let mut savepoints = Vec::new();
         for delta in &parts {
             let savepoint = catalog.savepoint(delta);
-            if catalog.take(delta).is_ok() {
+            if catalog.join_delta(delta).is_ok() {
                 savepoints.push(savepoint);
             }
         }
         savepoints.into_iter().rev().for_each(|savepoint| catalog.roll_back(savepoint));
-        prop_assert!(catalog == before, "it is another");
+        prop_assert!(catalog == before, "the catalog differs");
         prop_assert_eq!(catalog.state().names(), before.state().names());
-        // Nor does it remember anything that would show only later.
-        let mut untried = before;
+        // No hidden difference shows up later either.
+        let mut untouched = before;
         for delta in &parts {
-            prop_assert_eq!(catalog.take(delta).is_ok(), untried.take(delta).is_ok());
+            prop_assert_eq!(catalog.join_delta(delta).is_ok(), untouched.join_delta(delta).is_ok());
         }
-        assert_same("taken in earnest", &catalog.state().encode(), &untried.state().encode());
+        assert_same("joined again", &catalog.state().encode(), &untouched.state().encode());
     }
 }

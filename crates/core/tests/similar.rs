@@ -1,4 +1,4 @@
-//! Titles that are nearly the same are found, those that only look alike are not, and the index follows every change.
+//! Similar titles are found, titles that only look alike are not, and the index follows every change.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -34,14 +34,14 @@ impl Side {
             lease_ms: 100_000,
         };
         let delta = op.apply(&self.catalog, &mut context).map(|applied| applied.delta).unwrap_or_default();
-        self.catalog.take(&delta).unwrap();
+        self.catalog.join_delta(&delta).unwrap();
         delta
     }
 
     fn similar(&self, title: &str) -> Vec<String> {
         let title: Title = title.parse().unwrap();
         let found = self.catalog.similar(&title, None);
-        // The first look goes through all titles, the second has an index.
+        // The first search scans all titles; the second uses an index.
         assert_eq!(self.catalog.similar(&title, None), found);
         found.iter().map(|lineage| self.catalog.id_of(lineage).to_string()).collect()
     }
@@ -53,7 +53,7 @@ fn create(index: usize, title: &str) -> Op {
 }
 
 #[test]
-fn what_counts_as_nearly_the_same() {
+fn which_titles_are_similar() {
     let same = [
         ("Fix the login loop", "fix login loop!"),
         ("Fix the login loop", "Login loop: fix"),
@@ -81,7 +81,7 @@ fn what_counts_as_nearly_the_same() {
 }
 
 #[test]
-fn a_few_at_most_unfinished_ones_first_and_never_itself() {
+fn at_most_three_beads_are_found_unfinished_ones_first_and_never_the_bead_itself() {
     let mut side = Side::new(&["Write the docs"; 6]);
     side.run(&Op::Close(Close { id: "bd-0".into(), ..Close::default() }));
     assert_eq!(side.similar("write docs"), ["bd-1", "bd-2", "bd-3"]);
@@ -93,9 +93,9 @@ fn a_few_at_most_unfinished_ones_first_and_never_itself() {
     assert_eq!(side.catalog.similar(&"write docs".parse().unwrap(), Some(own)).len(), 1);
 }
 
-/// The one that is the same to the word is found among any number that share a frequent word.
+/// A title with the same words is found among any number of titles that share a frequent word.
 #[test]
-fn frequent_words_hide_nothing_that_is_the_same() {
+fn frequent_words_do_not_hide_equal_titles() {
     let mut side = Side::new(&[]);
     for index in 0..500 {
         let letters: String =
@@ -125,7 +125,7 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(cases(64))]
 
-    /// An index that was kept up finds what one made anew finds, also after a change was taken back.
+    /// An updated index finds the same as a new one, also after a rollback.
     #[test]
     fn the_index_follows_every_change(ops in prop::collection::vec(op(), 1..20)) {
         let mut side = Side::new(&["fix the login loop"]);
@@ -136,16 +136,16 @@ proptest! {
             side.catalog = Catalog::from(before);
             side.similar("fix the login loop");
             let savepoint = side.catalog.savepoint(&delta);
-            side.catalog.take(&delta).unwrap();
+            side.catalog.join_delta(&delta).unwrap();
             side.catalog.roll_back(savepoint);
             let rolled_back = Catalog::from(side.catalog.state().clone());
             let title: Title = "fix the login loop".parse().unwrap();
             prop_assert_eq!(side.catalog.similar(&title, None), rolled_back.similar(&title, None));
-            side.catalog.take(&delta).unwrap();
+            side.catalog.join_delta(&delta).unwrap();
             for title in ["fix the login loop", "fixes login loop", "login 2", "loop 3 fix"] {
                 let title: Title = title.parse().unwrap();
-                let anew = Catalog::from(side.catalog.state().clone());
-                prop_assert_eq!(side.catalog.similar(&title, None), anew.similar(&title, None));
+                let rebuilt = Catalog::from(side.catalog.state().clone());
+                prop_assert_eq!(side.catalog.similar(&title, None), rebuilt.similar(&title, None));
             }
         }
     }

@@ -1,12 +1,12 @@
-//! Times as people write them: nothing of what is written is lost.
+//! Parsing of times as people write them.
 
-#![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use beads_core::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase, offset};
 use proptest::prelude::*;
 
-/// Days since 1970 of a date of the Gregorian calendar, computed without a library.
+/// Returns the days since 1970 of a Gregorian date, computed without a library.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -20,9 +20,9 @@ fn read(text: &str, hours: i8) -> Option<u64> {
 }
 
 proptest! {
-    /// Whatever the spelling, the time of day and the offset count, to the millisecond.
+    /// In every spelling, the time of day and the offset are parsed to the millisecond.
     #[test]
-    fn a_time_is_read_whole(
+    fn all_parts_of_a_time_are_parsed(
         (year, month, day) in (1971_i64..2099, 1_i64..=12, 1_i64..=28),
         (hour, minute, second, milli) in (0_i64..24, 0_i64..60, 0_i64..60, 0_i64..1000),
         (offset_hours, offset_minutes, west) in (0_i64..=23, 0_i64..60, any::<bool>()),
@@ -39,26 +39,26 @@ proptest! {
         let sign = if west { '-' } else { '+' };
         let with_offset = format!("{wall}{sign}{offset_hours:02}:{offset_minutes:02}");
         prop_assert_eq!(read(&with_offset, local), shifted(minutes));
-        // A zone that is not known does not matter beside an offset, and cannot be guessed without one.
+        // An unknown zone is ignored if there is an offset, and rejected otherwise.
         prop_assert_eq!(read(&format!("{with_offset}[Nowhere/City]"), local), shifted(minutes));
         prop_assert_eq!(read(&format!("{wall}[Nowhere/City]"), local), None);
-        // A date is its first moment in UTC, wherever it is read.
+        // A date is its first moment in UTC, regardless of the local time zone.
         let date = format!("{year}-{month:02}-{day:02}");
         prop_assert_eq!(read(&date, local), u64::try_from(days(year, month, day) * 86_400_000).ok());
-        // Nothing is read by leaving something out.
+        // No part of the text is ignored.
         for rubbish in [format!("{wall}x"), format!("{wall} tomorrow"), format!("{date}Z"), format!("{date}T")] {
             prop_assert_eq!(read(&rubbish, local), None, "{}", rubbish);
         }
     }
 
     #[test]
-    fn no_text_makes_reading_panic(text in "[0-9TZ:+. \\[\\]a-z/-]{0,40}") {
+    fn parsing_never_panics(text in "[0-9TZ:+. \\[\\]a-z/-]{0,40}") {
         let _ = read(&text, 0);
     }
 }
 
 #[test]
-fn bounds_are_refused_with_a_reason() {
+fn times_out_of_range_are_rejected_with_a_reason() {
     let error = |text| {
         let read = Timestamp::read(text, &TimeZone::UTC, &TimeZoneDatabase::none());
         read.unwrap_err().to_string()

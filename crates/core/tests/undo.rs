@@ -1,4 +1,4 @@
-//! Undoing: what an operation wrote is as it was before, and undoing that does it again.
+//! Undo restores what an operation changed, and undoing the undo does it again.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -19,8 +19,8 @@ struct Side {
     now_ms: u64,
 }
 
-/// Everything that undoing must bring back: liveness and values of the beads, and present edges.
-type Sight = (BTreeMap<String, (bool, Vec<Value>)>, Vec<String>);
+/// Everything that undo must restore: liveness and values of the beads, and present edges.
+type Visible = (BTreeMap<String, (bool, Vec<Value>)>, Vec<String>);
 
 impl Side {
     fn new() -> Self {
@@ -52,7 +52,7 @@ impl Side {
             lease_ms: 100_000,
         };
         let delta: Delta = op.apply(&self.catalog, &mut context)?.delta;
-        self.catalog.take(&delta).unwrap();
+        self.catalog.join_delta(&delta).unwrap();
         Ok(delta)
     }
 
@@ -60,7 +60,7 @@ impl Side {
         self.try_run(by, op).unwrap().unwrap()
     }
 
-    fn sight(&self) -> Sight {
+    fn visible(&self) -> Visible {
         let fields =
             |bead: &beads_core::Bead| Field::ALL.iter().map(|field| bead.value_json(*field)).collect();
         let beads = self.catalog.state().beads().iter();
@@ -92,8 +92,8 @@ fn undo(undo: &Undo) -> Op {
 }
 
 #[test]
-fn every_kind_of_operation_can_be_undone_and_done_again() {
-    let Op::Create(made) = create("bd-9") else { unreachable!("it is one") };
+fn every_kind_of_operation_can_be_undone_and_redone() {
+    let Op::Create(made) = create("bd-9") else { unreachable!("create returns Op::Create") };
     let born = Create { deps: vec![Dep { role: DepRole::DependsOn, id: "bd-1".into() }], ..*made };
     let moved = Update {
         priority: Some("0".parse().unwrap()),
@@ -114,32 +114,32 @@ fn every_kind_of_operation_can_be_undone_and_done_again() {
         dep("bd-1", "bd-2"),
     ];
     for op in ops {
-        there_and_back(&mut Side::new(), &op);
+        assert_undo_and_redo(&mut Side::new(), &op);
     }
     let mut side = Side::new();
     side.run("ann", &dep("bd-1", "bd-2"));
     let remove = DepRemove { from: "bd-1".into(), to: "bd-2".into(), kind: EdgeKind::Blocks };
-    there_and_back(&mut side, &Op::DepRemove(remove));
+    assert_undo_and_redo(&mut side, &Op::DepRemove(remove));
 }
 
-fn there_and_back(side: &mut Side, op: &Op) {
-    let before = side.sight();
+fn assert_undo_and_redo(side: &mut Side, op: &Op) {
+    let before = side.visible();
     let done = side.run("ann", op);
-    let after = side.sight();
+    let after = side.visible();
     assert_ne!(before, after, "{op:?}");
     let stored: Undo = serde_json::from_str(&serde_json::to_string(&done).unwrap()).unwrap();
-    assert_eq!(stored, done, "the journal keeps it");
+    assert_eq!(stored, done, "the undo survives the journal");
     let undone = side.run("ann", &undo(&stored));
-    let mut back = side.sight();
-    // An undone creation leaves a tombstone, as every deletion does.
+    let mut back = side.visible();
+    // Undoing a creation leaves a tombstone, like every deletion.
     back.0.retain(|id, (live, _)| *live || before.0.contains_key(id));
     assert_eq!(before, back, "{op:?}");
     side.run("ann", &undo(&undone));
-    assert_eq!(after, side.sight(), "again: {op:?}");
+    assert_eq!(after, side.visible(), "redo: {op:?}");
 }
 
 #[test]
-fn whatever_was_written_there_since_stands_in_the_way() {
+fn later_writes_to_the_same_place_block_an_undo() {
     let remove = DepRemove { from: "bd-1".into(), to: "bd-2".into(), kind: EdgeKind::Blocks };
     let since: [(Op, Op, &str); 7] = [
         (dep("bd-1", "bd-2"), Op::DepRemove(remove), "dependency (blocks)"),
@@ -162,18 +162,18 @@ fn whatever_was_written_there_since_stands_in_the_way() {
         let mut side = Side::new();
         let done = side.run("ann", &mine);
         side.run("ben", &yours);
-        let before = side.sight();
+        let before = side.visible();
         let Err(Error::UndoBlocked(obstacles)) = side.try_run("ann", &undo(&done)) else {
             panic!("{mine:?} after {yours:?}")
         };
         assert!(obstacles.iter().any(|one| one.what == what), "{obstacles:?}");
         assert!(obstacles.iter().all(|one| one.mark.by() == &actor("ben")), "{obstacles:?}");
-        assert_eq!(before, side.sight());
+        assert_eq!(before, side.visible());
     }
 }
 
 #[test]
-fn writes_elsewhere_do_not_stand_in_the_way() {
+fn writes_to_other_places_do_not_block_an_undo() {
     let mut side = Side::new();
     let done = side.run("ann", &update("bd-1", "mine"));
     let other = Update { priority: Some("0".parse().unwrap()), ..Update::of("bd-1") };
@@ -189,7 +189,7 @@ fn writes_elsewhere_do_not_stand_in_the_way() {
 }
 
 #[test]
-fn notes_stay_and_so_does_what_is_too_large_to_keep() {
+fn notes_and_very_large_changes_cannot_be_undone() {
     let mut side = Side::new();
     let note = NoteAdd { id: "bd-1".into(), content: "hm".parse().unwrap(), ..NoteAdd::default() };
     let noted = side.run("ann", &Op::NoteAdd(note));
@@ -209,7 +209,7 @@ fn notes_stay_and_so_does_what_is_too_large_to_keep() {
 #[test]
 fn parts_of_one_operation_are_undone_together() {
     let mut side = Side::new();
-    let before = side.sight();
+    let before = side.visible();
     let gone = Op::Delete(Delete { id: "bd-1".into(), ..Delete::default() });
     let back = Op::Restore(Restore { id: "bd-1".into(), ..Restore::default() });
     let ops = [update("bd-1", "one"), update("bd-1", "two"), dep("bd-1", "bd-2"), gone, back];
@@ -219,20 +219,20 @@ fn parts_of_one_operation_are_undone_together() {
         whole.join(&side.apply("ann", op).unwrap());
         let all = Undo::of(&start, &whole, &actor("ann"), since).unwrap();
         let mut side = Side { catalog: start.clone(), clock: side.clock.clone(), now_ms: side.now_ms };
-        side.catalog.take(&whole).unwrap();
+        side.catalog.join_delta(&whole).unwrap();
         side.run("ann", &undo(&all));
-        assert_eq!(before, side.sight(), "after {index}");
+        assert_eq!(before, side.visible(), "after {index}");
     }
 }
 
 #[test]
-fn the_bounds_on_what_is_kept_are_where_they_are_said_to_be() {
+fn the_limits_on_what_can_be_undone_are_exact() {
     for (bytes, lost) in [(64 * 1024, false), (64 * 1024 + 1, true)] {
         let mut side = Side::new();
         let describe = |text: String| {
             Op::Update(Box::new(Update { description: Some(text.parse().unwrap()), ..Update::of("bd-1") }))
         };
-        // The quotes of the text count.
+        // The quotes around the text count too.
         side.run("ann", &describe("a".repeat(bytes - 2)));
         assert_eq!(side.run("ann", &describe("b".into())).lost, lost, "{bytes}");
     }
@@ -253,7 +253,7 @@ fn the_bounds_on_what_is_kept_are_where_they_are_said_to_be() {
 }
 
 #[test]
-fn what_carries_another_name_or_an_earlier_time_was_imported_and_is_not_kept() {
+fn imported_writes_cannot_be_undone() {
     let at = mark(5, 0, "ann");
     let delta = Delta::of_bead(Lineage::new(id("bd-a"), at.at(), actor("ann")), value::birth(&at));
     let lost = |by: &str, at_ms: u64| Undo::of(&Catalog::default(), &delta, &actor(by), at_ms).unwrap().lost;
@@ -262,7 +262,7 @@ fn what_carries_another_name_or_an_earlier_time_was_imported_and_is_not_kept() {
 }
 
 #[test]
-fn an_operation_that_changed_no_bead_says_so() {
+fn an_operation_that_changed_no_bead_cannot_be_undone() {
     let mut side = Side::new();
     let renewed = side.run("ann", &Op::Renew(Renew { id: "bd-2".into(), ..Renew::default() }));
     let prefixed = side.run("ann", &Op::SetPrefix(SetPrefix { prefix: "app".parse().unwrap() }));
@@ -273,21 +273,21 @@ fn an_operation_that_changed_no_bead_says_so() {
     assert_eq!(Undo::of(&side.catalog, &Delta::default(), &actor("ann"), 0), None);
 }
 
-/// What was done may carry a stamp of a clock that was ahead of ours; taking it back must beat it all the same.
+/// The operation may carry a stamp from a clock that is ahead of ours. The undo must still win.
 #[test]
-fn undoing_beats_what_it_takes_back_whatever_the_clock_says() {
+fn an_undo_wins_even_if_the_clock_is_behind() {
     for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
         let mut side = Side::new();
-        let before = side.sight();
+        let before = side.visible();
         let done = side.run("ann", &op);
         (side.clock, side.now_ms) = (Clock::new(Stamp::ZERO, 1), 0);
         side.run("ann", &undo(&done));
-        assert_eq!(before, side.sight(), "{op:?}");
+        assert_eq!(before, side.visible(), "{op:?}");
     }
 }
 
 #[test]
-fn an_undoing_says_what_it_was_about_and_how_to_take_it_back() {
+fn an_undo_reports_its_bead_and_how_to_redo_it() {
     for op in [update("bd-1", "mine"), dep("bd-1", "bd-2")] {
         let mut side = Side::new();
         let done = side.run("ann", &op);

@@ -1,5 +1,5 @@
-//! Words of other trackers beside statuses and types, replicated settings, structured notes, and the format version
-//! that they raise.
+//! Custom words for statuses and types, replicated settings, structured notes, and the format version that
+//! they require.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 mod support;
@@ -11,7 +11,7 @@ use beads_core::{
 };
 use serde_json::json;
 
-/// One replica, whose clock is set by hand.
+/// A replica with a manual clock.
 struct Side {
     catalog: Catalog,
     clock: Clock,
@@ -38,12 +38,12 @@ impl Side {
             lease_ms: 60_000,
         };
         let applied = op.apply(&self.catalog, &mut context)?;
-        // What the journal keeps is what is taken.
+        // Join what the journal would contain.
         let line = serde_json::to_string(&applied.delta).unwrap();
         let delta: Delta = serde_json::from_str(&line).unwrap();
         assert_eq!(delta, applied.delta, "{line}");
-        self.catalog.take(&delta).unwrap();
-        assert_eq!(self.catalog, Catalog::from(self.state().clone()), "indexes follow");
+        self.catalog.join_delta(&delta).unwrap();
+        assert_eq!(self.catalog, Catalog::from(self.state().clone()), "the indexes are up to date");
         Ok(delta)
     }
 
@@ -90,14 +90,14 @@ fn round_trip(state: &State) {
     assert_eq!(snapshot.decode().unwrap().state, *state);
     let mut salvage = Salvage::default();
     let files = snapshot.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
-    salvage.take_files(&files.collect::<Vec<_>>()).unwrap();
+    salvage.add_files(&files.collect::<Vec<_>>()).unwrap();
     let (salvaged, unreadable) = salvage.finish();
     assert_eq!(unreadable, []);
     assert_eq!(salvaged.encode(), snapshot);
 }
 
 #[test]
-fn a_store_without_words_keeps_format_1_and_the_first_word_raises_it_for_good() {
+fn the_first_custom_word_raises_the_format_permanently() {
     let mut ann = Side::new(7);
     ann.done(&create("bd-1", "bug"));
     assert_eq!(ann.state().format_version(), 1);
@@ -109,7 +109,7 @@ fn a_store_without_words_keeps_format_1_and_the_first_word_raises_it_for_good() 
     let line = String::from_utf8(ann.state().encode().state).unwrap();
     assert!(line.contains("\"status\":\"open\",\"status_word\":\"blocked\",\"title\""), "{line}");
     ann.done(&status("bd-1", "open"));
-    assert_eq!(ann.state().format_version(), 2, "it never falls");
+    assert_eq!(ann.state().format_version(), 2, "it never decreases");
     assert!(!String::from_utf8(ann.state().encode().state).unwrap().contains("word"));
     let mut bob = Side::new(8);
     bob.pull(&ann);
@@ -136,7 +136,7 @@ fn a_field_of_format_2_in_a_file_of_format_1_is_an_error() {
 }
 
 #[test]
-fn a_word_goes_with_the_status_that_replaces_it() {
+fn a_new_status_replaces_the_word_too() {
     let (mut ann, mut bob) = (Side::new(7), Side::new(8));
     ann.done(&create("bd-1", "task"));
     bob.now_ms = 2_000;
@@ -156,7 +156,7 @@ fn a_word_goes_with_the_status_that_replaces_it() {
 }
 
 #[test]
-fn words_that_set_a_bead_aside_keep_it_from_being_ready() {
+fn a_bead_that_is_set_aside_by_a_word_is_not_ready() {
     let mut ann = Side::new(7);
     for id in ["bd-1", "bd-2", "bd-3", "bd-4"] {
         ann.done(&create(id, "task"));
@@ -171,13 +171,13 @@ fn words_that_set_a_bead_aside_keep_it_from_being_ready() {
     let reasons: Vec<_> = explained.not_ready.iter().flat_map(|one| one.reasons.clone()).collect();
     assert!(reasons.contains(&Reason::SetAside { word: "pinned".parse().unwrap() }), "{reasons:?}");
     let blocked = ann.catalog.blocked(&Filter::default()).unwrap();
-    assert_eq!(blocked.len(), 1, "set by hand");
+    assert_eq!(blocked.len(), 1, "it was marked as blocked by hand");
     ann.done(&status("bd-1", "open"));
     assert_eq!(ann.ready(), ["bd-1", "bd-4", "bd-6"]);
 }
 
 #[test]
-fn filters_know_words_and_leave_memories_out_unless_asked() {
+fn filters_accept_words_and_exclude_memories_by_default() {
     let mut ann = Side::new(7);
     ann.done(&create("bd-1", "spike"));
     ann.done(&create("bd-2", "memory"));
@@ -188,7 +188,7 @@ fn filters_know_words_and_leave_memories_out_unless_asked() {
     assert_eq!(ann.listed(&Filter::default()), ["bd-1", "bd-3"]);
     assert_eq!(ann.listed(&types("memory")), ["bd-2"]);
     assert_eq!(ann.listed(&types("chore")), ["bd-3"]);
-    assert_eq!(ann.listed(&types("task")), ["bd-1"], "a word is still one of ours");
+    assert_eq!(ann.listed(&types("task")), ["bd-1"], "a word also matches its own type");
     assert_eq!(ann.listed(&statuses("hooked")), ["bd-1"]);
     assert_eq!(ann.listed(&statuses("in_progress")), ["bd-1"]);
     let error = ann.catalog.list(&statuses("unheard-of")).unwrap_err().to_string();
@@ -197,7 +197,7 @@ fn filters_know_words_and_leave_memories_out_unless_asked() {
 }
 
 #[test]
-fn custom_words_are_settings_that_every_replica_follows() {
+fn custom_words_are_replicated_settings() {
     let (mut ann, mut bob) = (Side::new(7), Side::new(8));
     ann.done(&create("bd-1", "task"));
     assert!(ann.apply(&status("bd-1", "qa")).is_err());
@@ -207,7 +207,7 @@ fn custom_words_are_settings_that_every_replica_follows() {
     ann.done(&status("bd-1", "someday"));
     ann.done(&create("bd-2", "rfc"));
     bob.pull(&ann);
-    assert_eq!(bob.ready(), ["bd-2"], "frozen is set aside there, too");
+    assert_eq!(bob.ready(), ["bd-2"], "frozen beads are set aside there too");
     let kind = &bob.state().beads().values().last().unwrap().kind.value;
     assert_eq!((kind.kind, kind.shown()), (BeadType::Epic, "rfc"));
     bob.now_ms = 10_000;
@@ -220,12 +220,12 @@ fn custom_words_are_settings_that_every_replica_follows() {
         (ann.state().setting("status.custom"), ann.state().setting("other.key")),
         (None, Some("kept"))
     );
-    assert!(ann.ready().contains(&"bd-1".to_owned()), "nobody says any more that the word is frozen");
+    assert!(ann.ready().contains(&"bd-1".to_owned()), "the setting that made the word frozen is gone");
     round_trip(ann.state());
 }
 
 #[test]
-fn structured_notes_come_back_as_they_were() {
+fn structured_notes_survive_encoding() {
     let mut ann = Side::new(7);
     ann.done(&create("bd-1", "task"));
     let note = |kind: Option<&str>, data| {
@@ -251,7 +251,7 @@ fn structured_notes_come_back_as_they_were() {
 }
 
 #[test]
-fn the_first_store_id_stays() {
+fn the_first_store_id_wins() {
     let (mut ann, mut bob) = (Side::new(7), Side::new(8));
     bob.now_ms = 5_000;
     for side in [&mut ann, &mut bob] {
@@ -266,7 +266,7 @@ fn the_first_store_id_stays() {
 }
 
 #[test]
-fn the_format_can_be_raised_by_itself() {
+fn the_format_can_be_raised_explicitly() {
     let mut ann = Side::new(7);
     ann.done(&Op::RaiseFormat(RaiseFormat { version: 2 }));
     assert_eq!(ann.state().format_version(), 2);
@@ -276,7 +276,7 @@ fn the_format_can_be_raised_by_itself() {
 }
 
 #[test]
-fn a_guard_with_words_compares_them() {
+fn a_guard_compares_custom_words() {
     let mut ann = Side::new(7);
     ann.done(&create("bd-1", "task"));
     ann.done(&status("bd-1", "blocked"));
@@ -300,7 +300,7 @@ fn a_guard_with_words_compares_them() {
     }
     let now = ann.catalog.view(&lineage).unwrap().if_hash.clone().unwrap();
     ann.done(&guarded(&now));
-    // A word that is gone is noticed, too.
+    // The guard also notices that a word was removed.
     let read = ann.catalog.view(&lineage).unwrap();
     ann.done(&status("bd-1", "open"));
     assert_eq!(ann.catalog.view(&lineage).unwrap().content_hash, read.content_hash);

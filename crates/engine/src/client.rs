@@ -1,4 +1,4 @@
-//! Puts a request to whoever holds the store: the daemon, started if need be, or this very process.
+//! Sends a request to the store's daemon, starting one if necessary, or runs it in this process.
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime};
 use beads_core::canonical::hex;
 use beads_store::{Holder, StoreLock, TakenOver};
 
+use crate::cancel::CancelToken;
 use crate::conversation::{Exchange, exchange_until, other_socket};
 use crate::daemon::{self, SocketPath};
 use crate::deadline::Deadline;
 use crate::failure::{Code, Failure};
-use crate::hangup::Hangup;
 use crate::not_writable::not_writable;
 use crate::place::Place;
 use crate::render::{self, UninstallAnswer};
@@ -20,45 +20,49 @@ use crate::request::{Call, Reply, Request};
 use crate::request_files::{self, FileRequests};
 use crate::service::Service;
 
-/// How long a command looks for a daemon that keeps slipping away before it does the work itself.
+/// How long a command tries to reach a daemon that keeps exiting before it runs the request in its own
+/// process.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(15);
 
-/// A daemon that kept a request longer than this was serving it.
-const SERVED: Duration = Duration::from_secs(1);
+/// A daemon that held the connection for longer than this was working on the request.
+const SERVING_AFTER: Duration = Duration::from_secs(1);
 
-/// A daemon that was started so often, and could not be asked, cannot live here.
+/// After this many starts without a reply, a daemon evidently cannot run here.
 const MAX_STARTS: usize = 3;
 
-/// Without a daemon, somebody who waits looks this often whether the journal has grown, and this often, in case a lease
-/// ran out, whether what is waited for is there.
+/// Without a daemon, a waiting command checks this often whether the journal has changed.
 const LOOK_AT_JOURNAL: Duration = Duration::from_millis(50);
+
+/// Without a daemon, a waiting command retries this often even if the journal has not changed, in case a
+/// lease expired.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How to reach the store.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Do not start a daemon. One that is running still answers, because it holds the store.
+    /// Do not start a daemon. One that is already running still answers, because it holds the lock.
     pub no_daemon: bool,
+    /// How long to wait for the lock, or for the lock holder to answer.
     pub lock_timeout: Duration,
-    /// Nothing is asked after this: the process ends and need not clear away what it has in memory.
+    /// This is the last request of the process, so its memory need not be freed.
     pub is_last: bool,
-    /// Lets another thread end the request.
-    pub hangup: Option<Arc<Hangup>>,
+    /// Lets another thread cancel the request.
+    pub cancel: Option<Arc<CancelToken>>,
 }
 
 impl Access {
-    fn is_hung_up(&self) -> bool {
-        self.hangup.as_ref().is_some_and(|hangup| hangup.is_hung_up())
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.is_cancelled())
     }
 }
 
 impl Default for Access {
     fn default() -> Self {
-        Self { no_daemon: false, lock_timeout: Duration::from_secs(30), is_last: false, hangup: None }
+        Self { no_daemon: false, lock_timeout: Duration::from_secs(30), is_last: false, cancel: None }
     }
 }
 
-/// Asks, and always comes back with a reply.
+/// Answers a request, through the daemon or in this process. Errors are replies, too.
 pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
     let format = request.output.format;
     if !place.exists()
@@ -78,34 +82,35 @@ pub fn ask(place: &Place, mut request: Request, access: &Access) -> Reply {
     let answered = if access.no_daemon { Ok(None) } else { through_daemon(place, &request, access, until) };
     let answered = match answered {
         Ok(Some(reply)) => Ok(reply),
-        Ok(None) => here(place, &request, access, until),
+        Ok(None) => run_in_process(place, &request, access, until),
         Err(failure) => Err(failure),
     };
     answered.unwrap_or_else(|failure| on_failure(place, &request, failure))
 }
 
-/// What is to be said about a private store that is not there; `None` when the request makes it.
+/// Returns the answer for a private store that does not exist; `None` if the request creates it.
 fn without_store(place: &Place, request: &Request) -> Option<Result<Reply, Failure>> {
     let directory = place.git_dir.parent().unwrap_or(&place.git_dir).display().to_string();
-    let may_make = place.is_made_by_writing() || matches!(request.call, Call::Init { private: true, .. });
+    let may_make =
+        place.may_be_created_by_write() || matches!(request.call, Call::Init { private: true, .. });
     if request.call.creates_the_store() {
         let message = || {
             format!(
-                "{directory} has no store and lies inside a git repository; without --db and BEADS_DIR the \
-                 repository's store answers, and bd init --private makes one there"
+                "{directory} has no store and is inside a git repository; omit --db and BEADS_DIR to use the repository's \
+                 store, or create a private one with bd init --private"
             )
         };
         return (!may_make).then(|| Err(Failure::new(Code::NoStore, message())));
     }
     if matches!(request.call, Call::Query(_)) && place.has_directory() {
-        return Some(nothing(place, request));
+        return Some(answer_from_empty_store(place, request));
     }
     let message = format!("not in a git repository, and {directory} has no store");
     Some(Err(Failure::new(Code::NoStore, message)))
 }
 
-/// Answers a question about a store that has a directory and nothing in it, without making anything there.
-fn nothing(place: &Place, request: &Request) -> Result<Reply, Failure> {
+/// Answers a query on a directory without a store, as an empty store would, and creates nothing there.
+fn answer_from_empty_store(place: &Place, request: &Request) -> Result<Reply, Failure> {
     let random = random_id().unwrap_or_default();
     let scratch = std::env::temp_dir().join(format!("bd-empty-{}", random.trim_start_matches('~')));
     let made = std::fs::DirBuilder::new().mode(0o700).create(&scratch);
@@ -120,8 +125,8 @@ fn nothing(place: &Place, request: &Request) -> Result<Reply, Failure> {
     answered
 }
 
-/// Works on a store that cannot be opened, so no daemon is started for it, and one that runs is asked to leave before
-/// anything is moved from under it.
+/// Repairs a store. It may be impossible to open, so no daemon is started. A running daemon is stopped before
+/// anything is changed.
 fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Result<Reply, Failure> {
     if apply {
         let stop = Request { call: Call::DaemonStop, ..request.clone() };
@@ -137,7 +142,7 @@ fn repair(place: &Place, request: &Request, apply: bool, access: &Access) -> Res
     Ok(render::reply(crate::service::repair(place, apply), &request.output, 0))
 }
 
-/// Removes a store. A daemon that serves it is stopped first.
+/// Removes a store, after stopping its daemon.
 pub fn uninstall(
     place: &Place,
     stop: &Request,
@@ -153,8 +158,8 @@ pub fn uninstall(
     crate::service::uninstall(place, lock, remote, dry_run)
 }
 
-/// Takes over a store of the earlier implementation, which no daemon can serve. One that serves a store of ours, whose remote
-/// is still the earlier one, is stopped first.
+/// Migrates a legacy store, which no daemon can serve. If the local store was migrated
+/// before and only the remote was not, a daemon may be running; it is stopped first.
 pub fn take_over(
     place: &Place,
     stop: &Request,
@@ -166,7 +171,7 @@ pub fn take_over(
     crate::service::take_over(place, &stop.actor, remote)
 }
 
-/// A store that cannot be opened is the one case in which `validate` has most to say.
+/// Turns a failure into a reply. For `validate`, a store that cannot be opened is a list of findings.
 fn on_failure(place: &Place, request: &Request, failure: Failure) -> Reply {
     if matches!(request.call, Call::Validate)
         && matches!(failure.code, Code::CorruptStore | Code::NewerFormat | Code::EarlierFormat)
@@ -176,32 +181,39 @@ fn on_failure(place: &Place, request: &Request, failure: Failure) -> Reply {
     render::failure_reply(failure, request.output.format)
 }
 
-/// Asks a daemon that is already running; `None` when there is none.
+/// Sends a request to the daemon that is already running; `None` if there is none.
 pub fn ask_running(place: &Place, request: &Request, patience: Duration) -> Result<Option<Reply>, Failure> {
     ask_running_until(place, request, patience, None)
 }
 
-/// The same, until another thread hangs up.
+/// Like [`ask_running`], but another thread can cancel it.
 fn ask_running_until(
     place: &Place,
     request: &Request,
     patience: Duration,
-    hangup: Option<&Hangup>,
+    cancel: Option<&CancelToken>,
 ) -> Result<Option<Reply>, Failure> {
-    match ask_holder(place, request, patience, hangup) {
+    match ask_holder(place, request, patience, cancel) {
         Exchange::Reply(reply) => Ok(Some(*reply)),
-        Exchange::Silent => Err(no_answer(place, patience)),
-        Exchange::Nobody | Exchange::Lost | Exchange::Foreign => Ok(None),
+        Exchange::TimedOut => Err(no_answer(place, patience)),
+        Exchange::NotListening | Exchange::Disconnected | Exchange::OtherStore => Ok(None),
     }
 }
 
-/// Asks at the socket that belongs to the store's path, or else at the one that the lock file names.
-fn ask_holder(place: &Place, request: &Request, patience: Duration, hangup: Option<&Hangup>) -> Exchange {
-    match ask_holder_once(place, request, patience, hangup) {
-        // A daemon of an earlier version knows no sessions. Without one it answers, or makes way.
+/// Sends a request to the lock holder: to the socket that belongs to the store's path, or else to the one
+/// that the lock file names.
+fn ask_holder(
+    place: &Place,
+    request: &Request,
+    patience: Duration,
+    cancel: Option<&CancelToken>,
+) -> Exchange {
+    match ask_holder_once(place, request, patience, cancel) {
+        // An earlier version does not know sessions. Without one it answers, or exits in favor of a newer
+        // daemon.
         Exchange::Reply(reply) if request.session.is_some() && is_not_understood(&reply) => {
             let request = Request { session: None, ..request.clone() };
-            ask_holder_once(place, &request, patience, hangup)
+            ask_holder_once(place, &request, patience, cancel)
         }
         other => other,
     }
@@ -215,18 +227,19 @@ fn ask_holder_once(
     place: &Place,
     request: &Request,
     patience: Duration,
-    hangup: Option<&Hangup>,
+    cancel: Option<&CancelToken>,
 ) -> Exchange {
-    match exchange_until(place, &SocketPath::of(place), request, patience, hangup) {
-        Exchange::Nobody => match other_socket(place) {
-            Some(socket) => exchange_until(place, &socket, request, patience, hangup),
-            None => Exchange::Nobody,
+    match exchange_until(place, &SocketPath::of(place), request, patience, cancel) {
+        Exchange::NotListening => match other_socket(place) {
+            Some(socket) => exchange_until(place, &socket, request, patience, cancel),
+            None => Exchange::NotListening,
         },
         other => other,
     }
 }
 
-/// `None` when daemons do not work here and the command should do the work itself.
+/// Sends a request to the daemon, starting one if necessary. Returns `None` if no daemon can run here and the
+/// command has to run the request itself.
 fn through_daemon(
     place: &Place,
     request: &Request,
@@ -239,29 +252,29 @@ fn through_daemon(
     let mut files = FileRequests::new();
     loop {
         let asked = Instant::now();
-        if access.is_hung_up() {
-            return Err(hung_up());
+        if access.is_cancelled() {
+            return Err(cancelled());
         }
-        let request = request.still_waiting(give_up);
-        match ask_holder(place, &request, access.lock_timeout, access.hangup.as_deref()) {
+        let request = request.with_remaining_wait(give_up);
+        match ask_holder(place, &request, access.lock_timeout, access.cancel.as_deref()) {
             Exchange::Reply(reply)
                 if reply.error.as_ref().is_some_and(|failure| failure.code == Code::DaemonOlder) => {}
             Exchange::Reply(reply) => return Ok(Some(*reply)),
-            Exchange::Silent => return Err(no_answer(place, access.lock_timeout)),
-            Exchange::Foreign => return Ok(None),
-            Exchange::Nobody if files.are_due() => {
-                match request_files::exchange(place, &request, access.lock_timeout, access.hangup.as_deref())
+            Exchange::TimedOut => return Err(no_answer(place, access.lock_timeout)),
+            Exchange::OtherStore => return Ok(None),
+            Exchange::NotListening if files.are_due() => {
+                match request_files::exchange(place, &request, access.lock_timeout, access.cancel.as_deref())
                 {
                     Exchange::Reply(reply) => return Ok(Some(*reply)),
-                    Exchange::Silent => return Err(no_answer(place, access.lock_timeout)),
+                    Exchange::TimedOut => return Err(no_answer(place, access.lock_timeout)),
                     // Without sockets no daemon can be started from here.
                     _ if files.sockets_denied => return Ok(None),
                     _ => files = FileRequests::new(),
                 }
             }
-            // It is ready each time, and gone when it is asked: something here lets no daemon live.
-            Exchange::Nobody if starts >= MAX_STARTS => return Ok(None),
-            Exchange::Nobody => match daemon::start(place, deadline) {
+            // Each one became ready and was gone when asked: something here keeps killing daemons.
+            Exchange::NotListening if starts >= MAX_STARTS => return Ok(None),
+            Exchange::NotListening => match daemon::start(place, deadline) {
                 Ok(daemon::Started::Ready) => starts += 1,
                 Ok(daemon::Started::Taken) => {}
                 Err(failure)
@@ -272,13 +285,13 @@ fn through_daemon(
                 }
                 Err(failure) => return Err(failure),
             },
-            // It died or left while we were asking. The request has an id, so asking again is safe.
-            Exchange::Lost if asked.elapsed() > SERVED => {
-                // It was there and let us wait; patience is for one that is not there.
+            // It died or exited before it answered. The request has an id, so a retry is safe.
+            Exchange::Disconnected if asked.elapsed() > SERVING_AFTER => {
+                // The daemon did work on it. The deadline is only for finding a daemon, so it starts over.
                 deadline = Deadline::after(access.lock_timeout).at_most(DAEMON_PATIENCE);
                 (pause, starts) = (Duration::from_millis(1), 0);
             }
-            Exchange::Lost => {}
+            Exchange::Disconnected => {}
         }
         if deadline.has_passed() {
             return Ok(None);
@@ -288,15 +301,12 @@ fn through_daemon(
     }
 }
 
-/// What a request that was left by its own caller ends with.
-fn hung_up() -> Failure {
-    Failure::new(
-        Code::CallCancelled,
-        "the call was given up by its caller; a claim made for it is given back",
-    )
+/// The failure of a request that its caller cancelled.
+fn cancelled() -> Failure {
+    Failure::new(Code::CallCancelled, "the caller cancelled the call; a claim made for it is released")
 }
 
-/// The error of a command that could not get at the store: who has it, since when, and what to do.
+/// The failure of a command that could not get the lock: who holds it, since when, and what to do.
 pub fn no_answer(place: &Place, patience: Duration) -> Failure {
     let path = place.lock_path();
     let waited = patience.as_millis();
@@ -317,20 +327,22 @@ pub fn no_answer(place: &Place, patience: Duration) -> Failure {
     }))
 }
 
-/// Does the work in this process. Somebody who waits lets go of the store in between.
-fn here(
+/// Runs a request in this process. A request that waits releases the lock between attempts.
+fn run_in_process(
     place: &Place,
     request: &Request,
     access: &Access,
     (give_up, mut deadline): (Instant, Deadline),
 ) -> Result<Reply, Failure> {
     loop {
-        if access.is_hung_up() {
-            return Err(hung_up());
+        if access.is_cancelled() {
+            return Err(cancelled());
         }
         let seen = journal_files(place);
         let last = Instant::now() >= give_up;
-        if let Some(reply) = in_process(place, &request.still_waiting(give_up), access, (last, deadline))? {
+        if let Some(reply) =
+            try_in_process(place, &request.with_remaining_wait(give_up), access, (last, deadline))?
+        {
             return Ok(reply);
         }
         deadline = Deadline::after(access.lock_timeout);
@@ -338,7 +350,7 @@ fn here(
         while Instant::now() < give_up
             && looked.elapsed() < LOOK_AGAIN
             && journal_files(place) == seen
-            && !access.is_hung_up()
+            && !access.is_cancelled()
         {
             let left = give_up.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(LOOK_AT_JOURNAL));
@@ -346,7 +358,8 @@ fn here(
     }
 }
 
-/// Names and times of the journal's files: they tell that somebody wrote, without the lock.
+/// Returns the names and times of the journal's files. They change with every write and can be read without
+/// the lock.
 fn journal_files(place: &Place) -> Vec<(OsString, Option<SystemTime>)> {
     let entries = std::fs::read_dir(place.store_dir()).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
@@ -357,9 +370,9 @@ fn journal_files(place: &Place) -> Vec<(OsString, Option<SystemTime>)> {
     files
 }
 
-/// One attempt, under the lock. While a daemon holds the lock, it is asked instead. `None` when what the caller waits
-/// for is not there, unless it was the last attempt.
-fn in_process(
+/// Makes one attempt under the lock. If a daemon holds the lock, the request is sent to it instead. Returns
+/// `None` if the result that the caller waits for does not exist yet, unless this is the last attempt.
+fn try_in_process(
     place: &Place,
     request: &Request,
     access: &Access,
@@ -378,17 +391,17 @@ fn in_process(
             Err(error) if error.is_read_only() => return Err(not_writable(place, error)),
             Err(error) => return Err(error.into()),
         }
-        let hangup = access.hangup.as_deref();
-        if let Some(reply) = ask_running_until(place, request, access.lock_timeout, hangup)? {
+        let cancel = access.cancel.as_deref();
+        if let Some(reply) = ask_running_until(place, request, access.lock_timeout, cancel)? {
             return Ok(Some(reply));
         }
-        if access.is_hung_up() {
-            return Err(hung_up());
+        if access.is_cancelled() {
+            return Err(cancelled());
         }
         if files.are_due() {
-            match request_files::exchange(place, request, deadline.left(), hangup) {
+            match request_files::exchange(place, request, deadline.left(), cancel) {
                 Exchange::Reply(reply) => return Ok(Some(*reply)),
-                Exchange::Silent => return Err(no_answer(place, deadline.patience())),
+                Exchange::TimedOut => return Err(no_answer(place, deadline.patience())),
                 _ => {}
             }
         }
@@ -399,7 +412,7 @@ fn in_process(
         pause = (pause * 2).min(Duration::from_millis(5));
     };
     let mut service = Service::open(place, lock)?;
-    service.saw(request);
+    service.mark_session_alive(request);
     let reply = if last { Some(service.answer(request)) } else { service.attempt(request) };
     let committed = service.commit();
     service.check_identity()?;
@@ -407,16 +420,16 @@ fn in_process(
     service.save_if_due();
     service.note_journal_end();
     if let Some(Err(failure)) = service.take_export().map(|job| job.run()) {
-        // The mutation is done; the file is only a copy.
+        // The mutation is durable; the file is only a copy.
         eprintln!("Warning: {}", failure.message);
     }
     if access.is_last && reply.is_some() {
-        service.part();
+        service.close_without_drop();
     }
     Ok(reply)
 }
 
-/// Passing: it has to outlive the loss of a reply, no more.
+/// Generates a short-lived request id; it only has to survive one retry.
 pub fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok().map(|()| format!("~{}", hex(&bytes)))

@@ -1,4 +1,4 @@
-//! Settings of one replica. Every key has an effect; a key that nobody knows is refused.
+//! The settings of one replica. Every key has an effect; unknown keys are rejected.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,85 +12,90 @@ use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::scope::Scope;
 
-/// The prefix of minted ids is not local: it lives in the store and is the same on every replica.
+/// The key of the prefix of new ids. It is stored in the synced state and is the same on every replica.
 pub const PREFIX_KEY: &str = "issue_prefix";
 
-/// Settings that live in the store, too, with what they do. They are the same on every replica.
+/// Other settings that are stored in the synced state and are the same on every replica, with their
+/// descriptions.
 pub const REPLICATED: &[(&str, &str)] = &[
     (
         beads_core::STATUS_CUSTOM,
-        "words for statuses on every replica, such as qa:in_progress,someday:frozen; open when it is not said",
+        "custom status names, such as qa:in_progress,someday:frozen; a name without a status means open",
     ),
     (
         beads_core::CLOSE_CHECK,
-        "what bd close does about open blockers and open children: warn, refuse or off [default: warn]",
+        "what bd close does if blockers or children are open: warn, refuse or off [default: warn]",
     ),
     (
         beads_core::CLOSE_REQUIRE_EVIDENCE,
-        "whether a closing needs --evidence: off, warn or require [default: off]",
+        "whether bd close needs --evidence: off, warn or require [default: off]",
     ),
     (
         beads_core::CLAIM_REF_PREFIX,
-        "where claim refs are, on every replica, such as refs/heads/beads-claims/; refs/beads/claims/ when empty",
+        "prefix of claim refs, such as refs/heads/beads-claims/; refs/beads/claims/ if empty",
     ),
-    (beads_core::TYPE_CUSTOM, "words for types on every replica, such as rfc:epic; task when it is not said"),
+    (beads_core::TYPE_CUSTOM, "custom type names, such as rfc:epic; a name without a type means task"),
 ];
 
-/// Whether a setting is kept in the store and not with this replica.
+/// Returns whether a setting is stored in the synced state instead of this replica's configuration.
 pub fn is_replicated(key: &str) -> bool {
     REPLICATED.iter().any(|(known, _)| *known == key)
 }
 
-/// A key, its default, and what it does.
+/// A setting of this replica.
 #[derive(Debug)]
 pub struct Key {
+    /// The name of the setting.
     pub name: &'static str,
+    /// The value if it is not set.
     pub default: &'static str,
+    /// What the setting does, in one line.
     pub about: &'static str,
-    /// Refuses what the setting could not mean.
+    /// Rejects invalid values.
     check: fn(&str) -> Result<(), Failure>,
-    /// What a duration may be. A value outside, from a file of an earlier version, counts as the nearest bound.
+    /// The bounds of a duration. A value outside them, from a file of an earlier version, is clamped.
     bounds: Option<Bounds>,
 }
 
-/// The shortest and the longest a duration may be, and whether 0 is fine beside them.
+/// The shortest and the longest valid duration, and whether 0 is valid, too.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    least: Duration,
-    most: Duration,
-    zero: bool,
+    min: Duration,
+    max: Duration,
+    allow_zero: bool,
 }
 
 impl Bounds {
-    const fn new(least: Duration, most: Duration) -> Option<Self> {
-        Some(Self { least, most, zero: false })
+    const fn new(min: Duration, max: Duration) -> Option<Self> {
+        Some(Self { min, max, allow_zero: false })
     }
 
     fn check(self, value: Duration) -> Result<(), Failure> {
         if self.clamp(value) == value {
             return Ok(());
         }
-        let or_zero = if self.zero { "0, or " } else { "" };
-        Err(Failure::invalid(format!("must be {or_zero}from {:?} to {:?}", self.least, self.most)))
+        let or_zero = if self.allow_zero { "0, or " } else { "" };
+        Err(Failure::invalid(format!("must be {or_zero}from {:?} to {:?}", self.min, self.max)))
     }
 
     fn clamp(self, value: Duration) -> Duration {
-        if self.zero && value.is_zero() { value } else { value.clamp(self.least, self.most) }
+        if self.allow_zero && value.is_zero() { value } else { value.clamp(self.min, self.max) }
     }
 }
 
-/// More than ten pushes a second are no limit.
+/// More than ten pushes a second would be no limit.
 const MAX_PUSH_RATE: u32 = 600;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// All settings of a replica.
 pub const KEYS: &[Key] = &[
     Key {
         name: "actor",
         default: "",
-        about: "who acts, unless --actor or $BD_ACTOR says so; user@host, and the worktree's name in a linked one, when empty",
+        about: "the actor, unless --actor or $BD_ACTOR is set; if empty, user@host, plus the worktree's name in a linked worktree",
         check: is_actor,
         bounds: None,
     },
@@ -99,13 +104,13 @@ pub const KEYS: &[Key] = &[
         default: "2h",
         about: "how long a claim lasts",
         check: is_duration,
-        // A shorter one has run out before its holder can renew it.
+        // A shorter lease would expire before its holder can renew it.
         bounds: Bounds::new(SECOND, YEAR),
     },
     Key {
         name: "claim.scope",
         default: "auto",
-        about: "where a claim is decided: remote by a ref on the remote, local on this machine, auto remote while others are at work",
+        about: "where claims are decided: remote (by a ref on the remote), local (on this machine), auto (remote while others are active)",
         check: is_scope,
         bounds: None,
     },
@@ -119,51 +124,58 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "daemon.idle",
         default: "30m",
-        about: "how long the daemon stays without being asked anything",
+        about: "how long an idle daemon keeps running",
         check: is_duration,
         bounds: Bounds::new(Duration::from_millis(10), YEAR),
     },
     Key {
         name: "export.path",
         default: "",
-        about: "a file that is kept up to date as bd export writes it, relative to the main work tree; none when empty",
+        about: "a file to keep up to date with bd export, relative to the main work tree; none if empty",
         check: |_| Ok(()),
         bounds: None,
     },
     Key {
         name: "json.dialect",
         default: "",
-        about: "what --json prints: spec or compat; by the caller when empty",
+        about: "the JSON dialect of --json: spec or compat; depends on the caller if empty",
         check: is_dialect,
+        bounds: None,
+    },
+    Key {
+        name: "pager",
+        default: "",
+        about: "the program that shows long text on a terminal, or none; $PAGER if empty, else less",
+        check: |_| Ok(()),
         bounds: None,
     },
     Key {
         name: "sync.auto",
         default: "",
-        about: "true: publish a new store to the remote without being asked; false: no exchange but bd sync; when empty, join a store that the remote has",
+        about: "true: publish a new store to the remote automatically; false: sync only on bd sync; empty: sync only if the remote has a store",
         check: is_switch,
         bounds: None,
     },
     Key {
         name: "sync.deadline",
         default: "60s",
-        about: "how long a whole sync may take, from 1s to 1d",
+        about: "how long a sync may take, from 1s to 1d",
         check: is_duration,
         bounds: Bounds::new(SECOND, DAY),
     },
     Key {
         name: "gc.tombstone_ttl",
         default: "",
-        about: "forget deletions older than this, at least 7d; never when empty",
+        about: "how long deletions are remembered, at least 7d; forever if empty",
         check: is_ttl,
         bounds: None,
     },
     Key {
         name: "sync.interval",
         default: "60s",
-        about: "how often a running daemon looks for changes of others, at least 1s; 0 for never",
+        about: "how often the daemon fetches changes of others, at least 1s; 0 for never",
         check: is_duration,
-        bounds: Some(Bounds { least: SECOND, most: YEAR, zero: true }),
+        bounds: Some(Bounds { min: SECOND, max: YEAR, allow_zero: true }),
     },
     Key {
         name: "sync.max_delay",
@@ -175,7 +187,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "sync.push_rate",
         default: "",
-        about: "pushes a minute that all machines share; 6 over a network and any number to a path when empty, 0 for any number",
+        about: "pushes per minute of all machines together, 0 for no limit; if empty, 6 over a network and no limit for a local path",
         check: is_rate,
         bounds: None,
     },
@@ -189,14 +201,14 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "sync.remote",
         default: "",
-        about: "the remote to synchronise with; origin or the only one when empty, none for \"none\"",
+        about: "the remote to sync with, or \"none\"; origin or the only remote if empty",
         check: |_| Ok(()),
         bounds: None,
     },
     Key {
         name: "sync.transport",
         default: "auto",
-        about: "auto, git or native",
+        about: "how to reach the remote: auto, git or native",
         check: is_transport,
         bounds: None,
     },
@@ -234,11 +246,11 @@ fn is_rate(value: &str) -> Result<(), Failure> {
 }
 
 fn is_ttl(value: &str) -> Result<(), Failure> {
-    let least = Duration::from_millis(MIN_TOMBSTONE_TTL_MS);
-    if value.is_empty() || parse_duration(value)? >= least {
+    let min = Duration::from_millis(MIN_TOMBSTONE_TTL_MS);
+    if value.is_empty() || parse_duration(value)? >= min {
         return Ok(());
     }
-    Err(Failure::invalid("deletions are remembered for at least 7d"))
+    Err(Failure::invalid("must be at least 7d"))
 }
 
 fn is_dialect(value: &str) -> Result<(), Failure> {
@@ -249,13 +261,14 @@ fn is_transport(value: &str) -> Result<(), Failure> {
     value.parse::<Transport>().map(|_| ()).map_err(Failure::invalid)
 }
 
-/// The settings of a store, as strings that were valid when they were set.
+/// The settings of a replica, as strings that were valid when they were set.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     values: BTreeMap<String, String>,
 }
 
 impl Config {
+    /// Reads the settings of the store in a directory. Without a file, every setting has its default.
     pub fn load(store_dir: &Path) -> Result<Self, Failure> {
         let path = path(store_dir);
         let bytes = match fs::read(&path) {
@@ -274,7 +287,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Replaces the file in one step.
+    /// Replaces the file atomically.
     pub fn save(&self, store_dir: &Path) -> Result<(), Failure> {
         let path = path(store_dir);
         let write = || -> std::io::Result<()> {
@@ -286,41 +299,45 @@ impl Config {
         write().map_err(|error| Failure::io("write", &path, &error))
     }
 
+    /// Returns the value of a setting, or its default.
     pub fn get(&self, key: &str) -> Result<&str, Failure> {
-        let known = known(key)?;
+        let known = find_key(key)?;
         Ok(self.values.get(known.name).map_or(known.default, String::as_str))
     }
 
+    /// Changes a setting. Rejects unknown keys and invalid values.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        let known = known(key)?;
+        let known = find_key(key)?;
         if let Some(bounds) = known.bounds {
             parse_duration(value)
                 .and_then(|value| bounds.check(value))
-                .map_err(|failure| naming(known, &failure))?;
+                .map_err(|failure| with_key(known, &failure))?;
         }
         self.put(key, value)
     }
 
-    /// Takes a value that may be outside its bounds.
+    /// Changes a setting without checking its bounds.
     fn put(&mut self, key: &str, value: &str) -> Result<(), Failure> {
-        let known = known(key)?;
-        (known.check)(value).map_err(|failure| naming(known, &failure))?;
+        let known = find_key(key)?;
+        (known.check)(value).map_err(|failure| with_key(known, &failure))?;
         self.values.insert(known.name.to_owned(), value.to_owned());
         Ok(())
     }
 
+    /// Resets a setting to its default.
     pub fn unset(&mut self, key: &str) -> Result<(), Failure> {
-        self.values.remove(known(key)?.name);
+        self.values.remove(find_key(key)?.name);
         Ok(())
     }
 
-    /// Every key with its value.
+    /// Returns every key with its value.
     pub fn all(&self) -> BTreeMap<String, String> {
         let value = |key: &Key| self.values.get(key.name).cloned().unwrap_or_else(|| key.default.to_owned());
         KEYS.iter().map(|key| (key.name.to_owned(), value(key))).collect()
     }
 
-    /// How long deletions are remembered: `BD_TOMBSTONE_TTL_MS`, else the setting, else for ever.
+    /// Returns how long deletions are remembered: `BD_TOMBSTONE_TTL_MS`, or else the setting; `None` for
+    /// forever.
     pub fn tombstone_ttl(&self) -> Result<Option<Duration>, Failure> {
         if let Some(text) = std::env::var("BD_TOMBSTONE_TTL_MS").ok().filter(|text| !text.is_empty()) {
             let bad =
@@ -332,19 +349,25 @@ impl Config {
         Ok(if text.is_empty() { None } else { Some(parse_duration(text)?) })
     }
 
+    /// Returns how to reach the remote.
     pub fn transport(&self) -> Transport {
         self.get("sync.transport").ok().and_then(|value| value.parse().ok()).unwrap_or_default()
     }
 
+    /// Returns the value of a duration setting, clamped to its bounds.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the key is not one of a duration.
     pub fn duration(&self, key: &'static str) -> Duration {
         let text = self.get(key).expect("the key is in the table");
         let value = parse_duration(text).expect("values are checked when they are set");
-        known(key).ok().and_then(|known| known.bounds).map_or(value, |bounds| bounds.clamp(value))
+        find_key(key).ok().and_then(|known| known.bounds).map_or(value, |bounds| bounds.clamp(value))
     }
 }
 
-/// A refusal of a value, with the key before it.
-fn naming(key: &Key, failure: &Failure) -> Failure {
+/// Prefixes an error with the name of the setting.
+fn with_key(key: &Key, failure: &Failure) -> Failure {
     Failure::invalid(format!("{}: {}", key.name, failure.message))
 }
 
@@ -352,18 +375,18 @@ fn path(store_dir: &Path) -> PathBuf {
     store_dir.join("config.json")
 }
 
-/// Refuses a key that nobody knows, before anything is made for its sake.
+/// Rejects an unknown key.
 pub fn check_key(key: &str) -> Result<(), Failure> {
-    if key == PREFIX_KEY || is_replicated(key) { Ok(()) } else { known(key).map(|_| ()) }
+    if key == PREFIX_KEY || is_replicated(key) { Ok(()) } else { find_key(key).map(|_| ()) }
 }
 
-fn known(key: &str) -> Result<&'static Key, Failure> {
+fn find_key(key: &str) -> Result<&'static Key, Failure> {
     KEYS.iter()
         .find(|known| known.name == key)
         .ok_or_else(|| Failure::new(Code::UnknownKey, format!("there is no setting {key:?}")))
 }
 
-/// `90s`, `15m`, `2h`, `1d12h`, or plain seconds.
+/// Parses a duration such as `90s`, `15m`, `2h` or `1d12h`, or a number of seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, Failure> {
     let bad = || Failure::invalid(format!("{text:?} is not a duration such as 90s, 15m or 2h"));
     if let Ok(seconds) = text.parse::<u32>() {
@@ -380,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_bounds_and_old_values_outside_them_still_load() {
+    fn out_of_bounds_durations_are_rejected_but_still_load() {
         for (key, bad) in [
             ("sync.interval", "1ns"),
             ("sync.deadline", "0s"),
@@ -391,8 +414,11 @@ mod tests {
             assert_eq!(config.set(key, bad).unwrap_err().code, Code::InvalidValue, "{key}");
             config.put(key, bad).unwrap();
             assert!(
-                Bounds::check(known(key).unwrap().bounds.unwrap(), config.duration(known(key).unwrap().name))
-                    .is_ok()
+                Bounds::check(
+                    find_key(key).unwrap().bounds.unwrap(),
+                    config.duration(find_key(key).unwrap().name)
+                )
+                .is_ok()
             );
         }
         Config::default().set("sync.interval", "0").unwrap();

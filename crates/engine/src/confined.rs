@@ -1,10 +1,10 @@
-//! Paths below a directory that a clone may have filled with links.
+//! Resolves paths below a directory in which a cloned repository may have placed symbolic links.
 
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// Returns where a path below `root` leads, links resolved, and refuses one that leads out of `root`. Parts that do not exist
-/// yet are taken by name.
+/// Resolves the symbolic links of a path below `root`, and rejects a path that leads out of `root`.
+/// Components that do not exist yet are kept as they are.
 pub fn confined(root: &Path, path: &Path) -> io::Result<PathBuf> {
     let resolved = resolve(path)?;
     if resolved.starts_with(root.canonicalize()?) {
@@ -14,7 +14,7 @@ pub fn confined(root: &Path, path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::InvalidInput, message))
 }
 
-/// Returns a path without `.` and `..`, by its names alone.
+/// Removes `.` and `..` from a path without looking at the file system.
 pub fn lexical(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -32,9 +32,9 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         resolved => return resolved,
     }
-    // Creating a file through such a link would create it where the link leads.
+    // Creating a file through a dangling link would create it at the link's target.
     if path.is_symlink() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a link that leads nowhere"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a dangling symbolic link"));
     }
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok(resolve(parent)?.join(name)),

@@ -1,8 +1,8 @@
-//! One deadline for everything a command waits for on its way to the store.
+//! A deadline shared by everything a command waits for before it reaches the store.
 
 use std::time::{Duration, Instant};
 
-/// A moment after which nothing is waited for any more.
+/// A time limit that starts when it is created.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     start: Instant,
@@ -10,24 +10,27 @@ pub struct Deadline {
 }
 
 impl Deadline {
+    /// Returns a deadline `patience` from now.
     pub fn after(patience: Duration) -> Self {
         Self { start: Instant::now(), patience }
     }
 
-    /// How long the whole wait was meant to be.
+    /// Returns the total time limit.
     pub fn patience(&self) -> Duration {
         self.patience
     }
 
+    /// Returns the time left.
     pub fn left(&self) -> Duration {
         self.patience.saturating_sub(self.start.elapsed())
     }
 
+    /// Returns whether no time is left.
     pub fn has_passed(&self) -> bool {
         self.left().is_zero()
     }
 
-    /// The same wait, but no longer than this from its start.
+    /// Returns the deadline with its time limit capped at `patience`.
     pub fn at_most(self, patience: Duration) -> Self {
         Self { patience: self.patience.min(patience), ..self }
     }

@@ -1,17 +1,18 @@
-//! The two ways in which `--json` spells a bead (DESIGN §2). They differ in names and nesting, never in facts.
+//! The two JSON dialects of `--json` (DESIGN §2). They differ in field names and nesting, never in content.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
+/// The field names and nesting of `--json`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
-    /// As the specification has it: `notes` is the log.
+    /// As in the specification: `notes` is the log.
     #[default]
     Spec,
-    /// As programs written for the Go `bd` read it: `notes` is one text, the log is `comments`.
+    /// As programs written for the Go `bd` expect: `notes` is one text, the log is `comments`.
     Compat,
 }
 

@@ -1,17 +1,17 @@
-//! Text from outside, made safe to show on a terminal.
+//! Escapes untrusted text before it is shown on a terminal.
 //!
-//! Stored data is never altered: only what a person is shown passes through here. What is escaped can move the
-//! cursor, run a terminal command (OSC), reorder the line (bidi) or hide text (tags).
+//! Stored data is never altered; only displayed text is escaped. The escaped characters can move the cursor,
+//! run a terminal command (OSC), reorder the line (bidi) or hide text (tags).
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// One line: every control byte, line breaks included, comes out visible.
+/// Escapes every control character, including line breaks, for display on one line.
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, is_unsafe)
 }
 
-/// Several lines: as [`escape`], but `\n` stays a line break and a tab stays a tab.
+/// Escapes like [`escape`], but keeps line feeds and tabs.
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| !matches!(c, '\n' | '\t') && is_unsafe(c))
 }
@@ -33,12 +33,12 @@ fn escape_if(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A JSON document, in which such characters can only stand in strings: they come out as `\\u` escapes, which mean the same to
-/// every reader of JSON.
+/// Escapes such characters in a JSON document as `\\u` sequences. They can only occur in strings, so the
+/// meaning of the document does not change.
 pub fn escape_json(text: String) -> String {
-    // Line feeds are between the strings of a pretty document.
+    // A pretty-printed document has line feeds between its strings.
     let bad = |c: char| c != '\n' && is_unsafe(c);
-    // JSON itself escapes all other ASCII of this kind, and most long documents are ASCII.
+    // JSON already escapes all other ASCII control characters, and most long documents are ASCII.
     if (text.is_ascii() && !text.contains('\u{7f}')) || !text.contains(bad) {
         return text;
     }
@@ -63,7 +63,7 @@ fn is_unsafe(c: char) -> bool {
             | '\u{2066}'..='\u{2069}'               // bidi isolates
             | '\u{2028}' | '\u{2029}'               // line and paragraph separators
             | '\u{200b}' | '\u{2060}' | '\u{feff}'  // invisible, and never needed to join letters
-            | '\u{e0000}'..='\u{e007f}') // tags: whole sentences nobody sees
+            | '\u{e0000}'..='\u{e007f}') // tags, which can hide whole sentences
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn control_bidi_and_osc_are_visible() {
+    fn control_bidi_and_osc_characters_are_made_visible() {
         assert_eq!(escape("a\x1b]0;t\x07b"), "a\\u{1b}]0;t\\u{7}b");
         assert_eq!(escape("\u{202e}gpj.exe"), "\\u{202e}gpj.exe");
         assert_eq!(escape("a\r\n\tb\u{9b}31m\u{7f}"), "a\\r\\n\\tb\\u{9b}31m\\u{7f}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn json_means_the_same_and_shows_everything() {
+    fn escaped_json_is_equivalent_and_hides_nothing() {
         let value = serde_json::json!({"a\u{202e}": "b\u{9b}\u{7f}\u{e0041}\u{1b}\n é", "c": ["\u{feff}"]});
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
             let safe = escape_json(text);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn several_lines_keep_their_breaks_only() {
+    fn escape_lines_keeps_line_feeds_and_tabs() {
         assert_eq!(escape_lines("a\n\tb\r\x1b"), "a\n\tb\\r\\u{1b}");
     }
 }

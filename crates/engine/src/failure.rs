@@ -1,65 +1,74 @@
-//! A failed command, as its caller sees it: a code for programs, a sentence for people, and details.
+//! The error that a command reports: a code for programs, a message for people, and details.
 
 pub use beads_core::{Code, ToolCode, exit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A failed command.
+/// The error of a failed command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
+    /// The error code.
     pub code: Code,
+    /// What went wrong, for people.
     pub message: String,
+    /// Further facts, for programs; `null` if there are none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }
 
 impl Failure {
+    /// Returns a failure without details.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), details: Value::Null }
     }
 
+    /// Returns the failure of a wrongly used command.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
     }
 
-    /// Something that only a fault of ours can bring about.
+    /// Returns the failure for something that only a bug in this program can cause.
     pub fn internal(why: impl std::fmt::Display) -> Self {
         Self::new(Code::InternalError, why.to_string())
     }
 
+    /// Returns the failure for an invalid value.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidValue, message)
     }
 
+    /// Returns the failure of a file operation. `action` is a verb such as "read".
     pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let message = format!("cannot {action} {}: {error}", path.display());
         Self::new(Code::IoError, message)
             .with(json!({"path": path.to_string_lossy(), "kind": IoKind::of(error).as_str()}))
     }
 
-    /// A path that a field of a call names and that is not there.
-    pub fn not_there(message: impl Into<String>, path: &std::path::Path, field: &str) -> Self {
+    /// Returns the failure for a path, given in a field of a call, that does not exist.
+    pub fn missing_path(message: impl Into<String>, path: &std::path::Path, field: &str) -> Self {
         let kind = IoKind::NotFound.as_str();
         Self::new(Code::IoError, message)
             .with(json!({"path": path.to_string_lossy(), "kind": kind, "field": field}))
     }
 
+    /// Replaces the details.
     pub fn with(mut self, details: Value) -> Self {
         self.details = details;
         self
     }
 
+    /// Returns the exit status of the command.
     pub fn exit(&self) -> u8 {
         if self.is_late_remote() { exit::NETWORK } else { self.code.exit() }
     }
 
-    /// Whether a remote took longer than a sync may.
+    /// Returns whether a remote exceeded the deadline of a sync.
     fn is_late_remote(&self) -> bool {
         self.code == Code::Timeout && self.details.get("remote").is_some()
     }
 
-    /// The word for this failure in the answers of tools.
+    /// Returns the code of this failure in the answers of the JSON tools.
     pub fn tool(&self) -> ToolCode {
         match (&self.code, self.io_kind()) {
             (Code::IoError, Some(IoKind::NotFound)) => ToolCode::NotFound,
@@ -69,7 +78,7 @@ impl Failure {
         }
     }
 
-    /// The exit code of a tool that fails so.
+    /// Returns the exit status of a JSON tool with this failure.
     pub fn tool_exit(&self) -> u8 {
         if self.is_late_remote() { exit::NETWORK } else { self.tool().exit() }
     }
@@ -78,18 +87,19 @@ impl Failure {
         IoKind::ALL.into_iter().find(|kind| self.details["kind"] == kind.as_str())
     }
 
+    /// Returns what to do about the failure, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match (&self.code, self.io_kind()) {
             (Code::IoError, Some(IoKind::NotFound | IoKind::InvalidPath)) => Some("check the path"),
             (Code::IoError, Some(IoKind::PermissionDenied)) => Some("check the permissions of the path"),
             (Code::IoError, Some(IoKind::StorageFull)) => {
-                Some("make room on the disk, then run the command again")
+                Some("free some disk space, then run the command again")
             }
             _ => self.code.hint(),
         }
     }
 
-    /// `Error: …` on one line, with the way out.
+    /// Returns `Error: …` on one line, with the hint.
     pub fn line(&self) -> String {
         match self.hint() {
             Some(hint) => format!("Error: {} ({hint})\n", self.message),
@@ -97,7 +107,7 @@ impl Failure {
         }
     }
 
-    /// What `--json` prints on stdout.
+    /// Returns what `--json` prints on standard output.
     pub fn json(&self) -> ErrorAnswer<'_> {
         let Self { code, message, details } = self;
         ErrorAnswer { error: ErrorBody { code, message, details, hint: self.hint() } }
@@ -118,7 +128,7 @@ struct ErrorBody<'a> {
     hint: Option<&'a str>,
 }
 
-/// What kind of failure of the file system it is, for the few that a caller can do something about.
+/// The kinds of file system errors that a caller can do something about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IoKind {
     NotFound,
@@ -145,7 +155,7 @@ impl IoKind {
         }
     }
 
-    /// As it stands in the details of a failure.
+    /// Returns the kind as it is spelled in the details of a failure.
     fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
@@ -201,7 +211,7 @@ impl From<beads_store::Error> for Failure {
     }
 }
 
-/// Returns how long a `Retry-After` asks to wait: seconds, or until a date.
+/// Parses a `Retry-After` value, which is a number of seconds or a date, and returns the seconds to wait.
 fn seconds_until(retry_after: &str) -> Option<u64> {
     let until = |date: jiff::Zoned| date.timestamp().duration_since(jiff::Timestamp::now()).as_secs();
     let date = || jiff::fmt::rfc2822::parse(retry_after).ok().map(until);
@@ -209,7 +219,7 @@ fn seconds_until(retry_after: &str) -> Option<u64> {
     seconds.or_else(|| date().map(|seconds| u64::try_from(seconds).unwrap_or_default()))
 }
 
-/// For an error that several requests share. What the core says loses its details.
+/// Converts an error that several requests share. Errors of the core lose their details.
 impl From<&beads_store::Error> for Failure {
     fn from(error: &beads_store::Error) -> Self {
         let details = match error {

@@ -1,5 +1,6 @@
-//! Where the journal of a store ended when a command closed it with changes that nothing else held. A journal that ends earlier at
-//! the next opening was replaced in between, while no daemon watched it: a backup was restored, or its files were deleted.
+//! Detects a journal that lost changes while no daemon was running. When a command closes a store with
+//! unsaved changes, it records where the journal ends. If the journal ends earlier the next time it is
+//! opened, a backup was restored or files were deleted in between.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -36,27 +37,27 @@ impl From<(u64, u64)> for JournalEnd {
     }
 }
 
-/// What is written down when a store is closed.
+/// The record written when a store is closed.
 #[derive(Debug, Serialize, Deserialize)]
 struct Closed {
-    /// Device and inode of the git directory: a record about another repository at the same path says nothing.
+    /// Device and inode of the git directory. A record of another repository at the same path does not apply.
     git_dir: (u64, u64),
     end: JournalEnd,
-    /// How many changes only the journal held.
+    /// The number of changes that were only in the journal.
     unsaved: u64,
 }
 
-/// A journal that was found to end too early.
+/// The record of a journal that ended too early.
 #[derive(Debug, Serialize, Deserialize)]
 struct Lost {
     closed: Closed,
     found: JournalEnd,
 }
 
-/// Notes where the journal ends now. That it cannot be noted stops nothing: there is then nothing to compare next time.
-pub fn note(place: &Place, end: JournalEnd, unsaved: u64) {
+/// Records where the journal ends. Errors are ignored: without a record the next check is skipped.
+pub fn record(place: &Place, end: JournalEnd, unsaved: u64) {
     let Some(git_dir) = git_dir(place) else { return };
-    let Some(path) = record(place) else { return };
+    let Some(path) = record_path(place) else { return };
     let Ok(text) = serde_json::to_vec(&Closed { git_dir, end, unsaved }) else { return };
     if std::fs::write(&path, &text).is_err() {
         let created =
@@ -67,9 +68,10 @@ pub fn note(place: &Place, end: JournalEnd, unsaved: u64) {
     }
 }
 
-/// Compares the journal with what was noted when it was closed. A loss is reported until the user moves its record away.
-pub fn look(place: &Place, found: JournalEnd, now_ms: u64) {
-    let Some(path) = record(place) else { return };
+/// Compares the journal with the record made when it was closed. A loss is recorded in a file, and reported
+/// until the user moves that file away.
+pub fn check(place: &Place, found: JournalEnd, now_ms: u64) {
+    let Some(path) = record_path(place) else { return };
     let Ok(text) = std::fs::read(&path) else { return };
     let closed: Option<Closed> = serde_json::from_slice(&text).ok();
     let lost = closed.filter(|closed| Some(closed.git_dir) == git_dir(place) && found.is_before(closed.end));
@@ -83,21 +85,22 @@ pub fn look(place: &Place, found: JournalEnd, now_ms: u64) {
     let _ = std::fs::remove_file(&path);
 }
 
-/// Forgets the end of a journal that is about to be replaced on purpose.
+/// Deletes the record of a journal that is about to be replaced on purpose.
 pub fn forget(place: &Place) {
-    if let Some(path) = record(place) {
+    if let Some(path) = record_path(place) {
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// Records about journals of this store that were found to end too early, oldest first.
-pub fn lost(place: &Place) -> Vec<PathBuf> {
+/// Returns the files that record losses of this store's journal, oldest first.
+pub fn losses(place: &Place) -> Vec<PathBuf> {
     let Some(state) = state_directory() else { return Vec::new() };
     let entries = std::fs::read_dir(state.join(DIRECTORY)).into_iter().flatten().flatten();
     let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let is_lost = |path: &PathBuf| name(path).is_some_and(|name| name.ends_with(LOST));
     let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_lost).collect();
-    // There is almost never one, and this is on the way of every command: the store's digest is made when it is needed.
+    // This runs in every command and almost never finds one, so the store's digest is only computed if
+    // needed.
     if !found.is_empty() {
         let stem = stem(place);
         found.retain(|path| name(path).is_some_and(|name| name.starts_with(&stem)));
@@ -106,7 +109,7 @@ pub fn lost(place: &Place) -> Vec<PathBuf> {
     found
 }
 
-/// One line about such a record: what happened, and what to do.
+/// Describes a recorded loss in one line: what happened, and what to do.
 pub fn describe(place: &Place, path: &Path) -> String {
     let (directory, file) = (place.store_dir(), path.display());
     let lost: Option<Lost> = std::fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -125,8 +128,9 @@ pub fn describe(place: &Place, path: &Path) -> String {
     )
 }
 
-/// Only in the home of the user: the directory for sockets may be emptied at any time.
-fn record(place: &Place) -> Option<PathBuf> {
+/// Returns the path of the record. It is in the user's state directory, because the runtime directory may be
+/// emptied at any time.
+fn record_path(place: &Place) -> Option<PathBuf> {
     Some(state_directory()?.join(DIRECTORY).join(format!("{}{ENDING}", stem(place))))
 }
 

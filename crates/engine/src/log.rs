@@ -1,5 +1,5 @@
-//! The daemon's log: dated lines in `daemon.log` that outlive restarts. A file that is full becomes `daemon.log.1`, in
-//! place of the one before it, so that there are at most two.
+//! The daemon's log: dated lines in `daemon.log`, kept across restarts. A full file is renamed to
+//! `daemon.log.1`, which replaces the previous one, so there are at most two files.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,13 +13,14 @@ use beads_store::{RealWorld, World, without_secrets};
 use crate::escape::escape;
 use crate::failure::Failure;
 
-/// A few thousand lines; a failing remote adds one in five minutes at most.
+/// The size at which a log file is full: a few thousand lines. A failing remote adds at most one line in five
+/// minutes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Where this process keeps its log, once it is a daemon.
-static KEPT_AT: OnceLock<PathBuf> = OnceLock::new();
+/// The log file of this process, if it is a daemon.
+static LOG_PATH: OnceLock<PathBuf> = OnceLock::new();
 
-/// The path of a store's log.
+/// Returns the path of a store's log.
 pub fn path(store_dir: &Path) -> PathBuf {
     store_dir.join("daemon.log")
 }
@@ -28,7 +29,7 @@ fn earlier(path: &Path) -> PathBuf {
     path.with_extension("log.1")
 }
 
-/// Opens the log to append to, after moving a full one aside.
+/// Opens the log for appending, after renaming a full one.
 pub fn open(store_dir: &Path) -> Result<File, Failure> {
     let path = path(store_dir);
     append(&path).map_err(|error| Failure::io("open", &path, &error))
@@ -41,36 +42,37 @@ fn append(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
-/// From now on [`note`] writes to the store's log, and so does a panic.
-pub fn keep(store_dir: &Path) {
-    if KEPT_AT.set(path(store_dir)).is_ok() {
+/// Makes [`note`] and panics of this process write to the store's log.
+pub fn redirect_to(store_dir: &Path) {
+    if LOG_PATH.set(path(store_dir)).is_ok() {
         std::panic::set_hook(Box::new(|panic| note(&format!("panic: {panic}"))));
     }
 }
 
-/// Writes one dated line without secrets: to the log of a daemon, else to standard error.
+/// Writes one dated line with secrets removed: to the log if this process is a daemon, or else to standard
+/// error.
 pub fn note(message: &str) {
     let message = without_secrets(message);
-    let Some(path) = KEPT_AT.get() else {
+    let Some(path) = LOG_PATH.get() else {
         eprintln!("{}", escape(&message));
         return;
     };
     let time = Timestamp::text_of(RealWorld.now_ms());
     let line = format!("{time} [{}] {}\n", std::process::id(), escape(&message));
     let is_full = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() >= MAX_BYTES);
-    // A log that is gone is not made anew: its directory was removed, or another store is there now.
+    // A deleted log is not created again: its directory was removed, or another store is there now.
     let opened = if is_full { append(path) } else { OpenOptions::new().append(true).open(path) };
-    // A log that cannot be written stops nothing.
+    // The daemon works without a log, too.
     let _ = opened.and_then(|mut file| {
         if is_full {
-            // What libraries and the runtime print goes on in the new file.
+            // Output of libraries and of the runtime goes to the new file, too.
             rustix::stdio::dup2_stderr(&file)?;
         }
         file.write_all(line.as_bytes())
     });
 }
 
-/// Reads the log from a time on, oldest first. A line without a date belongs to the one before it.
+/// Reads the log since a time, oldest line first. A line without a date belongs to the line before it.
 pub fn read(store_dir: &Path, since: Option<Timestamp>) -> Result<String, Failure> {
     let path = path(store_dir);
     let mut lines = String::new();
@@ -86,7 +88,7 @@ pub fn read(store_dir: &Path, since: Option<Timestamp>) -> Result<String, Failur
                 is_wanted = since.is_none_or(|since| time >= since);
             }
             if is_wanted {
-                // Earlier versions, and libraries, wrote what they liked.
+                // Earlier versions and libraries wrote unescaped text.
                 lines.push_str(&escape(line));
                 lines.push('\n');
             }

@@ -1,12 +1,14 @@
+//! The error of a command that cannot write to the store.
+
 use beads_store::Error;
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::place::Place;
 
-/// Where harnesses are told what their sandboxes may write, by a variable that they set for the commands they run
-/// (docs/AGENTS.md).
-const ALLOWANCES: [(&str, &str); 4] = [
+/// The setting with which each coding agent's sandbox allows writing to a path, by the environment variable
+/// that the agent sets for its commands (docs/AGENTS.md).
+const SANDBOX_SETTINGS: [(&str, &str); 4] = [
     ("CLAUDECODE", "sandbox.filesystem.allowWrite in .claude/settings.local.json"),
     (
         "CODEX_SANDBOX",
@@ -19,12 +21,13 @@ const ALLOWANCES: [(&str, &str); 4] = [
     ("CURSOR_AGENT", "additionalReadwritePaths in .cursor/sandbox.json"),
 ];
 
-/// Returns the error of a command that can neither write to the store nor ask its daemon, with what to allow.
+/// Returns the error of a command that can neither write to the store nor reach its daemon. It names the path
+/// and the setting to change.
 pub fn not_writable(place: &Place, error: Error) -> Failure {
     let failure = Failure::from(error);
     let store = place.store_dir();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let by = ALLOWANCES.iter().find(|(name, _)| is_set(name));
+    let by = SANDBOX_SETTINGS.iter().find(|(name, _)| is_set(name));
     let by = by.map_or_else(String::new, |(_, setting)| format!(" ({setting})"));
     let message = format!(
         "{}; nothing was changed. In the sandbox of a coding agent, allow writing to {}{by}, or use the MCP server, which runs \

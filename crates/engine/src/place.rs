@@ -1,5 +1,5 @@
-//! Where the store is (DESIGN §7). Found by looking at a handful of paths, without the git library: this runs in
-//! every command.
+//! Finds the store (DESIGN §7). Looks at a few paths without the git library, because every command runs
+//! this.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -9,47 +9,49 @@ use crate::failure::Failure;
 /// The bare repository of a private store, inside its `.beads` directory.
 const PRIVATE_REPOSITORY: &str = "store.git";
 
-/// The repository of a jj repository that is not colocated with git.
+/// The git repository of a jj repository that is not colocated with git.
 const JJ_GIT: &str = ".jj/repo/store/git";
 
-/// A store that exists, or would be made by the first write.
+/// The location of a store that exists or that the first write creates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The git directory that holds the sync ref: the common directory of a repository, or the private one.
     pub git_dir: PathBuf,
+    /// Whether the store is shared or private.
     pub kind: Kind,
-    /// The branch that is checked out where the caller stands.
+    /// The branch that is checked out in the current directory.
     pub branch: String,
-    /// The git work tree that a private store lies in, if it lies in one.
+    /// The git work tree that contains a private store, if any.
     pub inside: Option<PathBuf>,
-    /// The name of the linked worktree, or of the further jj workspace, in which the caller stands.
+    /// The name of the current linked worktree or additional jj workspace.
     pub worktree: Option<String>,
 }
 
+/// The kind of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Inside a git repository, shared by all its worktrees.
     Repository,
-    /// A `.beads` directory of its own.
+    /// A `.beads` directory with a separate repository.
     Private,
 }
 
-/// What the command line and the environment say about the store's place.
+/// Where to find the store, according to the command line and the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct PlaceOptions {
     /// `--db` or `BEADS_DB`: the path of a database file inside a `.beads` directory.
     pub db: Option<PathBuf>,
     /// `BEADS_DIR`: a `.beads` directory.
     pub dir: Option<PathBuf>,
-    /// A private store even inside a git repository.
+    /// Whether to use a private store even inside a git repository.
     pub private: bool,
-    /// Where to start looking.
+    /// The directory to start from.
     pub start: PathBuf,
 }
 
-impl Wanted {
+impl PlaceOptions {
     fn from_env(db: Option<PathBuf>, start: &Path) -> Self {
-        // An empty variable is one that is not set: as a path it would name the directory we are in.
+        // Treat an empty variable as unset. As a path it would mean the current directory.
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let db = db.or_else(|| variable("BEADS_DB"));
@@ -57,7 +59,7 @@ impl Wanted {
         Self { db, dir, private: false, start: start.to_owned() }
     }
 
-    /// The directory of the store, if it is named.
+    /// Returns the store's directory if it was named explicitly.
     fn directory(&self, start: &Path) -> Option<PathBuf> {
         if let Some(db) = &self.db {
             let db = absolute_in(start, db);
@@ -69,17 +71,17 @@ impl Wanted {
 }
 
 impl Place {
-    /// The store that the environment names, or the one around a directory.
+    /// Finds the store that the environment names, or the one around a directory.
     pub fn from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
-        Self::find(&Wanted::from_env(db, start))
+        Self::find(&PlaceOptions::from_env(db, start))
     }
 
-    /// The private store that `init --private` makes: in the directory that is named, or in `.beads` here.
+    /// Finds the private store for `init --private`: in the named directory, or in `.beads` here.
     pub fn private_from_env(db: Option<PathBuf>, start: &Path) -> Result<Self, Failure> {
-        Self::find(&Wanted { private: true, ..Wanted::from_env(db, start) })
+        Self::find(&PlaceOptions { private: true, ..PlaceOptions::from_env(db, start) })
     }
 
-    /// The store of the repository around a directory, even if a private one lies nearer.
+    /// Finds the store of the repository around a directory, even if a private store is nearer.
     pub fn of_repository(start: &Path) -> Result<Option<Self>, Failure> {
         let start = absolute(start)?;
         Ok(find_git(&start).map(|git| {
@@ -94,29 +96,31 @@ impl Place {
         }))
     }
 
-    /// The git directory and the work tree of the repository around a directory.
+    /// Returns the git directory and the work tree of the repository around a directory.
     pub fn repository_around(directory: &Path) -> Option<(PathBuf, PathBuf)> {
         let git = find_git(directory)?;
         Some((git.common_dir, git.work_tree?))
     }
 
-    /// The git directory of the work tree around a directory, in which `HEAD` is what is checked out there.
+    /// Returns the git directory of the work tree around a directory. Its `HEAD` is the one checked out
+    /// there.
     pub fn git_dir_around(directory: &Path) -> Option<PathBuf> {
         find_git(directory).map(|git| git.git_dir)
     }
 
-    pub fn find(wanted: &Wanted) -> Result<Self, Failure> {
-        let start = absolute(&wanted.start)?;
+    /// Finds the store.
+    pub fn find(options: &PlaceOptions) -> Result<Self, Failure> {
+        let start = absolute(&options.start)?;
         let repository = find_git(&start);
         let worktree = repository.as_ref().and_then(|git| git.worktree.clone());
-        Ok(Self { worktree, ..Self::find_store(wanted, &start, repository) })
+        Ok(Self { worktree, ..Self::find_store(options, &start, repository) })
     }
 
-    /// Finds the store that a caller in `start` means, who stands in `repository`.
-    fn find_store(wanted: &Wanted, start: &Path, repository: Option<Git>) -> Self {
+    /// Finds the store for a caller in directory `start`, which is in `repository`.
+    fn find_store(options: &PlaceOptions, start: &Path, repository: Option<Git>) -> Self {
         let branch = repository.as_ref().map(|git| branch_of(&git.git_dir)).unwrap_or_default();
-        if let Some(directory) = wanted.directory(start) {
-            return Self::named(&directory, branch, wanted.private);
+        if let Some(directory) = options.directory(start) {
+            return Self::named(&directory, branch, options.private);
         }
         let root = repository.as_ref().and_then(|git| git.work_tree.clone());
         for directory in start.ancestors() {
@@ -140,8 +144,9 @@ impl Place {
         }
     }
 
-    /// The store in a directory that was named. A `.beads` directory in a git work tree is what is left of another `bd`, or what a
-    /// client looks for: it means the store of that repository, unless a private store is there already.
+    /// Returns the store in an explicitly named directory. A `.beads` directory in a git work tree may be
+    /// left over from another `bd`, or exist for its clients. It means the repository's store, unless it
+    /// contains a private store.
     fn named(directory: &Path, branch: String, private: bool) -> Self {
         let place = Self::private(directory, branch);
         if place.exists() || private {
@@ -170,12 +175,13 @@ impl Place {
         Self { git_dir, kind: Kind::Private, branch, inside, worktree: None }
     }
 
-    /// The directory of everything local: journal, lock, settings, log.
+    /// Returns the directory of all local files: journal, lock, settings, log.
     pub fn store_dir(&self) -> PathBuf {
         self.git_dir.join("beads")
     }
 
-    /// The directory that the store is about: the main work tree, or the one that has the `.beads` directory.
+    /// Returns the directory that the store belongs to: the main work tree, or the parent of the `.beads`
+    /// directory.
     pub fn home(&self) -> &Path {
         let inner = |path: &Path| {
             path.file_name().is_some_and(|name| name == ".git" || name == ".beads" || name == ".jj")
@@ -189,32 +195,34 @@ impl Place {
         around.parent().filter(|_| inner(around)).unwrap_or(around)
     }
 
+    /// Returns the path of the store's lock.
     pub fn lock_path(&self) -> PathBuf {
         self.store_dir().join("lock")
     }
 
-    /// Whether there is anything to read yet. A repository always is; a private store is made by its first write.
+    /// Returns whether the store can be read. A repository always can; a private store is created by its
+    /// first write.
     pub fn exists(&self) -> bool {
         self.kind == Kind::Repository || self.git_dir.join("HEAD").is_file()
     }
 
-    /// Whether a private store may come into being by a mere write: not inside a git repository, where it would hide the
-    /// repository's own store.
-    pub fn is_made_by_writing(&self) -> bool {
+    /// Returns whether a write may create the private store. Inside a git repository it may not, because the
+    /// new store would hide the repository's store.
+    pub fn may_be_created_by_write(&self) -> bool {
         self.inside.is_none()
     }
 
-    /// Whether the directory of a private store is there, though perhaps empty.
+    /// Returns whether the directory of a private store exists. It may be empty.
     pub fn has_directory(&self) -> bool {
         self.git_dir.parent().is_some_and(Path::is_dir)
     }
 
-    /// The `.beads` directory that clients written for the Go `bd` look for.
+    /// Returns the `.beads` directory that clients of the Go `bd` look for.
     pub fn beads_dir(&self) -> PathBuf {
         self.home().join(".beads")
     }
 
-    /// The name people know the store by: the directory it belongs to.
+    /// Returns the display name of the store: the name of the directory it belongs to.
     pub fn name(&self) -> String {
         if self.git_dir.ends_with(JJ_GIT) {
             return self
@@ -233,7 +241,7 @@ impl Place {
     }
 }
 
-/// Whether a `.beads` directory has a store of its own.
+/// Returns whether a `.beads` directory contains a private store.
 fn is_private(directory: &Path) -> bool {
     directory.join(PRIVATE_REPOSITORY).join("HEAD").is_file()
 }
@@ -245,8 +253,8 @@ struct Git {
     worktree: Option<String>,
 }
 
-/// The repository around a directory: a `.git` directory, a `.git` file that points elsewhere, the one behind a jj workspace,
-/// or a bare repository.
+/// Finds the repository around a directory: a `.git` directory, a `.git` file that points elsewhere, the
+/// repository of a jj workspace, or a bare repository.
 fn find_git(start: &Path) -> Option<Git> {
     for directory in start.ancestors() {
         let dot_git = directory.join(".git");
@@ -275,7 +283,8 @@ fn find_git(start: &Path) -> Option<Git> {
     None
 }
 
-/// The name of a linked worktree, which is unique in its repository, or of a jj workspace beside the main one.
+/// Returns the name of a linked worktree, which is unique in its repository, or of an additional jj
+/// workspace.
 fn worktree_name(git_dir: &Path, directory: &Path) -> Option<String> {
     let is_linked = git_dir.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees")
         && git_dir.join("commondir").exists();
@@ -285,8 +294,8 @@ fn worktree_name(git_dir: &Path, directory: &Path) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// The repository behind a jj workspace. All workspaces of a jj repository share it: `.jj/repo` is the directory that
-/// `store/git_target` is in, or a file that names that directory.
+/// Returns the git repository of a jj workspace. All workspaces of a jj repository share it: `.jj/repo` is
+/// the directory that contains `store/git_target`, or a file that names that directory.
 fn find_jj_git(directory: &Path) -> Option<PathBuf> {
     let repo = jj_repo(directory)?;
     let store = repo.join("store");
@@ -303,7 +312,7 @@ fn jj_repo(directory: &Path) -> Option<PathBuf> {
     absolute_in(&jj, &read_pointer(&repo, "")?).canonicalize().ok().filter(|repo| repo.is_dir())
 }
 
-/// The main workspace of the jj repository that a directory is a workspace of.
+/// Returns the main workspace of the jj repository that `directory` is a workspace of.
 fn main_jj_workspace(directory: &Path) -> Option<PathBuf> {
     let repo = jj_repo(directory)?.canonicalize().ok()?;
     let jj = repo.parent().filter(|jj| jj.file_name().is_some_and(|name| name == ".jj"))?;
@@ -333,7 +342,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| Failure::io("find", path, &error))
 }
 
-/// The path without links and `..`, as far as it exists: one store has one name before and after its first write.
+/// Returns the path without symbolic links and `..`, as far as it exists. A store has the same path before
+/// and after its first write.
 fn resolved(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for component in path.components() {

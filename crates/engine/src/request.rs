@@ -1,12 +1,19 @@
-//! What a client asks of whoever holds the store, as it travels over the socket (docs/PROTOCOL.md).
+//! Requests to the daemon or to a [`Service`](crate::service::Service), as they are sent over the socket
+//! (docs/PROTOCOL.md).
 
+mod clock;
+mod label_words;
 mod output;
 mod query;
 mod reply;
+mod resolve_conflicts;
 
+pub use clock::{LocalClock, Zone};
+pub use label_words::LabelWords;
 pub use output::{Format, Output};
-pub use query::{EventsQuery, GraphFormat, Moment, Query};
+pub use query::{ActivityQuery, EventsQuery, GraphFormat, Moment, Query, RecapFormat, RecapQuery};
 pub use reply::{ClaimOver, HandedOut, OverReason, Reply, Unconfirmed};
+pub use resolve_conflicts::ResolveConflicts;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,202 +21,274 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use beads_core::op::{ClaimNext, Close, Fence, NoteAdd};
-use beads_core::{Actor, Line, Op};
+use beads_core::{Actor, Line, Op, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::session_id::SessionId;
 
-/// Nobody waits longer than a day; also keeps clocks from overflowing.
+/// The longest wait that a client can ask for: one day. The bound also keeps `Instant` from overflowing.
 const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// One line on the socket.
+/// A request: one JSON line on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The version of the program that asks; a newer one replaces an older daemon.
+    /// The version of the client. A daemon that is older than its client exits, so that a newer one replaces
+    /// it.
     pub client: String,
+    /// Who makes the request.
     pub actor: Actor,
+    /// The git branch that is checked out where the client runs; empty if there is none.
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub branch: Line,
-    /// The run of the agent that asks, as far as it is known. Never synchronised.
+    /// The session (one run of an agent) that makes the request, if known. Never synced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// Makes a mutation safe to repeat. The tools call it `idempotency_key`, and so may whoever speaks the protocol.
+    /// Makes a mutation safe to retry. The JSON tools call it `idempotency_key`; the protocol accepts both
+    /// names.
     #[serde(default, alias = "idempotency_key", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Leave the file at `export.path` alone on account of this request.
+    /// Do not update the file at `export.path` because of this request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_export: bool,
-    /// Leave the remote alone on account of this request.
+    /// Do not contact the remote for this request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
+    /// The operation or question.
     pub call: Call,
+    /// How to render the answer.
     #[serde(default)]
     pub output: Output,
 }
 
+/// What a request asks for: a mutation, a question, or an operation on the store or its daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// A command line that the sender has not read: the words behind `bd`.
-    Words(Vec<String>),
+    /// A forwarded command line: the arguments after `bd`, not yet parsed.
+    #[serde(rename = "words")]
+    CommandLine(Vec<String>),
+    /// Applies independent mutations.
     Mutate(Mutate),
+    /// Applies several mutations as one.
     Atomic(Atomic),
+    /// Applies independent mutations and answers each one separately.
     Each(Each),
+    /// Answers a question about the beads.
     Query(Box<Query>),
-    /// A note: an entry of the log, or for callers in the compat dialect the text behind the bead's `notes`.
+    /// Adds a note: an entry in the log, or, in the compat dialect, text appended to the bead's `notes`.
     Note(NoteAdd),
-    /// The same call, answered when there is something to answer: a bead for `claim_next` and `ready`, an event for
+    /// Adds labels to beads, or removes them.
+    Label(LabelWords),
+    /// Waits until `call` has something to return: a bead for `claim_next` and `ready`, an event for
     /// `events`.
     Wait {
+        /// How long to wait, in milliseconds.
         ms: u64,
+        /// The call to retry until it succeeds.
         call: Box<Self>,
     },
-    /// A claim, answered when the remote has it and it still stands.
+    /// Makes a claim and answers once the remote has confirmed it.
     Confirm {
+        /// The claim.
         call: Box<Self>,
     },
-    /// Close beads and take the next one in the same step.
+    /// Closes beads and claims the next one in the same request.
     CloseAndClaim {
+        /// The beads to close.
         close: Vec<Close>,
+        /// Which bead to claim.
         next: Box<ClaimNext>,
     },
-    /// Renew everything that the caller holds.
+    /// Renews the leases of all beads that the caller holds.
     RenewHeld {
+        /// The new lease; `claim.lease` if absent.
         lease_ms: Option<u64>,
     },
-    /// Claim again everything that the caller holds and no other session of the same actor does.
+    /// Claims again every bead that the caller holds, except those of its other sessions.
     ClaimMine {
+        /// The new lease; `claim.lease` if absent.
         lease_ms: Option<u64>,
     },
-    /// A sign of life of the caller's session. Renews what it holds.
+    /// Reports that the caller's session is alive, and renews its leases.
     Heartbeat,
-    /// The caller's session ended: give back what it holds.
+    /// Ends the caller's session and releases its claims.
     EndSession {
-        /// Leave the claims to the next session of the same actor.
+        /// Keep the claims for the next session of the same actor.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keep: bool,
-        /// Only claims with these fences; the session itself goes on.
+        /// Release only the claims with these fences, and do not end the session.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fences: Vec<Fence>,
     },
-    /// The sessions that hold something.
+    /// Lists the sessions that hold claims.
     Sessions,
-    /// Give back everything whose lease ran out.
+    /// Releases every claim of an actor.
+    UnclaimAll {
+        /// The holder; the caller if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<Actor>,
+        /// Release another actor's claims; needs a reason.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+        /// Why the claims are released, recorded as a note on each bead.
+        #[serde(default, skip_serializing_if = "Text::is_empty")]
+        reason: Text,
+    },
+    /// Releases every claim whose lease has expired.
     ReclaimExpired {
+        /// Only claims of this actor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<Actor>,
+        /// Only report what would be released.
         dry_run: bool,
     },
+    /// Creates the store.
     Init {
+        /// The prefix of new bead ids.
         prefix: Option<String>,
         /// Set the store up for clients written for the Go `bd`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         compat: bool,
-        /// Make a private store even inside a git repository.
+        /// Create a private store even inside a git repository.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         private: bool,
     },
+    /// Saves to the ref and exchanges it with the remote.
     Sync,
-    /// What a sync does here, without the remote.
+    /// Saves to the ref, without contacting the remote.
     Save,
+    /// Returns a fingerprint of the whole state.
     Verify,
+    /// Lists conflicts.
     ConflictList {
+        /// Include dismissed conflicts.
         all: bool,
+        /// Only conflicts of this bead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bead: Option<String>,
     },
+    /// Dismisses conflicts, or restores the values that lost.
+    ResolveConflicts(ResolveConflicts),
+    /// Shows one conflict.
     ConflictShow {
+        /// The id of the conflict, or a unique prefix of it.
         id: String,
     },
+    /// Checks the store for damage and inconsistencies.
     Validate,
+    /// Plans the repair of a damaged store, or carries it out.
     Repair {
+        /// Carry out the repair.
         apply: bool,
     },
-    /// Take back a floor of garbage collection that a broken clock raised.
+    /// Lowers a garbage-collection floor that a wrong clock has raised.
     ResetGcFloor,
-    /// Find edges whose beads are gone, and perhaps remove them.
+    /// Finds edges whose beads no longer exist.
     RepairDeps {
+        /// Remove the edges that a deletion left behind.
         fix: bool,
     },
+    /// Returns the value of a setting.
     ConfigGet {
+        /// The name of the setting.
         key: String,
     },
+    /// Changes a setting.
     ConfigSet {
+        /// The name of the setting.
         key: String,
+        /// Its new value.
         value: String,
     },
+    /// Resets a setting to its default.
     ConfigUnset {
+        /// The name of the setting.
         key: String,
     },
+    /// Lists all settings.
     ConfigList,
-    /// Close every epic whose children are all closed.
+    /// Closes every epic whose children are all closed.
     CloseEligibleEpics {
+        /// Only report what would be closed.
         dry_run: bool,
     },
-    /// Take the last operation of the caller back.
+    /// Undoes the caller's last operation.
     Undo {
+        /// Only report what would be undone.
         dry_run: bool,
     },
-    /// Take in a foreign store. Whoever holds the store reads it from disk.
+    /// Imports beads from files. The process that holds the store's lock reads the files.
     Import {
+        /// The files.
         source: ImportSource,
+        /// Only report what would be imported.
         dry_run: bool,
-        /// Answer with one decision per line of the input, too.
+        /// Also answer with one decision per line of the input.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         decisions: bool,
-        /// Refused: clients write their own files.
+        /// Always refused: the daemon does not write files for clients. Earlier versions sent this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<PathBuf>,
-        /// What the caller knows about the input as a whole.
+        /// What the client knows about the input as a whole.
         #[serde(default, skip_serializing_if = "InputNotes::is_empty")]
         input: InputNotes,
     },
-    /// Compare a file of beads with the store.
+    /// Compares a file of beads with the store.
     CompareFile {
+        /// The absolute path of the file.
         path: PathBuf,
-        /// How reports name the file.
+        /// The name of the file in reports.
         name: String,
     },
-    /// Join a state that a daemon rescued when its repository was replaced.
+    /// Merges a rescue file, which a daemon writes when its repository is replaced.
     ImportRescued {
+        /// The absolute path of the rescue file.
         path: PathBuf,
-        /// Also one of a store that has nothing in common with this one.
+        /// Merge it even if it has no history in common with this store.
         force: bool,
+        /// Only report what would be merged.
         dry_run: bool,
     },
-    /// All beads, as the answer.
+    /// Returns all beads in a file format.
     Export {
+        /// The file format.
         format: ExportFormat,
-        /// Refused: clients write their own files.
+        /// Always refused: the daemon does not write files for clients. Earlier versions sent this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
     },
+    /// Describes the running daemon.
     DaemonStatus,
-    /// Save, then exit.
+    /// Saves everything and stops the daemon.
     DaemonStop,
 }
 
 impl Call {
-    /// One mutation, answered with one object.
+    /// Returns a call for one mutation, answered with one object.
     pub fn one(op: Op) -> Self {
         Self::Mutate(Mutate { ops: vec![op], many: false, dry_run: false })
     }
 
-    /// The same mutation of each bead, answered with an array.
+    /// Returns a call for the same mutation of several beads, answered with an array.
     pub fn each(ids: Vec<String>, op: impl Fn(String) -> Op) -> Self {
         Self::Mutate(Mutate { ops: ids.into_iter().map(op).collect(), many: true, dry_run: false })
     }
 
+    /// Returns a call for a question.
     pub fn query(query: Query) -> Self {
         Self::Query(Box::new(query))
     }
 
-    /// The same call, waiting for an answer that is not empty.
+    /// Returns a call that waits up to `wait` for a result that is not empty.
     pub fn waiting(self, wait: Option<Duration>) -> Self {
         let ms = wait.map_or(0, |wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         if ms == 0 { self } else { Self::Wait { ms, call: Box::new(self) } }
     }
 
-    /// How long the caller is ready to wait for something to answer.
+    /// Returns how long the caller is willing to wait for a result.
     pub fn wait(&self) -> Duration {
         match self {
             Self::Wait { ms, .. } => Duration::from_millis((*ms).min(MAX_WAIT_MS)),
@@ -217,11 +296,12 @@ impl Call {
         }
     }
 
-    /// Whether asking it twice could do it twice.
+    /// Returns whether sending the call twice could apply it twice.
     pub fn mutates(&self) -> bool {
         match self {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
-            Self::Note(_) | Self::ResetGcFloor => true,
+            Self::Note(_) | Self::Label(_) | Self::ResetGcFloor => true,
+            Self::ResolveConflicts(_) | Self::UnclaimAll { .. } => true,
             Self::Undo { dry_run } => !dry_run,
             Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } | Self::Confirm { call } => call.mutates(),
@@ -229,7 +309,7 @@ impl Call {
         }
     }
 
-    /// Whether it can be answered from a store that nothing can be written to.
+    /// Returns whether the call can be answered from a read-only store.
     pub fn only_reads(&self) -> bool {
         match self {
             Self::Query(_)
@@ -245,8 +325,8 @@ impl Call {
         }
     }
 
-    /// Refuses paths that would be looked up in a directory that the caller does not know, and files to be written: the daemon
-    /// writes none for its clients.
+    /// Rejects relative paths, because the daemon's working directory is not the caller's, and paths of files
+    /// to write, because the daemon does not write files for its clients.
     pub fn check_paths(&self) -> Result<(), Failure> {
         let (named, written): (Vec<&PathBuf>, _) = match self {
             Self::Import { source: ImportSource::Jsonl { path, deletions, .. }, report, .. } => {
@@ -263,23 +343,23 @@ impl Call {
         if let Some(path) = written {
             let path = path.display();
             return Err(Failure::invalid(format!(
-                "{path} was not written: the daemon writes no files for clients, so write the answer yourself. An earlier bd \
-                 asks for this; upgrade it"
+                "{path} was not written: the daemon does not write files for clients. Earlier versions of bd ask for this; \
+                 upgrade bd"
             )));
         }
         match named.into_iter().find(|path| !path.is_absolute()) {
             None => Ok(()),
             Some(path) => Err(Failure::invalid(format!(
-                "{} is a relative path, and the daemon does not know relative to what; nothing was read",
+                "{} is a relative path, but the daemon needs an absolute one; nothing was read",
                 path.display()
             ))),
         }
     }
 
-    /// Whether a private store that is not there yet should be made for this.
+    /// Returns whether this call creates a private store that does not exist yet.
     pub fn creates_the_store(&self) -> bool {
         match self {
-            // Anything else has nothing to work on in a store that is not there.
+            // Other operations need a bead that exists, and a new store has none.
             Self::Mutate(mutate) => {
                 !mutate.dry_run && mutate.ops.iter().any(|op| matches!(op, Op::Create(_)))
             }
@@ -295,8 +375,9 @@ impl Call {
 }
 
 impl Request {
-    /// The same request with what is left of its wait, so that asking again does not wait anew.
-    pub fn still_waiting(&self, give_up: Instant) -> Cow<'_, Self> {
+    /// Returns the request with its wait reduced to the time left, so that a retry does not start the wait
+    /// over.
+    pub fn with_remaining_wait(&self, give_up: Instant) -> Cow<'_, Self> {
         let Call::Wait { call, .. } = &self.call else { return Cow::Borrowed(self) };
         let left = give_up.saturating_duration_since(Instant::now());
         let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
@@ -304,34 +385,37 @@ impl Request {
     }
 }
 
-/// Where a foreign store lies; paths are absolute.
+/// The files of an import. Paths are absolute.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ImportSource {
-    /// Lines of Go's `bd`, or our own.
+    /// A JSONL file, as the Go `bd` or `bd export` writes it.
     Jsonl {
+        /// The file.
         path: PathBuf,
-        /// How reports name the file.
+        /// The name of the file in reports.
         name: String,
-        /// The file of deletions beside it.
+        /// The file that lists deletions, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deletions: Option<PathBuf>,
-        /// What was put aside at the path for this one request: a digest of it, or the commit it is from.
+        /// Set if the path is a temporary copy for this request: a digest of the content, or the commit it is
+        /// from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         copy_of: Option<String>,
     },
-    /// A directory with the files of the earlier store.
+    /// A directory with the files of a legacy store (of the earlier Rust implementation).
     LegacyStore {
+        /// The directory.
         directory: PathBuf,
-        /// The same for a copy.
+        /// Set if the directory is a temporary copy for this request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         copy_of: Option<String>,
     },
 }
 
 impl ImportSource {
-    /// What is imported, alike for every copy of it.
-    pub fn what(&self) -> Cow<'_, str> {
+    /// Identifies what is imported: the same for every copy of it.
+    pub fn identity(&self) -> Cow<'_, str> {
         match self {
             Self::Jsonl { copy_of: Some(what), .. } | Self::LegacyStore { copy_of: Some(what), .. } => {
                 what.into()
@@ -341,13 +425,14 @@ impl ImportSource {
     }
 }
 
-/// What a caller found out about the input of an import before it was read.
+/// What the client knows about the input of an import before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputNotes {
-    /// Where the input was found, when the caller was not given a path.
+    /// Where the client found the input, if the user did not give a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
+    /// Warnings to repeat in the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -358,6 +443,8 @@ impl InputNotes {
     }
 }
 
+// No doc comments here: they would become help texts and schema descriptions.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportFormat {
@@ -366,44 +453,50 @@ pub enum ExportFormat {
     Md,
     Dot,
     Mermaid,
-    /// The files of the store of the earlier Rust implementation: an object with their contents by name.
+    /// The files of a legacy store, as an object from file name to content.
     #[value(help = clap::builder::Resettable::Reset)]
     LegacyStore,
 }
 
-/// Mutations, each on its own: one that fails does not stop the others.
+/// Independent mutations. One that fails does not stop the others.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mutate {
+    /// The mutations, in order.
     pub ops: Vec<Op>,
     /// Answer with an array even for one operation.
     #[serde(default)]
     pub many: bool,
+    /// Only report what would change.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// Mutations that go through together, in one record of the journal, or not at all.
+/// Mutations that are applied together, in one journal record, or not at all.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Atomic {
+    /// The mutations, in order.
     pub ops: Vec<Op>,
-    /// Names for beads that operations make, each with the index of its operation. Later operations may use them
-    /// instead of ids.
+    /// Names for the beads that operations create, each with the index of its operation. Later operations may
+    /// use the names instead of ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, usize>,
+    /// Only report what would change.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// Mutations, each with an answer of its own, whether it went through or not.
+/// Independent mutations, each answered separately with a result or an error.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Each {
+    /// The mutations, in order.
     pub ops: Vec<Op>,
-    /// Where these stand among the operations of the request id: a long batch comes in several requests.
+    /// The index of the first operation under this request id: a long batch is sent in several requests.
     #[serde(default)]
     pub first: usize,
+    /// Only report what would change.
     #[serde(default)]
     pub dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! Rescue files: where they are, and how the next command of the same repository mentions them.
+//! Rescue files: where they are, and how later commands in the same repository mention them.
 
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -15,12 +15,14 @@ use crate::request::Reply;
 use crate::runtime_directory::runtime_directory;
 use crate::state_directory::{state_directory, stem};
 
-const ENDING: &str = ".journal";
+/// The extension of rescue files.
+const EXTENSION: &str = ".journal";
 
-/// So many files of one store within one millisecond are not believable.
+/// The maximum number of rescue files of one store with the same time, in milliseconds.
 const MAX_NAMES: u32 = 1_000;
 
-/// The directories that may hold rescue files, the preferred one first. The second serves where there is no home.
+/// Returns the directories that may contain rescue files, the preferred one first. The second is for users
+/// without a home directory.
 fn directories() -> Vec<PathBuf> {
     let runtime = runtime_directory();
     state_directory().into_iter().chain([runtime]).map(|path| path.join("rescued")).collect()
@@ -44,11 +46,11 @@ fn write_in(directory: &Path, stem: &str, header: &RescueHeader, state: &State) 
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     for number in 0..MAX_NAMES {
         let suffix = if number == 0 { String::new() } else { format!("-{number}") };
-        let path = directory.join(format!("{stem}{suffix}{ENDING}"));
+        let path = directory.join(format!("{stem}{suffix}{EXTENSION}"));
         match Rescue::write(&path, header, state) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
-                // Half a file helps nobody.
+                // Do not leave an incomplete file.
                 let _ = std::fs::remove_file(&path);
                 return Err(error);
             }
@@ -58,21 +60,21 @@ fn write_in(directory: &Path, stem: &str, header: &RescueHeader, state: &State) 
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// The rescue files of a store that were not imported yet, oldest first.
+/// Returns the rescue files of a store that have not been imported, oldest first.
 pub fn of(place: &Place) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for directory in directories() {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         let stem = stem(place);
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let ours = names.filter(|name| name.starts_with(&stem) && name.ends_with(ENDING));
+        let ours = names.filter(|name| name.starts_with(&stem) && name.ends_with(EXTENSION));
         found.extend(ours.map(|name| directory.join(name)));
     }
     found.sort();
     found
 }
 
-/// One line about a rescue file: what is in it, and what to do.
+/// Returns one line about a rescue file: what it contains, and what to do.
 pub fn describe(path: &Path) -> String {
     let file = path.display();
     let what = match RescueHeader::read(path) {
@@ -80,23 +82,23 @@ pub fn describe(path: &Path) -> String {
         Err(error) => format!("changes that cannot be read ({error})"),
     };
     format!(
-        "the repository was replaced while its store was open, and {what} were put aside in {file}; \
-         bd import --rescued {file} joins them; move the file away if they are not wanted"
+        "the repository was replaced while its store was open, and {what} were saved to {file}; \
+         run bd import --rescued {file} to merge them, or move the file away to discard them"
     )
 }
 
-/// Adds a line for each rescue file of the store to a reply, and one for each journal that ended too early.
-pub fn noted(place: &Place, mut reply: Reply) -> Reply {
+/// Adds a line to a reply for each rescue file of the store, and for each journal that ended too early.
+pub fn with_notes(place: &Place, mut reply: Reply) -> Reply {
     let rescued = of(place).into_iter().map(|path| describe(&path));
-    let lost = journal_end::lost(place).into_iter().map(|path| journal_end::describe(place, &path));
+    let lost = journal_end::losses(place).into_iter().map(|path| journal_end::describe(place, &path));
     for line in rescued.chain(lost) {
         reply.stderr.push_str(&format!("Note: {}\n", crate::escape::escape(&line)));
     }
     reply
 }
 
-/// Keeps an imported file under another name, so that it is not mentioned again. Importing it twice does no harm.
-pub fn set_imported(path: &Path) {
+/// Renames an imported file, so that it is not mentioned again. Importing a file twice does no harm.
+pub fn mark_imported(path: &Path) {
     let mut name = path.as_os_str().to_owned();
     name.push(".imported");
     let _ = std::fs::rename(path, name);

@@ -5,8 +5,11 @@ use std::str::FromStr;
 /// The setting `claim.scope`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
+    /// By the remote if it accepts claim refs, otherwise on this machine.
     Auto,
+    /// On this machine.
     Local,
+    /// By the remote.
     Remote,
 }
 

@@ -1,38 +1,39 @@
-//! The name of a session.
+//! Session ids.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A session id is a name that a harness chose, such as a UUID.
+/// The maximum length. A harness chooses the id; it is usually a UUID.
 const MAX_BYTES: usize = 200;
 
-/// One run of an agent, by the name that its harness gives it. A local fact: it is kept beside the store and never
+/// One run of an agent, named by its harness. Sessions are local: they are kept beside the store and never
 /// synchronised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(#[schemars(with = "String")] Arc<str>);
 
 impl SessionId {
+    /// Returns the id as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns a new id for the session of one process. It names the parent: the program that runs the agent, whose hooks know
-    /// the session by that.
+    /// Returns a new id for a session that lasts as long as this process. It names the parent process, the
+    /// program that runs the agent: the agent's hooks find the session by it.
     pub fn of_this_process() -> Self {
         let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
         let (process, parent) = (std::process::id(), std::os::unix::process::parent_id());
         Self(format!("process-{process}-of-{parent}-{high:016x}{low:016x}").into())
     }
 
-    /// Returns the parent of the process behind the session, if [`Self::of_this_process`] made the id. Process 1 is the parent of
-    /// processes whose own is gone.
+    /// Returns the parent of the process behind the session, if [`Self::of_this_process`] created the id.
+    /// Ignores process 1, which adopts orphaned processes.
     pub fn parent(&self) -> Option<u32> {
-        let mut words = self.0.strip_prefix("process-")?.split('-');
-        words.nth(1).filter(|word| *word == "of")?;
-        words.next()?.parse().ok().filter(|parent| *parent > 1)
+        let mut parts = self.0.strip_prefix("process-")?.split('-');
+        parts.nth(1).filter(|part| *part == "of")?;
+        parts.next()?.parse().ok().filter(|parent| *parent > 1)
     }
 }
 

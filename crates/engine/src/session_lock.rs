@@ -1,5 +1,5 @@
-//! A file that a process holds locked for as long as its session lasts. The kernel releases the lock when the process dies,
-//! however it dies, so others on this machine know that the session is gone without waiting.
+//! A file that a process keeps locked while its session lasts. The kernel releases the lock when the process
+//! dies for any reason, so other processes on this machine know at once that the session is gone.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::session_id::SessionId;
 
-/// Held as long as this lives.
+/// The lock of a session. Released on drop.
 #[derive(Debug)]
 pub struct SessionLock {
     _file: File,
@@ -24,7 +24,8 @@ fn path_of(store_dir: &Path, session: &SessionId) -> PathBuf {
 }
 
 impl SessionLock {
-    /// Locks the file of a session. `None` where it cannot be made: then nobody knows when the session is gone.
+    /// Locks the file of a session. Returns `None` where it cannot be created; then no process can detect the
+    /// end of the session.
     pub fn hold(store_dir: &Path, session: &SessionId) -> Option<Self> {
         let path = path_of(store_dir, session);
         let _ = DirBuilder::new().mode(0o700).create(path.parent()?);
@@ -33,7 +34,7 @@ impl SessionLock {
         Some(Self { _file: file, path })
     }
 
-    /// Whether the process behind a session is known to be gone: it held its file locked, and does no more.
+    /// Returns whether the process behind a session is known to be gone: its file exists and is not locked.
     pub fn is_gone(store_dir: &Path, session: &SessionId) -> bool {
         let Ok(file) = File::open(path_of(store_dir, session)) else { return false };
         is_locked(&file).is_ok_and(|is_locked| !is_locked)
@@ -58,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_is_no_longer_held_tells_that_its_session_is_gone() {
+    fn a_released_lock_shows_that_its_session_is_gone() {
         let store = tempfile::tempdir().unwrap();
         let session: SessionId = "one/../of them".parse().unwrap();
-        assert!(!SessionLock::is_gone(store.path(), &session), "nothing is known of it");
+        assert!(!SessionLock::is_gone(store.path(), &session), "the session is unknown");
         let lock = SessionLock::hold(store.path(), &session).unwrap();
         assert!(!SessionLock::is_gone(store.path(), &session));
-        // As after `kill -9`: the lock is released, and the file stays.
+        // Like `kill -9`: the lock is released, but the file remains.
         lock._file.unlock().unwrap();
         assert!(SessionLock::is_gone(store.path(), &session));
         SessionLock::forget(store.path(), &session);

@@ -1,4 +1,4 @@
-//! Files about stores that are kept outside of them, in the home of the user.
+//! Files about stores that are kept outside of them, in the user's home directory.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::place::Place;
 
-/// Their directory; `None` where there is no home.
+/// Returns the directory of these files, or `None` without a home directory.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     let variable =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
@@ -15,7 +15,7 @@ pub(crate) fn state_directory() -> Option<PathBuf> {
     state.map(|state| state.join("beads"))
 }
 
-/// The beginning of the names of all files about a store: its name, and a digest of its path.
+/// Returns the common prefix of the names of all files about a store: its name and a digest of its path.
 pub(crate) fn stem(place: &Place) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let name: String = place.name().chars().take(60).map(plain).collect();

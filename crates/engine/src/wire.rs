@@ -1,26 +1,26 @@
-//! How a reply travels over the socket: a header line, and behind it standard output as it is. An older client finds
-//! standard output in the header, as a JSON string.
+//! The encoding of replies on the socket: a header line, followed by standard output verbatim. Older clients
+//! get standard output in the header, as a JSON string.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 
 use crate::request::Reply;
-use crate::rest::{CHUNK_BYTES, Rest};
+use crate::streamed_body::{CHUNK_BYTES, StreamedBody};
 
-/// Clients from this version on take standard output behind the header.
+/// The first version of clients that expect standard output after the header.
 const RAW_SINCE: [u64; 2] = [0, 10];
 
-/// Returns the leading numbers of a version, which is all that clients and daemons compare.
+/// Returns the leading numbers of a version. Clients and daemons compare nothing else.
 pub fn version_numbers(version: &str) -> Vec<u64> {
     version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
 }
 
-/// Tells whether a client of this version takes standard output behind the header.
-pub fn takes_body(client: &str) -> bool {
+/// Returns whether a client of this version expects standard output after the header.
+pub fn expects_body(client: &str) -> bool {
     version_numbers(client).as_slice() >= RAW_SINCE.as_slice()
 }
 
-/// Takes a reply apart into the header line and the body behind it.
+/// Encodes a reply as the header line and the body after it.
 pub fn encode(mut reply: Reply, with_body: bool) -> serde_json::Result<(Vec<u8>, Vec<u8>)> {
     let mut body = Vec::new();
     if with_body && !reply.stdout.is_empty() {
@@ -36,7 +36,8 @@ pub fn encode(mut reply: Reply, with_body: bool) -> serde_json::Result<(Vec<u8>,
     Ok((line, body))
 }
 
-/// Reads a reply; `None` when it is incomplete or cannot be decoded. The end of a long body stays in the socket.
+/// Reads a reply. Returns `None` when it is incomplete or cannot be decoded. The end of a long body stays in
+/// the socket.
 pub fn receive(stream: UnixStream) -> Option<Reply> {
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -55,13 +56,13 @@ pub fn receive(stream: UnixStream) -> Option<Reply> {
         Some(bytes) => {
             let arrived = reader.buffer()[..reader.buffer().len().min(bytes)].to_vec();
             let missing = bytes - arrived.len();
-            reply.rest = Some(Rest::new(arrived, missing, reader.into_inner()).into());
+            reply.streamed_body = Some(StreamedBody::new(arrived, missing, reader.into_inner()).into());
         }
     }
     Some(reply)
 }
 
-/// Decodes a reply that is there as a whole; `None` when it is incomplete.
+/// Decodes a complete reply. Returns `None` when it is incomplete.
 pub fn decode(bytes: &[u8]) -> Option<Reply> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (line, body) = bytes.split_at(end + 1);
@@ -82,7 +83,7 @@ mod tests {
         Reply { position: 7, stdout: stdout.to_owned(), ..Reply::default() }
     }
 
-    /// Sends all but the last `cut` bytes, as a daemon does, and returns what arrives.
+    /// Sends all but the last `cut` bytes, as a daemon would, and returns what arrives.
     fn sent(reply: Reply, with_body: bool, cut: usize) -> Option<(Reply, String, bool)> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (mut bytes, body) = encode(reply, with_body).unwrap();
@@ -92,34 +93,37 @@ mod tests {
             scope.spawn(move || theirs.write_all(&bytes).unwrap());
             let reply = receive(ours)?;
             let mut printed = reply.stdout.clone().into_bytes();
-            let whole = reply.rest.as_ref().is_none_or(|rest| rest.copy_to(&mut printed).is_ok());
+            let whole = reply.streamed_body.as_ref().is_none_or(|body| body.copy_to(&mut printed).is_ok());
             Some((reply, String::from_utf8(printed).unwrap(), whole))
         })
     }
 
     #[test]
-    fn every_length_arrives_in_both_forms() {
+    fn replies_of_any_length_arrive_in_both_forms() {
         for length in [0, 1, 5_000, CHUNK_BYTES, CHUNK_BYTES + 1, 10 * CHUNK_BYTES + 3] {
             let text = "é\n\"".repeat(length / 4 + 1)[..length / 4 * 4].to_owned();
             for with_body in [true, false] {
                 let (received, printed, whole) = sent(reply(&text), with_body, 0).unwrap();
                 assert_eq!((received.position, whole), (7, true));
                 assert!(printed == text, "{length} bytes, body: {with_body}");
-                assert_eq!(received.rest.is_some(), with_body && text.len() > CHUNK_BYTES);
+                assert_eq!(received.streamed_body.is_some(), with_body && text.len() > CHUNK_BYTES);
             }
         }
     }
 
     #[test]
     fn a_body_that_ends_early_is_noticed() {
-        assert!(sent(reply("short"), true, 1).is_none(), "as if no reply had come: the request is repeated");
+        assert!(
+            sent(reply("short"), true, 1).is_none(),
+            "the request is repeated, as if there were no reply"
+        );
         let (_, printed, whole) = sent(reply(&"x".repeat(3 * CHUNK_BYTES)), true, 1).unwrap();
         assert_eq!((printed.len(), whole), (3 * CHUNK_BYTES - 1, false));
     }
 
     #[test]
-    fn older_clients_get_the_older_form() {
-        assert!(takes_body("0.10.0") && takes_body("1.0") && takes_body(env!("CARGO_PKG_VERSION")));
-        assert!(!takes_body("0.9.9") && !takes_body("0") && !takes_body("nonsense"));
+    fn older_clients_get_standard_output_in_the_header() {
+        assert!(expects_body("0.10.0") && expects_body("1.0") && expects_body(env!("CARGO_PKG_VERSION")));
+        assert!(!expects_body("0.9.9") && !expects_body("0") && !expects_body("nonsense"));
     }
 }

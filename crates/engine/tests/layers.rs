@@ -1,5 +1,5 @@
-//! Checks that the modules of a crate do not depend on each other in a circle. The compiler enforces the direction between
-//! crates; this test enforces it inside `engine` and `bd`.
+//! Checks that the modules of a crate do not depend on each other in a cycle. The compiler enforces the
+//! direction between crates; this test enforces it inside `engine` and `bd`.
 #![allow(clippy::unwrap_used)] // failing is a test's job
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ fn no_import_cycle_between_modules() {
     for name in ["engine", "bd"] {
         let graph = module_graph(&crates.join(name).join("src"));
         assert!(graph.len() > 3, "the sources of {name} were not found");
-        assert_eq!(cycle(&graph), None, "modules of {name} import each other in a circle");
+        assert_eq!(cycle(&graph), None, "modules of {name} import each other in a cycle");
     }
 }
 
@@ -30,28 +30,28 @@ fn a_cycle_is_found() {
     assert_eq!(imports("use super::f;\nuse super::super::g;", 1), edges(&["f"]));
 }
 
-/// Each of these is done in one place, or in the few that are named with what they do instead. A further place would sooner or
-/// later do it differently.
+/// Each of these is implemented in one place, or in the few files listed here with what they do instead.
+/// Another implementation would sooner or later behave differently.
 #[test]
-fn there_is_one_way_to_do_each() {
+fn each_of_these_is_done_in_one_place() {
     let replacing = [
         "bd/src/tool/install.rs",             // replaces a link, not a file
-        "engine/src/daemon/file_requests.rs", // takes a request, which only one can
+        "engine/src/daemon/file_requests.rs", // takes a request, which must be atomic
         "engine/src/log.rs",                  // keeps the earlier log
-        "engine/src/rescued.rs",              // marks a rescue as taken in
+        "engine/src/rescued.rs",              // marks a rescue file as imported
         "engine/src/service/uninstall.rs",    // moves a repository
         "store/src/pack.rs",                  // moves objects aside and back
         "store/src/repair/mod.rs",            // moves damaged segments aside
         "store/src/replace_file.rs",
     ];
     let finding = [
-        "bd/src/agent/root.rs", // as contract 2 has it
+        "bd/src/agent/root.rs", // as contract 2 requires
         "engine/src/place.rs",
     ];
     let saving = [
         "engine/src/service/sync/job.rs",
         "store/src/replica.rs",
-        "store/src/rescue.rs", // joins a rescued state into what is saved
+        "store/src/rescue.rs", // merges a rescued state before saving
     ];
     is_only_in("fs::rename(", &replacing);
     is_only_in("TryLockError", &["store/src/file_lock.rs"]);
@@ -64,7 +64,7 @@ fn there_is_one_way_to_do_each() {
     is_only_in(".begin_checkpoint()", &saving);
 }
 
-/// Asserts which files of the four crates have a text, tests left out.
+/// Asserts that exactly these files of the four crates contain a text, outside of tests.
 fn is_only_in(text: &str, expected: &[&str]) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = BTreeSet::new();
@@ -81,7 +81,7 @@ fn is_only_in(text: &str, expected: &[&str]) {
     assert_eq!(found, expected, "the files with {text:?}");
 }
 
-/// Returns which top-level module names which others.
+/// Returns the imports of each top-level module.
 fn module_graph(source: &Path) -> Graph {
     let mut graph = Graph::new();
     for file in rust_files(source) {
@@ -105,7 +105,8 @@ fn module_graph(source: &Path) -> Graph {
     graph
 }
 
-/// Returns the top-level modules that a file names, as `crate::x` or, from `levels` below the root, as `super::…::x`.
+/// Returns the top-level modules that a file names, as `crate::x` or, `levels` below the root, as
+/// `super::…::x`.
 fn imports(text: &str, levels: usize) -> BTreeSet<String> {
     let up = "super::".repeat(levels);
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -113,7 +114,7 @@ fn imports(text: &str, levels: usize) -> BTreeSet<String> {
     ["crate::", up.as_str()].iter().flat_map(|root| names_behind(&code, root)).collect()
 }
 
-/// Returns the names that follow `root`, also those inside braces.
+/// Returns the names that follow `root`, including those inside braces.
 fn names_behind<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = String> + 'a {
     code.match_indices(root)
         .filter(|(at, _)| !code[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
@@ -131,7 +132,7 @@ fn names_behind<'a>(code: &'a str, root: &'a str) -> impl Iterator<Item = String
         })
 }
 
-/// Splits a list in braces at the commas that are not inside further braces.
+/// Splits a list in braces at its top-level commas.
 fn top_level(list: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (at, c) in list.char_indices() {

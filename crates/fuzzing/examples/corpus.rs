@@ -1,4 +1,5 @@
-//! Writes good inputs of every kind for the fuzzer to begin with: `cargo run -p beads-fuzzing --example corpus -- fuzz/corpus`.
+//! Writes valid inputs for every target, for the fuzzer to start from:
+//! `cargo run -p beads-fuzzing --example corpus -- fuzz/corpus`.
 
 use beads_fuzzing::TARGETS;
 

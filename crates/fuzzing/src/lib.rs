@@ -1,6 +1,6 @@
-//! Never shipped. One body per kind of bytes that come from outside: it must not panic, must stay small, and what can be
-//! decoded must encode and decode again to the same. `fuzz/` hands these to the fuzzer; `tests/bounded.rs` to a seeded
-//! mutator on stable.
+//! Fuzz targets; never shipped. There is one per kind of untrusted input. A target must not panic and must
+//! use little memory, and whatever can be decoded must encode and decode again to the same value. `fuzz/`
+//! passes the targets to the fuzzer; `tests/bounded.rs` runs them with a seeded mutator on stable Rust.
 
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "a panic is what a fuzzer looks for")]
 
@@ -10,15 +10,18 @@ pub mod target;
 
 pub use mutate::mutate;
 
-/// A kind of input.
+/// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
+    /// The name of the target.
     pub name: &'static str,
+    /// Processes one input. Panics if it finds a bug.
     pub run: fn(&[u8]),
-    /// Good inputs, to begin with.
+    /// Returns valid inputs to start from.
     pub corpus: fn() -> Vec<Vec<u8>>,
 }
 
+/// All targets.
 pub const TARGETS: [Target; 8] = [
     Target { name: "canonical", run: target::canonical::run, corpus: target::canonical::corpus },
     Target { name: "journal", run: target::journal::run, corpus: target::journal::corpus },

@@ -1,8 +1,8 @@
-//! Changes good inputs into almost good ones.
+//! Mutates valid inputs into almost valid ones.
 
 use beads_sim::Dice;
 
-/// What breaks parsers of JSON and of numbers.
+/// Tokens that tend to break parsers of JSON and numbers.
 const TOKENS: [&[u8]; 18] = [
     b"null",
     b"true",
@@ -24,7 +24,7 @@ const TOKENS: [&[u8]; 18] = [
     b"4102444800000",
 ];
 
-/// One to four changes, each at a random place.
+/// Makes one to four changes to an input of the corpus, each at a random offset.
 pub fn mutate(corpus: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut bytes = dice.pick(corpus).cloned().unwrap_or_default();
     for _ in 0..=dice.below(4) {
@@ -54,7 +54,7 @@ fn change(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], dice: &mut Dice) {
             bytes.truncate(at);
             bytes.extend_from_slice(&other[from..]);
         }
-        // A digit becomes another: numbers, stamps and checksums stay well formed.
+        // Replace a digit: numbers, stamps and checksums stay well-formed.
         _ => {
             let digits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit()).collect();
             if let Some(at) = dice.pick(&digits) {

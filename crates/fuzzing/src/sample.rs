@@ -1,11 +1,11 @@
-//! Real data to begin with: what a machine of the simulator wrote.
+//! Realistic data to start from, written by a machine of the simulator.
 
 use beads_sim::{Dice, Machine};
 
 const NOW_MS: u64 = 1_700_000_000_000;
 
-/// A machine with a ref and, behind it, a journal.
-pub fn seasoned(seed: u64) -> Machine {
+/// Returns a machine with a ref and a journal.
+pub fn machine_with_history(seed: u64) -> Machine {
     let mut machine = Machine::new(seed, NOW_MS);
     let mut dice = Dice::new(seed);
     machine.open().expect("nothing fails here");

@@ -1,18 +1,19 @@
-//! The fuzzer's targets on stable, with seeded mutations of real inputs. `BD_FUZZ_CASES` sets how many per target.
+//! Runs the fuzz targets on stable Rust, with seeded mutations of real inputs. `BD_FUZZ_CASES` sets the
+//! number per target.
 
 use beads_fuzzing::{TARGETS, Target, mutate};
 use beads_sim::Dice;
 
 const CASES: u64 = 1_500;
 
-/// No input here is larger than a megabyte, so nothing needs a multiple of this.
+/// No input here exceeds a megabyte, so no target needs more than this.
 const MAX_MEMORY_KB: u64 = 768 * 1024;
 
 fn cases() -> u64 {
     std::env::var("BD_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES)
 }
 
-fn bombard(name: &str) {
+fn fuzz(name: &str) {
     let Target { run, corpus, .. } =
         TARGETS.into_iter().find(|target| target.name == name).expect("a target");
     let corpus = corpus();
@@ -29,7 +30,7 @@ fn bombard(name: &str) {
     }
 }
 
-/// What this process had at most; known on Linux.
+/// Returns the peak memory of this process. Only known on Linux.
 fn peak_memory_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -38,40 +39,40 @@ fn peak_memory_kb() -> Option<u64> {
 
 #[test]
 fn canonical_files() {
-    bombard("canonical");
+    fuzz("canonical");
 }
 
 #[test]
 fn journals() {
-    bombard("journal");
+    fuzz("journal");
 }
 
 #[test]
 fn socket_frames() {
-    bombard("frame");
+    fuzz("frame");
 }
 
 #[test]
 fn tool_inputs() {
-    bombard("tool");
+    fuzz("tool");
 }
 
 #[test]
 fn mcp_lines() {
-    bombard("mcp");
+    fuzz("mcp");
 }
 
 #[test]
 fn import_lines() {
-    bombard("import");
+    fuzz("import");
 }
 
 #[test]
 fn ids_and_other_short_texts() {
-    bombard("id");
+    fuzz("id");
 }
 
 #[test]
 fn settings() {
-    bombard("config");
+    fuzz("config");
 }

@@ -1,32 +1,32 @@
-//! What a machine does in one piece when nothing goes wrong on the way: an exchange, an import.
+//! Activities of a machine that run without interruption: an exchange, an import.
 
 use std::cell::RefCell;
 
 use beads_core::import::Import;
 
-use crate::machine::{Broken, Machine};
+use crate::machine::{Machine, Violation};
 use crate::remote::{Network, SimRemote};
 use crate::repository::SimRepository;
 
 impl Machine {
-    /// The real sync loop against a repository that is always there.
-    pub fn sync_with(&mut self, other: &SimRepository) -> Result<String, Broken> {
+    /// Runs the real sync loop against a repository that is always reachable.
+    pub fn sync_with(&mut self, other: &SimRepository) -> Result<String, Violation> {
         let Some(checkpoint) = self.begin_sync()? else { return Ok("not open".into()) };
-        let mut nobody = || ();
+        let mut no_rival = || ();
         let remote = SimRemote {
             own: self.repository.clone(),
             network: Network::new(other.clone()),
             partitioned: false,
             mirrored: false,
             trouble: None,
-            rival: RefCell::new(&mut nobody),
+            rival: RefCell::new(&mut no_rival),
         };
         let outcome = checkpoint.sync(&self.repository, &remote, |_| ());
         self.finish_sync(outcome)
     }
 
-    /// Takes in a file of another tracker, in one commit of the journal.
-    pub fn import(&mut self, lines: &[u8]) -> Result<String, Broken> {
+    /// Imports a file of another tracker, in one journal commit.
+    pub fn import(&mut self, lines: &[u8]) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok("not open".into()) };
         let mut import = Import::default();
         for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {

@@ -1,11 +1,12 @@
-//! Who knew what: an oracle for "no silent overwrite". It follows each register back through the writes that knew one
-//! another; a write off that path lost against one that did not know it, and must be among the conflicts.
+//! An oracle for "no silent overwrite". It records which write each writer knew. It follows each register
+//! back through writes that knew each other. A write that is not on that path lost to one that did not know
+//! it, and must be among the conflicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::ledger::{BeadKey, Fact, Mark, Reading};
+use crate::ledger::{BeadKey, Fact, Mark, ParsedSnapshot};
 
 /// One register of one bead.
 type Register = (BeadKey, String);
@@ -14,7 +15,7 @@ type Register = (BeadKey, String);
 #[derive(Debug, Clone)]
 struct Write {
     value: Value,
-    /// What stood there before, as its writer saw it.
+    /// The previous write, as the writer saw it.
     over: Option<Mark>,
 }
 
@@ -26,9 +27,9 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// From now on the machine knows this state.
-    pub fn see(&mut self, reading: &Reading) {
-        self.seen = reading.marks();
+    /// Records that the machine now knows this state.
+    pub fn see(&mut self, parsed: &ParsedSnapshot) {
+        self.seen = parsed.marks();
     }
 
     /// Adds the writes of another machine.
@@ -36,6 +37,7 @@ impl Writes {
         self.written.extend(other.written);
     }
 
+    /// Records writes of this machine.
     pub fn write(&mut self, facts: &[Fact]) {
         for fact in facts {
             if let Fact::Register { bead, register, mark, value } = fact {
@@ -47,9 +49,9 @@ impl Writes {
     }
 }
 
-/// Every acknowledged write led to the one that stands, was overwritten by somebody who knew it, or is among the
-/// conflicts.
-pub fn check(machines: &[(&Writes, Vec<Fact>)], reading: &Reading) -> Result<(), String> {
+/// Checks every acknowledged write: the current value builds on it, a writer who knew it overwrote it, or it
+/// is among the conflicts.
+pub fn check(machines: &[(&Writes, Vec<Fact>)], parsed: &ParsedSnapshot) -> Result<(), String> {
     let mut written = BTreeMap::new();
     for (writes, _) in machines {
         written.extend(writes.written.iter());
@@ -62,24 +64,24 @@ pub fn check(machines: &[(&Writes, Vec<Fact>)], reading: &Reading) -> Result<(),
         if known_and_overwritten.contains(&(&key, mark)) {
             continue;
         }
-        let standing = path(&key, reading.marks_of(&key), &written);
-        let kept = reading.conflicts(&key);
-        if standing.contains(mark) || kept.contains(mark) {
+        let current_path = path(&key, parsed.marks_of(&key), &written);
+        let kept = parsed.conflicts(&key);
+        if current_path.contains(mark) || kept.contains(mark) {
             continue;
         }
-        // Two that wrote the same value do not disagree, and somebody may have overwritten both in knowledge of one; what he
-        // wrote may in turn be what lost and was kept.
+        // Two writes of the same value do not conflict. A later write may have known only one of them, and
+        // may itself have lost and been kept as a conflict.
         let value_of = |mark: &Mark| written.get(&(key.clone(), mark.clone())).map(|write| &write.value);
         let mut led_to_kept = kept.iter().flat_map(|mark| path(&key, Some(mark.clone()), &written));
         let same = |mark: &Mark| value_of(mark) == Some(value);
-        if !standing.iter().any(same) && !led_to_kept.any(|mark| same(&mark)) {
+        if !current_path.iter().any(same) && !led_to_kept.any(|mark| same(&mark)) {
             return Err(format!("{register} of {bead}: {value} by {mark:?} was overwritten silently"));
         }
     }
     Ok(())
 }
 
-/// A write, the one its writer knew, and so on.
+/// Returns a write, the write that its writer knew, and so on.
 fn path(
     key: &Register,
     mut next: Option<Mark>,

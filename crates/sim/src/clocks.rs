@@ -1,4 +1,5 @@
-//! Broken clocks and garbage collection: visitors from the future, floors, and what may be missing because of them.
+//! Wrong clocks and garbage collection: visitors from the future, floors, and what may be missing because of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,33 +11,34 @@ use beads_store::{Caller, Repository, World};
 use serde_json::{Value, json};
 
 use crate::dice::Dice;
-use crate::ledger::{BeadKey, Fact, Reading, facts, minted};
-use crate::machine::{Broken, Machine};
+use crate::ledger::{BeadKey, Fact, ParsedSnapshot, facts, minted};
+use crate::machine::{Machine, Violation};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The shortest that can be configured.
+/// The shortest configurable value.
 const TOMBSTONE_TTL_MS: u64 = 7 * DAY_MS;
 
-/// Milliseconds by which many stamps at one moment may run ahead of it.
+/// How far many stamps in one millisecond may run ahead of the clock.
 const COUNTED_MS: u64 = 10;
 
 /// `[ms, counter]`.
 type Stamp = (u64, u64);
 
-/// What garbage collection may have taken from any machine of a run. Shared by all of them.
+/// What garbage collection may have removed from any machine of a run. All machines share it.
 #[derive(Debug, Clone, Default)]
-pub struct Forgotten(Arc<Mutex<Deletions>>);
+pub struct Collected(Arc<Mutex<Deletions>>);
 
 #[derive(Debug, Default)]
 struct Deletions {
     /// The first deletion of each bead and edge.
     first: BTreeMap<String, Stamp>,
-    /// The greatest floor of all epochs: what was dropped stays dropped when the floor is taken back.
+    /// The greatest floor of all epochs. Resetting the floor does not bring dropped data back.
     floor: Stamp,
 }
 
-impl Forgotten {
+impl Collected {
+    /// Records the deletions of a mutation.
     pub fn write(&self, facts: &[Fact]) {
         for fact in facts {
             match fact {
@@ -49,12 +51,12 @@ impl Forgotten {
         }
     }
 
-    /// A machine sees a state; deletions of machines that are not part of the run come along with it.
-    pub fn see(&self, reading: &Reading) {
-        for (subject, stamp) in reading.deletions() {
+    /// Records the deletions and the floor of a state. It may contain deletions of machines outside the run.
+    pub fn see(&self, parsed: &ParsedSnapshot) {
+        for (subject, stamp) in parsed.deletions() {
             self.deleted(subject, stamp);
         }
-        let floor = reading.floor();
+        let floor = parsed.floor();
         let mut deletions = self.deletions();
         deletions.floor = floor.max(deletions.floor);
     }
@@ -65,13 +67,14 @@ impl Forgotten {
         *first = stamp.min(*first);
     }
 
-    /// Whether what is said about a bead or an edge may be missing: it was deleted before the floor. A replica that was away
-    /// brings such a bead back as it knew it.
+    /// Returns whether data about a bead or an edge may be missing, because it was deleted before the floor.
+    /// A replica that was away may bring such a bead back in an older state.
     pub fn covers(&self, subject: &str) -> bool {
         let deletions = self.deletions();
         deletions.first.get(subject).is_some_and(|deleted| *deleted < deletions.floor)
     }
 
+    /// Returns whether a fact may be missing.
     pub fn covers_fact(&self, fact: &Fact) -> bool {
         match fact {
             Fact::Register { bead, .. }
@@ -87,8 +90,8 @@ impl Forgotten {
         self.covers(&format!("{edge:?}")) || self.covers(&edge.0) || self.covers(&edge.1)
     }
 
-    /// Whether a state lacks nothing of another one but what was deleted below the floor.
-    pub fn excuses(&self, state: &State, other: &State) -> bool {
+    /// Returns whether everything that `state` lacks compared with `other` was deleted below the floor.
+    pub fn explains_loss(&self, state: &State, other: &State) -> bool {
         let mut joined = state.clone();
         let touched = joined.join(other);
         let text = |value: &Value| value.to_string();
@@ -108,32 +111,34 @@ impl Forgotten {
     }
 }
 
-/// Which births are certainly not of this machine.
+/// Tells which births are certainly from another machine.
 #[derive(Debug, Default)]
 pub struct Origins {
-    /// Tags that this machine minted stamps with.
+    /// The tags with which this machine minted stamps.
     own: BTreeSet<u64>,
-    /// What was there when the store was opened: the list of tags may have begun with it.
+    /// The beads present when the store was opened. The list of tags may start later than they do.
     at_opening: BTreeSet<BeadKey>,
 }
 
 impl Origins {
-    pub fn open(&mut self, reading: &Reading) {
-        self.at_opening = reading.births().map(|(key, _)| key.clone()).collect();
+    /// Records the beads of a store that was just opened.
+    pub fn open(&mut self, parsed: &ParsedSnapshot) {
+        self.at_opening = parsed.births().map(|(key, _)| key.clone()).collect();
     }
 
+    /// Records the stamps of a mutation.
     pub fn write(&mut self, facts: &[Fact]) {
         let stamps = minted(facts).into_values();
         self.own.extend(stamps.map(|(_, counter)| counter % u64::from(COUNTER_STEP)));
     }
 
-    /// The newest birth that may be of another machine, if there is one that certainly is.
-    fn newest_foreign_ms(&self, reading: &Reading) -> Option<u64> {
+    /// Returns the newest birth that may be from another machine, if at least one certainly is.
+    fn newest_foreign_ms(&self, parsed: &ParsedSnapshot) -> Option<u64> {
         let is_foreign = |counter: u64| {
             let tag = counter % u64::from(COUNTER_STEP);
             tag != 0 && !self.own.contains(&tag)
         };
-        let foreign: Vec<_> = reading.births().filter(|(_, (_, counter))| is_foreign(*counter)).collect();
+        let foreign: Vec<_> = parsed.births().filter(|(_, (_, counter))| is_foreign(*counter)).collect();
         let is_certain = foreign.iter().any(|(key, _)| !self.at_opening.contains(*key));
         foreign.iter().map(|(_, (ms, _))| *ms).max().filter(|_| is_certain)
     }
@@ -145,83 +150,86 @@ impl Machine {
         Caller { actor, branch: Default::default(), lease_ms: 0, request: None }
     }
 
-    /// Deletes a bead, as often as not, and raises the floor as the daemon does. The floor must stay below this clock and below
-    /// what others made lately, each less the time that deletions are kept for.
-    pub fn collect(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+    /// Deletes a bead half of the time, and raises the floor as the daemon does. The floor must stay below
+    /// this machine's clock, and below recent beads of other machines, by the time that deletions are kept.
+    pub fn collect(&mut self, dice: &mut Dice) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok("not open".into()) };
-        let mut told = String::new();
+        let mut trace = String::new();
         if dice.chance(50) {
             let beads: Vec<_> = replica.catalog().live().map(|(lineage, _)| lineage.clone()).collect();
             if let Some(bead) = dice.pick(&beads) {
                 let id = replica.catalog().id_of(bead).to_string();
-                told.push_str(&self.apply(Op::Delete(Delete { id, ..Delete::default() }), Self::caller())?);
+                trace.push_str(&self.apply(Op::Delete(Delete { id, ..Delete::default() }), Self::caller())?);
             }
         }
-        let Some(replica) = &mut self.replica else { return Ok(told) };
+        let Some(replica) = &mut self.replica else { return Ok(trace) };
         let newest_foreign_ms = replica.newest_foreign_ms();
-        let reading = Reading::new(&replica.catalog().state().encode())?;
-        let before = reading.floor();
+        let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+        let before = parsed.floor();
         let op = CollectGarbage { ttl_ms: TOMBSTONE_TTL_MS, newest_foreign_ms };
         let now_ms = self.world.now_ms();
-        told.push_str(&self.apply(Op::CollectGarbage(op), Self::caller())?);
-        self.look_at_floor()?;
+        trace.push_str(&self.apply(Op::CollectGarbage(op), Self::caller())?);
+        self.observe_floor()?;
         let after = self.floor()?;
-        let newest = self.origins.newest_foreign_ms(&reading).map_or(now_ms, |foreign| foreign.min(now_ms));
+        let newest = self.origins.newest_foreign_ms(&parsed).map_or(now_ms, |foreign| foreign.min(now_ms));
         if after > before && after.0 > newest.saturating_sub(TOMBSTONE_TTL_MS) {
-            return Err(format!("the floor is {after:?}, and the newest bead of another machine {newest}"));
+            return Err(format!(
+                "the floor is {after:?}, but the newest bead of another machine is from {newest}"
+            ));
         }
-        Ok(format!("{told}; floor {after:?}"))
+        Ok(format!("{trace}; floor {after:?}"))
     }
 
-    fn floor(&self) -> Result<Stamp, Broken> {
+    fn floor(&self) -> Result<Stamp, Violation> {
         let state = self.replica.as_ref().map(|replica| replica.catalog().state());
-        state.map_or(Ok((0, 0)), |state| Ok(Reading::new(&state.encode())?.floor()))
+        state.map_or(Ok((0, 0)), |state| Ok(ParsedSnapshot::new(&state.encode())?.floor()))
     }
 
-    fn look_at_floor(&mut self) -> Result<(), Broken> {
+    fn observe_floor(&mut self) -> Result<(), Violation> {
         if let Some(replica) = &self.replica {
-            self.forgotten.see(&Reading::new(&replica.catalog().state().encode())?);
+            self.collected.see(&ParsedSnapshot::new(&replica.catalog().state().encode())?);
         }
         Ok(())
     }
 
-    pub fn reset_floor(&mut self) -> Result<String, Broken> {
+    /// Resets the floor of garbage collection.
+    pub fn reset_floor(&mut self) -> Result<String, Violation> {
         self.apply(Op::ResetGcFloor(ResetGcFloor {}), Self::caller())
     }
 
-    /// A machine whose clock is at another time takes what is here, writes, and gives it back. Then it is gone. It may have
-    /// written values that are a few writes from the end of time.
-    pub fn visit(&mut self, at_ms: u64, dice: &mut Dice) -> Result<String, Broken> {
-        if self.replica.is_none() || self.faults.is_armed() || self.faults.is_dark() {
-            return Ok("nobody comes".into());
+    /// A machine with another clock fetches the local state, writes, pushes its changes back, and disappears.
+    /// It may write values close to the maximum stamp.
+    pub fn visit(&mut self, at_ms: u64, dice: &mut Dice) -> Result<String, Violation> {
+        if self.replica.is_none() || self.faults.is_armed() || self.faults.is_powered_off() {
+            return Ok("no visitor".into());
         }
         self.checkpoint()?;
         if self.replica.is_none() {
-            return Ok("nobody comes".into());
+            return Ok("no visitor".into());
         }
         let mut visitor = Self::new(dice.roll(), at_ms.min(MAX_MS - 1));
-        visitor.forgotten = self.forgotten.clone();
+        visitor.collected = self.collected.clone();
         visitor.open()?;
-        let mut told = visitor.sync_with(&self.repository)?;
-        told.push_str(&visitor.mutate(4, dice)?);
+        let mut trace = visitor.sync_with(&self.repository)?;
+        trace.push_str(&visitor.mutate(4, dice)?);
         if dice.chance(50) {
-            told.push_str(&visitor.write_at_the_limit(dice)?);
+            trace.push_str(&visitor.write_at_the_limit(dice)?);
         }
         visitor.commit()?;
         visitor.checkpoint()?;
-        told.push_str(&self.sync_with(&visitor.repository)?);
+        trace.push_str(&self.sync_with(&visitor.repository)?);
         let brought = visitor.repository.tip().map_err(|error| error.to_string())?;
         if brought.is_none_or(|tip| !self.repository.commits().contains_key(&tip)) {
-            // An earlier fault kept the exchange from beginning, and the visitor took along what it wrote.
-            return Ok(told);
+            // An earlier fault prevented the exchange, so the writes of the visitor are gone.
+            return Ok(trace);
         }
         self.writes.take(visitor.writes);
         self.facts.extend(visitor.facts);
-        Ok(told)
+        Ok(trace)
     }
 
-    /// Writes a title with a stamp after which there are only a few more.
-    fn write_at_the_limit(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+    /// Writes a title with a stamp close to the maximum.
+    fn write_at_the_limit(&mut self, dice: &mut Dice) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         let beads: Vec<_> =
             replica.catalog().live().map(|(lineage, bead)| (lineage.clone(), bead.stamps().max())).collect();
@@ -237,25 +245,25 @@ impl Machine {
         self.absorb(delta)
     }
 
-    /// Takes in what was stamped elsewhere, in one commit of the journal. Its stamps are not held against the clock of this
-    /// machine.
-    pub fn absorb(&mut self, delta: Delta) -> Result<String, Broken> {
+    /// Merges data that was stamped elsewhere, in one journal commit. Its stamps are not checked against this
+    /// machine's clock.
+    pub fn absorb(&mut self, delta: Delta) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok("not open".into()) };
         replica
             .absorb(delta.clone(), &[], &Self::caller(), &Value::Null)
             .map_err(|error| error.to_string())?;
         let facts = facts(&Applied { delta, ..Applied::default() });
         self.writes.write(&facts);
-        let told = self.commit()?;
+        let trace = self.commit()?;
         if self.replica.is_some() {
             self.facts.extend(facts);
         }
-        Ok(told)
+        Ok(trace)
     }
 
-    /// A new bead is stamped with the wall clock, whatever stamps from the future are about: only those of clocks that drift
-    /// are followed, and while a store is open its clock does not go back.
-    pub(crate) fn check_birth(&self, bead: Option<&Lineage>) -> Result<(), Broken> {
+    /// Checks that a new bead is stamped by the wall clock, even among stamps from the future. A clock
+    /// follows only small drift, and it does not go back while a store is open.
+    pub(crate) fn check_birth(&self, bead: Option<&Lineage>) -> Result<(), Violation> {
         let latest_ms = self.world.latest_ms().saturating_add(MAX_DRIFT_MS + COUNTED_MS);
         match bead.filter(|bead| bead.at().ms() > latest_ms) {
             Some(bead) => Err(format!("{bead:?} follows a foreign clock: the latest here is {latest_ms}")),
@@ -263,16 +271,18 @@ impl Machine {
         }
     }
 
-    /// At the end of time only the bead is stuck that a stamp brought there.
-    pub(crate) fn check_not_stuck(&mut self) -> Result<(), Broken> {
+    /// Checks that a stamp at the maximum blocks only its own bead.
+    pub(crate) fn check_not_stuck(&mut self) -> Result<(), Violation> {
         let Some(replica) = &mut self.replica else { return Ok(()) };
         if self.world.latest_ms() + MAX_DRIFT_MS >= MAX_MS {
-            return Ok(()); // this machine itself is at the end of time
+            return Ok(()); // the clock of this machine is itself at the maximum
         }
         let create = Create::titled("another bead".parse().map_err(|error| format!("{error}"))?);
-        match replica.rehearse(&Op::Create(Box::new(create)), &Self::caller()) {
+        match replica.dry_run(&Op::Create(Box::new(create)), &Self::caller()) {
             Ok(applied) => self.check_birth(applied.bead.as_ref()),
-            Err(error) => Err(format!("one bead is at the end of time, and no other can be made: {error}")),
+            Err(error) => {
+                Err(format!("one bead has the maximum stamp, and no other can be created: {error}"))
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A disk that keeps only what was synced, and tears the rest.
+//! A disk that keeps only synced data and tears the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,23 +9,24 @@ use beads_store::{Disk, DiskFile};
 use crate::dice::Dice;
 use crate::faults::{Faults, Needs};
 
-/// One directory. Clones share it, as two openings of the same store do.
+/// One directory. Clones share it, like two processes that open the same store.
 #[derive(Debug, Clone)]
 pub struct SimDisk {
     faults: Faults,
-    platters: Arc<Mutex<Platters>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 #[derive(Debug)]
-struct Platters {
+struct DiskState {
     dice: Dice,
     inodes: Vec<Inode>,
-    /// The directory as programs see it, and as it would be after a power loss.
+    /// The directory as programs see it.
     entries: BTreeMap<String, usize>,
+    /// The directory as it would be after a power loss.
     durable_entries: BTreeMap<String, usize>,
 }
 
-/// A file as programs see it (`cached`), as it is on stable storage, and what lies between.
+/// A file as programs see it (`cached`), as it is on stable storage (`durable`), and the changes in between.
 #[derive(Debug, Default)]
 struct Inode {
     cached: Vec<u8>,
@@ -39,39 +40,40 @@ enum Change {
     Write { offset: usize, bytes: Vec<u8> },
 }
 
-/// How unsynced changes fare.
+/// What happens to unsynced changes.
 #[derive(Debug, Clone, Copy)]
 enum Tear {
     AllLost,
     AllKept,
-    /// Each page is as some change left it, independently of the others.
+    /// Each page has the content of a random version, independently of the others.
     Pages(usize),
     /// The last change stops at some byte.
     Cut,
 }
 
 impl SimDisk {
+    /// Returns an empty disk.
     pub fn new(seed: u64, faults: Faults) -> Self {
-        let platters = Platters {
+        let state = DiskState {
             dice: Dice::new(seed),
             inodes: Vec::new(),
             entries: BTreeMap::new(),
             durable_entries: BTreeMap::new(),
         };
-        Self { faults, platters: Arc::new(Mutex::new(platters)) }
+        Self { faults, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The power was off: what was not synced is lost, kept or torn, and so are unsynced directory entries.
+    /// Loses power: unsynced data and directory entries are lost, kept or torn.
     pub fn lose_power(&self) {
-        self.platters().lose_power();
+        self.state().lose_power();
     }
 
-    fn platters(&self) -> MutexGuard<'_, Platters> {
-        self.platters.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, DiskState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Platters {
+impl DiskState {
     fn lose_power(&mut self) {
         let tear = self.roll_tear();
         for inode in &mut self.inodes {
@@ -140,8 +142,8 @@ impl Inode {
         }
     }
 
-    /// After a failed sync the cache takes its pages for clean: programs go on reading what was never written, and
-    /// no later sync writes it.
+    /// Fails a sync. The cache then treats its pages as clean: programs keep reading data that was never
+    /// written, and no later sync writes it.
     fn fail_to_sync(&mut self, tear: Tear, dice: &mut Dice) {
         self.durable = self.torn(tear, dice);
         self.unsynced.clear();
@@ -190,7 +192,8 @@ fn mixed(versions: &[Vec<u8>], page: usize, dice: &mut Dice) -> Vec<u8> {
     content
 }
 
-/// The bytes up to some place are new and the others old. Half of the time the place is within what differs.
+/// Returns new bytes up to some position, and old bytes after it. Half of the time the position is within the
+/// difference.
 fn cut(old: &[u8], new: &[u8], dice: &mut Dice) -> Vec<u8> {
     let differs = |at: &usize| old.get(*at) != new.get(*at);
     let first = (0..new.len()).find(differs).unwrap_or(0);
@@ -205,48 +208,48 @@ impl Disk for SimDisk {
     type File = SimFile;
 
     fn names(&self) -> io::Result<Vec<String>> {
-        self.faults.strike(Needs::Access)?;
-        Ok(self.platters().entries.keys().cloned().collect())
+        self.faults.inject(Needs::Access)?;
+        Ok(self.state().entries.keys().cloned().collect())
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        self.faults.strike(Needs::Access)?;
-        let platters = self.platters();
-        Ok(platters.inodes[platters.inode_of(name)?].cached.clone())
+        self.faults.inject(Needs::Access)?;
+        let state = self.state();
+        Ok(state.inodes[state.inode_of(name)?].cached.clone())
     }
 
     fn create(&self, name: &str) -> io::Result<SimFile> {
-        let struck = self.faults.strike(Needs::Space);
-        let mut platters = self.platters();
-        // A failed creation may have happened all the same.
-        if let Err(error) = struck {
-            if platters.dice.chance(50) {
-                platters.create(name);
+        let injected = self.faults.inject(Needs::Space);
+        let mut state = self.state();
+        // A failed creation may still have happened.
+        if let Err(error) = injected {
+            if state.dice.chance(50) {
+                state.create(name);
             }
             return Err(error);
         }
-        Ok(SimFile { disk: self.clone(), inode: platters.create(name) })
+        Ok(SimFile { disk: self.clone(), inode: state.create(name) })
     }
 
     fn open(&self, name: &str) -> io::Result<SimFile> {
-        self.faults.strike(Needs::Access)?;
-        Ok(SimFile { disk: self.clone(), inode: self.platters().inode_of(name)? })
+        self.faults.inject(Needs::Access)?;
+        Ok(SimFile { disk: self.clone(), inode: self.state().inode_of(name)? })
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let struck = self.faults.strike(Needs::Access);
-        let mut platters = self.platters();
-        platters.inode_of(name)?;
-        if struck.is_ok() || platters.dice.chance(50) {
-            platters.entries.remove(name);
+        let injected = self.faults.inject(Needs::Access);
+        let mut state = self.state();
+        state.inode_of(name)?;
+        if injected.is_ok() || state.dice.chance(50) {
+            state.entries.remove(name);
         }
-        struck
+        injected
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.faults.strike(Needs::Access)?;
-        let mut platters = self.platters();
-        platters.durable_entries = platters.entries.clone();
+        self.faults.inject(Needs::Access)?;
+        let mut state = self.state();
+        state.durable_entries = state.entries.clone();
         Ok(())
     }
 
@@ -264,28 +267,28 @@ pub struct SimFile {
 
 impl DiskFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let struck = self.disk.faults.strike(Needs::Space);
-        let mut platters = self.disk.platters();
-        let written = if struck.is_ok() { bytes.len() } else { platters.dice.index(bytes.len() + 1) };
+        let injected = self.disk.faults.inject(Needs::Space);
+        let mut state = self.disk.state();
+        let written = if injected.is_ok() { bytes.len() } else { state.dice.index(bytes.len() + 1) };
         let offset = usize::try_from(offset).map_err(io::Error::other)?;
         let change = Change::Write { offset, bytes: bytes[..written].to_vec() };
-        platters.inodes[self.inode].change(change);
-        struck
+        state.inodes[self.inode].change(change);
+        injected
     }
 
     fn sync(&self) -> io::Result<()> {
-        let struck = self.disk.faults.strike(Needs::Access);
-        let mut platters = self.disk.platters();
-        let Platters { dice, inodes, .. } = &mut *platters;
-        match struck {
+        let injected = self.disk.faults.inject(Needs::Access);
+        let mut state = self.disk.state();
+        let DiskState { dice, inodes, .. } = &mut *state;
+        match injected {
             Ok(()) => inodes[self.inode].sync(),
-            // The machine is dark: what becomes of the file is decided when it comes back.
-            Err(_) if self.disk.faults.is_dark() => {}
+            // The power is off: the state of the file is decided when it comes back.
+            Err(_) if self.disk.faults.is_powered_off() => {}
             Err(_) => {
                 let tear = if dice.chance(50) { Tear::Pages(512) } else { Tear::AllLost };
                 inodes[self.inode].fail_to_sync(tear, dice);
             }
         }
-        struck
+        injected
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong on a machine, and when. Its disk and its repository ask before every operation.
+//! Injected faults of a machine. Its disk and its repository consult them before every operation.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,70 +6,74 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// EIO: any operation may fail so.
+    /// EIO: any operation may fail.
     Io,
-    /// ENOSPC: strikes the next operation that needs space.
+    /// ENOSPC: the next operation that needs space fails.
     NoSpace,
-    /// The machine goes dark: this operation and all after it fail.
+    /// The power fails: this operation and all later ones fail.
     PowerLoss,
 }
 
-/// A fault to come.
+/// A planned fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
+    /// How the operation fails.
     pub kind: FaultKind,
-    /// How many operations succeed before it.
+    /// How many operations succeed first.
     pub after: u64,
-    /// Whether it stays until it is healed, or strikes once.
+    /// Whether the fault persists until healed, or happens once.
     pub lasting: bool,
 }
 
-/// What an operation needs of the machine.
+/// What an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Access,
     Space,
 }
 
-/// Shared by everything on one machine.
+/// The faults of one machine, shared by its disk and its repository.
 #[derive(Debug, Clone, Default)]
 pub struct Faults(Arc<Mutex<Plan>>);
 
 #[derive(Debug, Default)]
 struct Plan {
     armed: Option<Fault>,
-    dark: bool,
+    powered_off: bool,
     fired: u64,
 }
 
 impl Faults {
+    /// Plans a fault.
     pub fn arm(&self, fault: Fault) {
         self.plan().armed = Some(fault);
     }
 
-    /// Nothing goes wrong any more, until the next fault is armed.
+    /// Removes all faults until the next one is armed.
     pub fn heal(&self) {
         let mut plan = self.plan();
-        (plan.armed, plan.dark) = (None, false);
+        (plan.armed, plan.powered_off) = (None, false);
     }
 
-    pub fn is_dark(&self) -> bool {
-        self.plan().dark
+    /// Returns whether the power is off.
+    pub fn is_powered_off(&self) -> bool {
+        self.plan().powered_off
     }
 
+    /// Returns whether a fault is planned.
     pub fn is_armed(&self) -> bool {
         self.plan().armed.is_some()
     }
 
-    /// How many operations have failed so far.
+    /// Returns how many operations have failed so far.
     pub fn fired(&self) -> u64 {
         self.plan().fired
     }
 
-    /// Called before each operation.
-    pub fn strike(&self, needs: Needs) -> io::Result<()> {
+    /// Fails if a fault is due. Called before each operation.
+    pub fn inject(&self, needs: Needs) -> io::Result<()> {
         let mut plan = self.plan();
-        if plan.dark {
+        if plan.powered_off {
             return Err(io::Error::other("the power is off"));
         }
         let Some(fault) = &mut plan.armed else { return Ok(()) };
@@ -85,7 +89,7 @@ impl Faults {
             plan.armed = None;
         }
         plan.fired += 1;
-        plan.dark = fault.kind == FaultKind::PowerLoss;
+        plan.powered_off = fault.kind == FaultKind::PowerLoss;
         Err(match fault.kind {
             FaultKind::Io => io::Error::other("injected EIO"),
             FaultKind::NoSpace => io::Error::new(io::ErrorKind::StorageFull, "injected ENOSPC"),

@@ -1,5 +1,6 @@
-//! Many machines that share one remote, in virtual time: how long until a write is everywhere, how many pushes lose
-//! their race, and does anyone starve? The replicas and the sync loop are the real ones.
+//! Many machines that share one remote, in virtual time. Measures how long a write takes to reach every
+//! machine, how many pushes lose their race, and whether any machine starves. Replicas and sync loop are the
+//! real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -23,36 +24,44 @@ const START_MS: u64 = 1_700_000_000_000;
 /// A machine that wrote within this time counts as active, as in the daemon.
 pub(crate) const ACTIVE_MS: u64 = 10 * 60 * 1000;
 
-/// Who takes part, how far away the remote is, and how patient everybody is.
+/// The machines, their workload, the latency of the remote, and the sync policy.
 #[derive(Debug, Clone)]
 pub struct Fleet {
+    /// The seed.
     pub seed: u64,
+    /// The number of machines.
     pub machines: usize,
-    /// For so long everybody writes; then all are given time to settle.
+    /// How long the machines write. Afterwards they get time to finish syncing.
     pub writing_ms: u64,
+    /// The interval between two writes of a machine.
     pub write_every_ms: u64,
+    /// The latency of the remote.
     pub round_trip_ms: u64,
+    /// The sync policy.
     pub policy: Policy,
 }
 
 /// When a machine syncs, and how long it waits after a lost race.
 #[derive(Debug, Clone)]
 pub struct Policy {
+    /// How long a machine waits after its last change.
     pub quiet_ms: u64,
+    /// How long it waits after its first change, at most.
     pub max_delay_ms: u64,
+    /// How often it checks for remote changes.
     pub interval_ms: u64,
-    /// The longest pause after the first lost race in a row, and how much longer or shorter it gets with each further.
+    /// The longest pause after the first lost race in a row, and the increment for each further one.
     pub pause_ms: (i64, i64),
-    /// Whether a machine leaves the remote to others for a while when it meets many.
+    /// Whether a machine backs off when many others push.
     pub paced: bool,
-    /// The pause after a sync that lost all its races, doubled each time up to the second.
+    /// The pause after a sync that lost all its races, and the maximum to which it doubles.
     pub retry_ms: (u64, u64),
-    /// Pushes a minute that all machines share; `None` for any number.
+    /// Pushes per minute shared by all machines; `None` for no limit.
     pub push_rate: Option<u32>,
 }
 
 impl Default for Policy {
-    /// As the daemon does it unless it is told otherwise.
+    /// The daemon's defaults.
     fn default() -> Self {
         Self {
             quiet_ms: 500,
@@ -66,59 +75,62 @@ impl Default for Policy {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Per write: from its acknowledgement until the last machine had it.
+    /// For each write: the time from its acknowledgement until the last machine had it.
     pub everywhere_ms: Vec<u64>,
-    /// Per write: until the remote had it.
+    /// For each write: the time until the remote had it.
     pub remote_ms: Vec<u64>,
+    /// Successful pushes.
     pub pushes_won: u64,
+    /// Pushes that lost a race.
     pub pushes_lost: u64,
     /// Syncs that lost all their races.
     pub gave_up: u64,
-    /// The longest that any machine had writes the remote did not have.
+    /// The longest time that any machine had writes that the remote did not have.
     pub longest_unpushed_ms: u64,
-    /// Writes that had not reached everybody in the end.
+    /// Writes that had not reached every machine at the end.
     pub missing: usize,
 }
 
-/// What all threads share. Only one of them runs at a time.
+/// State shared by all threads. Only one of them runs at a time.
 struct Shared {
     timeline: Timeline,
     remote: SimRepository,
-    notes: Mutex<Notes>,
+    stats: Mutex<Stats>,
 }
 
 #[derive(Default)]
-struct Notes {
+struct Stats {
     written_ms: BTreeMap<Lineage, u64>,
     known_to: BTreeMap<Lineage, usize>,
     report: Report,
 }
 
 impl Fleet {
-    pub fn sail(&self) -> Report {
+    /// Runs the fleet.
+    pub fn run(&self) -> Report {
         let mut dice = Dice::new(self.seed);
         let remote = SimRepository::new(dice.roll(), Faults::default());
-        let shared = Shared { timeline: Timeline::new(self.machines), remote, notes: Mutex::default() };
+        let shared = Shared { timeline: Timeline::new(self.machines), remote, stats: Mutex::default() };
         std::thread::scope(|scope| {
             for thread in 0..self.machines {
                 let (shared, seed) = (&shared, dice.roll());
                 scope.spawn(move || {
                     shared.timeline.enter(thread);
-                    Ship::new(self, shared, thread, seed).sail();
+                    FleetMachine::new(self, shared, thread, seed).run();
                     shared.timeline.leave();
                 });
             }
         });
-        let mut notes = shared.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        notes.report.missing =
-            notes.written_ms.keys().filter(|write| notes.known_to.get(write) != Some(&self.machines)).count();
-        notes.report
+        let mut stats = shared.stats.into_inner().unwrap_or_else(PoisonError::into_inner);
+        stats.report.missing =
+            stats.written_ms.keys().filter(|write| stats.known_to.get(write) != Some(&self.machines)).count();
+        stats.report
     }
 
-    /// Everybody may go on syncing for a while after the last write.
+    /// Returns the end of the run. Machines continue to sync for a while after the last write.
     fn ends_ms(&self) -> u64 {
         let all = PushBudget::among(self.machines);
         let window_ms = self.policy.push_rate.map_or(0, |rate| millis(all.share(rate).1));
@@ -127,7 +139,7 @@ impl Fleet {
 }
 
 /// One machine of the fleet.
-struct Ship<'a> {
+struct FleetMachine<'a> {
     fleet: &'a Fleet,
     shared: &'a Shared,
     thread: usize,
@@ -143,19 +155,19 @@ struct Ship<'a> {
     retry: Option<(u64, u64)>,
     pace: Pace,
     budget: PushBudget,
-    /// No exchange before this.
-    breather_ms: u64,
-    /// Written here and not on the remote, with the moment of writing.
+    /// The earliest time of the next exchange.
+    earliest_exchange_ms: u64,
+    /// Writes that the remote does not have, with their times.
     unpushed: Vec<(Lineage, u64)>,
 }
 
-impl<'a> Ship<'a> {
+impl<'a> FleetMachine<'a> {
     fn new(fleet: &'a Fleet, shared: &'a Shared, thread: usize, seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let world = SimWorld::new(dice.roll(), START_MS);
         let repository = SimRepository::new(dice.roll(), Faults::default());
         let disk = SimDisk::new(dice.roll(), Faults::default());
-        let replica = Replica::open(disk, &repository, world.clone()).expect("nothing goes wrong here");
+        let replica = Replica::open(disk, &repository, world.clone()).expect("no faults are injected");
         let next_write_ms = dice.below(fleet.write_every_ms);
         let last_exchange_ms = dice.below(fleet.policy.interval_ms);
         Self {
@@ -174,12 +186,12 @@ impl<'a> Ship<'a> {
             retry: None,
             pace: Pace::default(),
             budget: PushBudget::default(),
-            breather_ms: 0,
+            earliest_exchange_ms: 0,
             unpushed: Vec::new(),
         }
     }
 
-    fn sail(&mut self) {
+    fn run(&mut self) {
         loop {
             let next = self.next_write_ms.min(self.sync_due());
             if next >= self.fleet.ends_ms() {
@@ -208,7 +220,7 @@ impl<'a> Ship<'a> {
         beads_store::World::now_ms(&self.world)
     }
 
-    /// As the daemon decides it.
+    /// Returns when the next sync is due, by the rules of the daemon.
     fn sync_due(&self) -> u64 {
         let policy = &self.fleet.policy;
         let changed = self
@@ -216,13 +228,13 @@ impl<'a> Ship<'a> {
             .map(|first| (self.last_change_ms + policy.quiet_ms).min(first + policy.max_delay_ms));
         let due = changed.unwrap_or(u64::MAX).min(self.last_exchange_ms + policy.interval_ms);
         let now = Duration::from_millis(self.now_ms());
-        let room = self.budget.next(policy.push_rate, now).filter(|_| !self.unpushed.is_empty());
-        // Whatever keeps writes back keeps back the exchange that would bring them along.
-        let until = self.breather_ms.max(room.map_or(0, millis));
+        let next_push = self.budget.next(policy.push_rate, now).filter(|_| !self.unpushed.is_empty());
+        // Whatever delays pushes also delays the exchange that would push.
+        let until = self.earliest_exchange_ms.max(next_push.map_or(0, millis));
         self.retry.map_or(due.max(until), |(not_before, _)| not_before)
     }
 
-    /// Everything that was to be written until now; a sync under way does not keep anybody from writing.
+    /// Performs all writes that are due. A sync in progress does not block writes.
     fn write(&mut self) {
         let now = self.now_ms();
         while self.next_write_ms <= now && self.next_write_ms < self.fleet.writing_ms {
@@ -232,11 +244,11 @@ impl<'a> Ship<'a> {
             let op = Op::Create(Box::new(Create::titled(title.parse().expect("a title"))));
             let actor = format!("agent-{}", self.thread).parse().expect("a name");
             let caller = Caller { actor, branch: Default::default(), lease_ms: 0, request: None };
-            let applied = self.replica.apply(&op, &caller).expect("nothing goes wrong here");
+            let applied = self.replica.apply(&op, &caller).expect("no faults are injected");
             let bead = applied.bead.expect("a create makes a bead");
-            self.notes(|notes| {
-                notes.written_ms.insert(bead.clone(), written);
-                notes.known_to.insert(bead.clone(), 1);
+            self.stats(|stats| {
+                stats.written_ms.insert(bead.clone(), written);
+                stats.known_to.insert(bead.clone(), 1);
             });
             self.known.insert(bead.clone());
             self.unpushed.push((bead, written));
@@ -246,11 +258,11 @@ impl<'a> Ship<'a> {
         if self.next_write_ms >= self.fleet.writing_ms {
             self.next_write_ms = u64::MAX;
         }
-        self.replica.commit().expect("nothing goes wrong here");
+        self.replica.commit().expect("no faults are injected");
     }
 
     fn sync(&mut self) {
-        let checkpoint = self.replica.begin_checkpoint().expect("nothing goes wrong here");
+        let checkpoint = self.replica.begin_checkpoint().expect("no faults are injected");
         let taken = self.unpushed.len();
         self.first_change_ms = None;
         let begun_ms = self.now_ms();
@@ -262,22 +274,22 @@ impl<'a> Ship<'a> {
             let pause = dice.below(u64::try_from(longest).unwrap_or(0) + 1);
             self.sleep_until(self.now_ms() + pause);
         };
-        let remote = FarRemote { ship: self };
+        let remote = DistantRemote { machine: self };
         let synced = checkpoint.sync(&self.repository, &remote, pause);
-        let (saved, exchange) = synced.expect("nothing goes wrong here");
-        self.replica.finish_checkpoint(saved, Vec::new()).expect("nothing goes wrong here");
+        let (saved, exchange) = synced.expect("no faults are injected");
+        self.replica.finish_checkpoint(saved, Vec::new()).expect("no faults are injected");
         self.last_exchange_ms = self.now_ms();
         if policy.paced {
             let rounds = exchange.as_ref().map_or(MAX_ROUNDS, |exchange| exchange.rounds);
-            self.pace.exchanged(rounds, self.now_ms() - begun_ms);
-            self.breather_ms = self.now_ms() + self.pace.pause_ms(self.dice.roll());
+            self.pace.record_exchange(rounds, self.now_ms() - begun_ms);
+            self.earliest_exchange_ms = self.now_ms() + self.pace.pause_ms(self.dice.roll());
         }
         let active_since_ms = self.world_ms().saturating_sub(ACTIVE_MS);
         self.budget.machines = self.replica.catalog().active_replicas(active_since_ms).max(1);
         match exchange {
             Ok(exchange) => {
                 if exchange.pushed {
-                    self.budget.pushed(Duration::from_millis(self.now_ms()));
+                    self.budget.record_push(Duration::from_millis(self.now_ms()));
                 }
                 self.retry = None;
                 self.pushed(taken);
@@ -285,94 +297,94 @@ impl<'a> Ship<'a> {
             Err(Error::Contention(_)) => {
                 let (first, last) = policy.retry_ms;
                 let longer = self.retry.map_or(first, |(_, pause)| (pause * 2).min(last));
-                // The remote is not failing: who was too slow so often is the next in turn.
+                // The remote works. A machine that lost so often retries soon.
                 let pause = if policy.paced { self.dice.below(first) } else { longer };
                 self.retry = Some((self.now_ms() + pause, pause));
-                self.notes(|notes| notes.report.gave_up += 1);
+                self.stats(|stats| stats.report.gave_up += 1);
             }
-            Err(error) => panic!("nothing goes wrong here: {error}"),
+            Err(error) => panic!("no faults are injected: {error}"),
         }
-        self.look_around();
+        self.record_arrivals();
     }
 
     fn pushed(&mut self, count: usize) {
         let now = self.now_ms();
         let arrived: Vec<u64> = self.unpushed.drain(..count).map(|(_, written)| now - written).collect();
-        self.notes(|notes| {
+        self.stats(|stats| {
             let longest = arrived.iter().copied().max().unwrap_or(0);
-            notes.report.longest_unpushed_ms = notes.report.longest_unpushed_ms.max(longest);
-            notes.report.remote_ms.extend(arrived);
+            stats.report.longest_unpushed_ms = stats.report.longest_unpushed_ms.max(longest);
+            stats.report.remote_ms.extend(arrived);
         });
     }
 
-    /// Notes which writes came here, and which of them are now everywhere.
-    fn look_around(&mut self) {
+    /// Records which writes arrived here, and which of them are now everywhere.
+    fn record_arrivals(&mut self) {
         let now = self.now_ms();
         let here = self.replica.catalog().state().beads().keys();
         let fresh: Vec<Lineage> = here.filter(|bead| !self.known.contains(*bead)).cloned().collect();
         self.known.extend(fresh.iter().cloned());
         let (machines, steady_ms) = (self.fleet.machines, self.fleet.writing_ms * 2 / 3);
-        self.notes(|notes| {
+        self.stats(|stats| {
             for bead in fresh {
-                let known = notes.known_to.entry(bead.clone()).or_default();
+                let known = stats.known_to.entry(bead.clone()).or_default();
                 *known += 1;
                 if *known == machines {
-                    let written = notes.written_ms.get(&bead).copied().unwrap_or(now);
-                    // The last ones meet a fleet that has fallen quiet, and would only show how often it looks.
+                    let written = stats.written_ms.get(&bead).copied().unwrap_or(now);
+                    // The last writes meet an idle fleet, and would only measure the polling interval.
                     if written < steady_ms {
-                        notes.report.everywhere_ms.push(now - written);
+                        stats.report.everywhere_ms.push(now - written);
                     }
                 }
             }
         });
     }
 
-    fn notes<T>(&self, note: impl FnOnce(&mut Notes) -> T) -> T {
-        note(&mut self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    fn stats<T>(&self, record: impl FnOnce(&mut Stats) -> T) -> T {
+        record(&mut self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The remote, half a round trip away in each direction.
-struct FarRemote<'a, 'b> {
-    ship: &'b Ship<'a>,
+/// The remote, with latency.
+struct DistantRemote<'a, 'b> {
+    machine: &'b FleetMachine<'a>,
 }
 
-impl FarRemote<'_, '_> {
-    fn travel(&self) {
-        self.ship.sleep_until(self.ship.now_ms() + self.ship.fleet.round_trip_ms / 2);
+impl DistantRemote<'_, '_> {
+    fn transmit(&self) {
+        self.machine.sleep_until(self.machine.now_ms() + self.machine.fleet.round_trip_ms / 2);
     }
 }
 
-impl Remote for FarRemote<'_, '_> {
+impl Remote for DistantRemote<'_, '_> {
     fn name(&self) -> &str {
         "far"
     }
 
     fn fetch(&self) -> Result<Option<CommitId>> {
-        self.travel();
-        let remote = &self.ship.shared.remote;
+        self.transmit();
+        let remote = &self.machine.shared.remote;
         let theirs = remote.tip()?;
         if let Some(theirs) = &theirs {
-            self.ship.repository.receive_from(remote, theirs)?;
+            self.machine.repository.receive_from(remote, theirs)?;
         }
-        self.travel();
+        self.transmit();
         Ok(theirs)
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
-        self.travel();
-        let remote = &self.ship.shared.remote;
-        remote.receive_from(&self.ship.repository, new)?;
-        let won = remote.swing(expected, new)?;
-        self.ship.notes(|notes| {
+        self.transmit();
+        let remote = &self.machine.shared.remote;
+        remote.receive_from(&self.machine.repository, new)?;
+        let won = remote.compare_and_swap_ref(expected, new)?;
+        self.machine.stats(|stats| {
             if won {
-                notes.report.pushes_won += 1;
+                stats.report.pushes_won += 1;
             } else {
-                notes.report.pushes_lost += 1;
+                stats.report.pushes_lost += 1;
             }
         });
-        self.travel();
-        Ok(if won { Pushed::Done } else { Pushed::Lost("the ref is elsewhere".into()) })
+        self.transmit();
+        Ok(if won { Pushed::Done } else { Pushed::Lost("the ref has moved".into()) })
     }
 }
 

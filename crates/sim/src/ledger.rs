@@ -1,19 +1,19 @@
-//! What was acknowledged, and whether a state still has it.
+//! Checks that a state still has everything that was acknowledged.
 //!
-//! An oracle of its own: it reads deltas and canonical files as plain JSON and knows nothing of the join.
+//! An independent oracle: it reads deltas and canonical files as plain JSON, and does not use the join.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::{Applied, Snapshot};
 use serde_json::Value;
 
-/// A stamp and its actor, in the order in which writes are settled.
+/// A stamp and its actor, in the order of last-writer-wins.
 pub type Mark = (u64, u64, String);
 
 /// `(born id, [ms, counter], actor)` as JSON text.
 pub type BeadKey = String;
 
-/// One thing an acknowledged mutation said.
+/// One statement of an acknowledged mutation.
 #[derive(Debug, Clone)]
 pub enum Fact {
     Register {
@@ -22,7 +22,7 @@ pub enum Fact {
         mark: Mark,
         value: Value,
     },
-    /// A claim and its renewal: the later claim wins, within one claim the later renewal.
+    /// A claim and its renewal. The later claim wins; within one claim the later renewal wins.
     Claim {
         bead: BeadKey,
         marks: (Mark, Mark),
@@ -47,7 +47,7 @@ pub enum Fact {
     },
 }
 
-/// What last-writer-wins decides, but for the claim, which has rules of its own.
+/// The registers with last-writer-wins, except the claim, which has its own rules.
 const REGISTERS: [&str; 14] = [
     "acceptance_criteria",
     "defer_until",
@@ -65,7 +65,7 @@ const REGISTERS: [&str; 14] = [
     "type",
 ];
 
-/// The registers that hold more than the field they are named after.
+/// Returns the fields in a register. Most registers hold only the field they are named after.
 fn fields_of(register: &str) -> Vec<&str> {
     match register {
         "status" => vec!["status", "closed_reason", "closed_on_branch"],
@@ -85,7 +85,7 @@ fn mark(value: &Value) -> Option<Mark> {
     mark_from(value.get(0)?, value.get(1)?)
 }
 
-/// The facts of a mutation, out of the JSON that the journal keeps of its delta.
+/// Returns the facts of a mutation, from the JSON of its delta in the journal.
 pub fn facts(applied: &Applied) -> Vec<Fact> {
     let delta = serde_json::to_value(&applied.delta).expect("a delta is JSON");
     let mut facts = Vec::new();
@@ -128,21 +128,21 @@ fn bead_facts(wire: &Value, facts: &mut Vec<Fact>) {
 
 /// A snapshot as the oracle reads it.
 #[derive(Debug)]
-pub struct Reading {
-    beads: BTreeMap<BeadKey, BeadReading>,
+pub struct ParsedSnapshot {
+    beads: BTreeMap<BeadKey, ParsedBead>,
     edges: BTreeMap<(BeadKey, BeadKey, String), (Mark, bool)>,
-    /// The losing marks, by bead and register.
+    /// The marks that lost, by bead and register.
     conflicts: BTreeMap<(BeadKey, String), BTreeSet<Mark>>,
     meta: Value,
 }
 
 #[derive(Debug)]
-struct BeadReading {
+struct ParsedBead {
     body: Value,
     deleted: Option<Mark>,
 }
 
-impl BeadReading {
+impl ParsedBead {
     fn mark(&self, register: &str) -> Option<Mark> {
         match &self.body["_v"][register] {
             Value::Null => mark_from(&self.body["_at"], &self.body["_by"]),
@@ -150,7 +150,7 @@ impl BeadReading {
         }
     }
 
-    /// The last write or note, which keeps a bead alive when it is later than a deletion.
+    /// Returns the last write or note. If it is later than a deletion, the bead stays alive.
     fn last_touch(&self) -> Option<Mark> {
         let versions = self.body["_v"].as_object().into_iter().flatten();
         let listed = versions.filter(|(name, _)| *name != "assignee_expires").filter_map(|(_, v)| mark(v));
@@ -161,9 +161,10 @@ impl BeadReading {
     }
 }
 
-impl Reading {
+impl ParsedSnapshot {
+    /// Parses a snapshot.
     pub fn new(snapshot: &Snapshot) -> Result<Self, String> {
-        let mut reading = Self {
+        let mut parsed = Self {
             beads: BTreeMap::new(),
             edges: BTreeMap::new(),
             conflicts: BTreeMap::new(),
@@ -172,12 +173,12 @@ impl Reading {
         let mut keys = BTreeMap::new();
         for line in lines(&snapshot.state)? {
             let id = line["id"].clone();
-            reading.add(&id, line, None, &mut keys);
+            parsed.add(&id, line, None, &mut keys);
         }
         for line in lines(&snapshot.tombstones)? {
             if !line["bead"].is_null() {
                 let deleted = mark_from(&line["deleted_at"], &line["deleted_by"]);
-                reading.add(&line["id"], line["bead"].clone(), deleted, &mut keys);
+                parsed.add(&line["id"], line["bead"].clone(), deleted, &mut keys);
             }
         }
         let end = |id: &Value| keys.get(&id.to_string()).cloned().unwrap_or_else(|| id.to_string());
@@ -188,24 +189,24 @@ impl Reading {
             let key = (end(&line["from"]), end(&line["to"]), line["kind"].to_string());
             let is_deleted = deleted.is_some();
             let mark = deleted.or(added).or(created).ok_or("an edge without a stamp")?;
-            reading.edges.insert(key, (mark, is_deleted));
+            parsed.edges.insert(key, (mark, is_deleted));
         }
         for line in lines(&snapshot.conflicts)? {
             let register = line["field"].as_str().unwrap_or_default().to_owned();
             let lost = mark_from(&line["at"], &line["by"]).ok_or("a conflict without a mark")?;
-            reading.conflicts.entry((end(&line["bead"]), register)).or_default().insert(lost);
+            parsed.conflicts.entry((end(&line["bead"]), register)).or_default().insert(lost);
         }
-        Ok(reading)
+        Ok(parsed)
     }
 
     fn add(&mut self, id: &Value, body: Value, deleted: Option<Mark>, keys: &mut BTreeMap<String, BeadKey>) {
         let born = if body["born"].is_null() { id } else { &body["born"] };
         let lineage = Value::from(vec![born.clone(), body["created_at"].clone(), body["created_by"].clone()]);
         keys.insert(id.to_string(), lineage.to_string());
-        self.beads.insert(lineage.to_string(), BeadReading { body, deleted });
+        self.beads.insert(lineage.to_string(), ParsedBead { body, deleted });
     }
 
-    /// Every bead and edge that is deleted, and when it was.
+    /// Returns every deleted bead and edge, with the stamp of the deletion.
     pub fn deletions(&self) -> Vec<(String, (u64, u64))> {
         let stamp = |mark: &Mark| (mark.0, mark.1);
         let beads =
@@ -214,7 +215,7 @@ impl Reading {
         beads.chain(edges.map(|(key, (mark, _))| (format!("{key:?}"), stamp(mark)))).collect()
     }
 
-    /// Every bead and the stamp of its birth.
+    /// Returns every bead with the stamp of its birth.
     pub fn births(&self) -> impl Iterator<Item = (&BeadKey, (u64, u64))> {
         self.beads.iter().filter_map(|(key, bead)| {
             let at = &bead.body["created_at"];
@@ -222,31 +223,32 @@ impl Reading {
         })
     }
 
-    /// Deletions before it may be forgotten.
+    /// Returns the garbage-collection floor. Deletions before it may be forgotten.
     pub fn floor(&self) -> (u64, u64) {
-        let part = |index: usize| self.meta["gc_floor"][index].as_u64().unwrap_or(0);
-        (part(0), part(1))
+        let component = |index: usize| self.meta["gc_floor"][index].as_u64().unwrap_or(0);
+        (component(0), component(1))
     }
 
-    /// The mark of every register that was written since its bead was born.
+    /// Returns the mark of every register that was written.
     pub fn marks(&self) -> BTreeMap<(BeadKey, String), Mark> {
-        let of = |(key, bead): (&BeadKey, &BeadReading)| {
+        let of = |(key, bead): (&BeadKey, &ParsedBead)| {
             let marks = REGISTERS.iter().filter_map(|name| Some((name.to_string(), bead.mark(name)?)));
             marks.map(|(name, mark)| ((key.clone(), name), mark)).collect::<Vec<_>>()
         };
         self.beads.iter().flat_map(of).collect()
     }
 
+    /// Returns the mark of one register.
     pub fn marks_of(&self, (key, register): &(BeadKey, String)) -> Option<Mark> {
         self.beads.get(key)?.mark(register)
     }
 
-    /// The losing marks of a register.
+    /// Returns the marks that lost in a register.
     pub fn conflicts(&self, key: &(BeadKey, String)) -> BTreeSet<Mark> {
         self.conflicts.get(key).cloned().unwrap_or_default()
     }
 
-    /// `Err` says which fact is lost, and what stands in its place.
+    /// Checks that a fact is not lost. `Err` names the fact and what replaced it.
     pub fn check(&self, fact: &Fact) -> Result<(), String> {
         let bead = |key: &BeadKey| self.beads.get(key).ok_or_else(|| format!("the bead {key} is lost"));
         match fact {
@@ -284,12 +286,13 @@ impl Reading {
         }
     }
 
+    /// Checks several facts.
     pub fn check_all<'a>(&self, facts: impl IntoIterator<Item = &'a Fact>) -> Result<(), String> {
         facts.into_iter().try_for_each(|fact| self.check(fact))
     }
 }
 
-/// The value stands, or a greater mark overwrote it.
+/// Checks that a value is unchanged, or overwritten by a greater mark.
 fn later_or_same<M: Ord + std::fmt::Debug>(
     found: &(Option<M>, Value),
     written: &(Option<M>, Value),
@@ -301,8 +304,9 @@ fn later_or_same<M: Ord + std::fmt::Debug>(
     Err(format!("{what}: {written:?} was acknowledged, there is {found:?}"))
 }
 
-/// The greatest stamp that a mutation minted for each thing it wrote. Across things stamps may decrease: a write to a bead
-/// with a stamp from the future is stamped above it, and no other write follows.
+/// Returns the greatest stamp that a mutation minted for each thing it wrote. Stamps of different things may
+/// decrease: a write to a bead with a stamp from the future is stamped above it, and other writes do not
+/// follow.
 pub fn minted(facts: &[Fact]) -> BTreeMap<String, (u64, u64)> {
     let stamp = |mark: &Mark| (mark.0, mark.1);
     let mut minted: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -313,7 +317,7 @@ pub fn minted(facts: &[Fact]) -> BTreeMap<String, (u64, u64)> {
             }
             Fact::Edge { edge, mark, .. } => (format!("{edge:?}"), Some(stamp(mark))),
             Fact::Prefix { mark, .. } => ("prefix".to_owned(), Some(stamp(mark))),
-            // A renewal goes with its claim: a merge may take both away, and the bead then knows nothing of it.
+            // A renewal belongs to its claim. A merge may remove both without a trace in the bead.
             Fact::Claim { bead, marks, .. } => {
                 (bead.clone(), Some(stamp(&marks.0)).filter(|_| marks.0 == marks.1))
             }

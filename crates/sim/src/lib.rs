@@ -1,16 +1,17 @@
-//! Never shipped. The real replica and the real sync loop on a simulated disk, repository, remote and clock: one seed, one
-//! run.
+//! The simulator, which is never shipped. It runs the real replica and the real sync loop on a simulated
+//! disk, repository, remote and clock. One seed gives one run.
 //!
-//! A [`Scenario`] is decided by its seed before it starts; [`run`] plays it and lets the oracles judge: nothing that was
-//! acknowledged is lost, and after healing all replicas hold equal bytes. A failure is shrunk to the steps that matter.
+//! A [`Scenario`] is fully determined by its seed before it starts. [`run`] plays it, and oracles check the
+//! result: nothing acknowledged is lost, and after healing all replicas hold the same bytes. A failing
+//! scenario is shrunk to the steps that matter.
 
 pub mod claims;
+pub mod default_seeds;
 pub mod directed;
 pub mod drain;
 pub mod faults;
 pub mod fleet;
 pub mod ledger;
-pub mod ordinary;
 pub mod scenario;
 
 mod activities;
@@ -37,7 +38,7 @@ pub use scenario::Scenario;
 pub use shrink::describe;
 pub use world::SimWorld;
 
-/// Runs one seed. `Err` is a report with the seed and a shrunk trace.
+/// Runs one seed. `Err` is a report with the seed and the trace of a shrunk scenario.
 pub fn run_seed(seed: u64, steps: usize) -> Result<String, String> {
     let scenario = Scenario::from_seed(seed, steps);
     run(&scenario).map_err(|failure| describe(&scenario, failure))

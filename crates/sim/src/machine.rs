@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use beads_core::{Applied, Lineage, Op};
-use beads_store::{Asked, Caller, Checkpoint, Error, Exchange, Replica, Repository, Saved, World};
+use beads_store::{Caller, Checkpoint, Error, Exchange, Replica, Repository, RequestKey, Saved, World};
 
 use crate::causality::Writes;
-use crate::clocks::{Forgotten, Origins};
+use crate::clocks::{Collected, Origins};
 use crate::dice::Dice;
 use crate::disk::SimDisk;
 use crate::faults::Faults;
-use crate::ledger::{Fact, Reading, facts, minted};
+use crate::ledger::{Fact, ParsedSnapshot, facts, minted};
 use crate::mutation::Mutations;
 use crate::repository::SimRepository;
 use crate::world::SimWorld;
@@ -19,29 +19,35 @@ use crate::world::SimWorld;
 const KEEP_RECEIPTS_MS: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
 const LEASE_MS: u64 = 60 * 60 * 1000;
 
-/// A fault of the program under test, as opposed to one that was injected.
-pub type Broken = String;
+/// A bug in the program under test, as opposed to an injected fault.
+pub type Violation = String;
 
-/// A machine, and what its replica acknowledged so far.
+/// A machine, and everything its replica has acknowledged.
 #[derive(Debug)]
 pub struct Machine {
+    /// Its injected faults.
     pub faults: Faults,
+    /// Its disk.
     pub disk: SimDisk,
+    /// Its repository.
     pub repository: SimRepository,
+    /// Its clock and random numbers.
     pub world: SimWorld,
+    /// The open replica, if the process runs.
     pub replica: Option<Replica<SimDisk, SimWorld>>,
     /// Everything acknowledged here.
     pub facts: Vec<Fact>,
-    /// Everything tried here, and what was known then.
+    /// Everything attempted here, and what was known at that time.
     pub writes: Writes,
-    /// The remote cannot be reached.
+    /// Whether the remote is unreachable.
     pub partitioned: bool,
-    /// Garbage collection is configured.
+    /// Whether garbage collection is configured.
     pub collects: bool,
-    pub forgotten: Forgotten,
+    /// What garbage collection may have removed.
+    pub collected: Collected,
     pub(crate) origins: Origins,
     fired_when_opened: u64,
-    unacknowledged: Vec<Told>,
+    unacknowledged: Vec<PendingAck>,
     answered: Vec<Request>,
     position: u64,
     /// The latest stamp minted for each bead, edge and so on.
@@ -49,25 +55,26 @@ pub struct Machine {
     requests_made: u64,
 }
 
-/// What a caller will be told once the journal is synced.
+/// A mutation that is acknowledged once the journal is synced.
 #[derive(Debug)]
-struct Told {
+struct PendingAck {
     facts: Vec<Fact>,
     position: u64,
     request: Option<Request>,
 }
 
-/// A request with an id, to be repeated.
+/// A request with an id, which may be repeated.
 #[derive(Debug, Clone)]
 struct Request {
     op: Op,
     caller: Caller,
     bead: Option<Lineage>,
-    /// The answer was a claim.
+    /// Whether the answer was a claim.
     claims: bool,
 }
 
 impl Machine {
+    /// Returns a machine with an empty store.
     pub fn new(seed: u64, now_ms: u64) -> Self {
         let mut dice = Dice::new(seed);
         let faults = Faults::default();
@@ -81,7 +88,7 @@ impl Machine {
             writes: Writes::default(),
             partitioned: false,
             collects: false,
-            forgotten: Forgotten::default(),
+            collected: Collected::default(),
             origins: Origins::default(),
             fired_when_opened: 0,
             unacknowledged: Vec::new(),
@@ -92,8 +99,8 @@ impl Machine {
         }
     }
 
-    /// Opens the store if it is not open. Only an injected fault may keep it closed.
-    pub fn open(&mut self) -> Result<String, Broken> {
+    /// Opens the store if it is not open. Only an injected fault may make this fail.
+    pub fn open(&mut self) -> Result<String, Violation> {
         if self.replica.is_some() {
             return Ok(String::new());
         }
@@ -104,64 +111,65 @@ impl Machine {
                 if self.collects {
                     replica.keep_tags();
                 }
-                let reading = Reading::new(&replica.catalog().state().encode())?;
-                self.forgotten.see(&reading);
-                self.check_recovered(replica.position(), &reading)?;
-                self.origins.open(&reading);
-                self.writes.see(&reading);
-                let told = format!("opened at {}", replica.position());
+                let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+                self.collected.see(&parsed);
+                self.check_recovered(replica.position(), &parsed)?;
+                self.origins.open(&parsed);
+                self.writes.see(&parsed);
+                let trace = format!("opened at {}", replica.position());
                 self.replica = Some(replica);
-                Ok(told)
+                Ok(trace)
             }
-            Err(error) => self.excuse(&error, "open"),
+            Err(error) => self.expect_fault(&error, "open"),
         }
     }
 
-    fn check_recovered(&self, position: u64, reading: &Reading) -> Result<(), Broken> {
+    fn check_recovered(&self, position: u64, parsed: &ParsedSnapshot) -> Result<(), Violation> {
         if position < self.position {
             return Err(format!("reopened at {position} after {}", self.position));
         }
-        reading.check_all(self.lasting_facts()).map_err(|lost| format!("after reopening: {lost}"))
+        parsed.check_all(self.lasting_facts()).map_err(|lost| format!("after reopening: {lost}"))
     }
 
-    /// What was acknowledged here and cannot have been forgotten by garbage collection.
+    /// Returns everything acknowledged here that garbage collection cannot have removed.
     pub fn lasting_facts(&self) -> impl Iterator<Item = &Fact> {
-        self.facts.iter().filter(|fact| !self.forgotten.covers_fact(fact))
+        self.facts.iter().filter(|fact| !self.collected.covers_fact(fact))
     }
 
-    /// An error is expected when a fault was injected since the store was opened, and the program's own otherwise.
-    fn excuse(&self, error: &Error, action: &str) -> Result<String, Broken> {
-        if self.faults.is_dark() || self.faults.fired() > self.fired_when_opened {
+    /// Accepts an error if a fault was injected since the store was opened. Otherwise the error is a
+    /// violation.
+    fn expect_fault(&self, error: &Error, action: &str) -> Result<String, Violation> {
+        if self.faults.is_powered_off() || self.faults.fired() > self.fired_when_opened {
             return Ok(format!("{action} failed: {}", error.code()));
         }
         Err(format!("{action} failed without a fault: {error}"))
     }
 
-    /// Applies random mutations. What the core refuses is part of life.
-    pub fn mutate(&mut self, count: u64, dice: &mut Dice) -> Result<String, Broken> {
-        let mut told = String::new();
+    /// Applies random mutations. The core may reject some of them.
+    pub fn mutate(&mut self, count: u64, dice: &mut Dice) -> Result<String, Violation> {
+        let mut trace = String::new();
         for _ in 0..count {
-            let Some(replica) = &mut self.replica else { return Ok(told) };
+            let Some(replica) = &mut self.replica else { return Ok(trace) };
             let now_ms = self.world.now_ms();
             let chosen = Mutations { dice, catalog: replica.catalog(), now_ms }.any();
             let Ok(op) = chosen else { continue };
             self.requests_made += 1;
-            // Half of them lasting, half passing.
+            // Half of the receipts are lasting, half short-lived.
             let mark = if self.requests_made.is_multiple_of(2) { "~" } else { "" };
-            let request = dice.chance(30).then(|| Asked {
+            let request = dice.chance(30).then(|| RequestKey {
                 id: format!("{mark}r{}", self.requests_made),
                 digest: String::new(),
                 keep_ms: KEEP_RECEIPTS_MS,
             });
             let actor = Mutations::actor(dice);
             let caller = Caller { actor, branch: Default::default(), lease_ms: LEASE_MS, request };
-            told.push_str(&self.apply(op, caller)?);
+            trace.push_str(&self.apply(op, caller)?);
         }
-        Ok(told)
+        Ok(trace)
     }
 
-    /// Applies one operation. It is not acknowledged yet.
-    pub(crate) fn apply(&mut self, op: Op, caller: Caller) -> Result<String, Broken> {
+    /// Applies one operation, without acknowledging it.
+    pub(crate) fn apply(&mut self, op: Op, caller: Caller) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         match replica.apply(&op, &caller) {
             Ok(applied) => {
@@ -188,82 +196,85 @@ impl Machine {
         let facts = facts(applied);
         self.writes.write(&facts);
         self.origins.write(&facts);
-        self.forgotten.write(&facts);
+        self.collected.write(&facts);
         let position = self.replica.as_ref().map_or(0, Replica::position);
         let (bead, claims) = (applied.bead.clone(), applied.fence.is_some());
         let request = caller.request.is_some().then_some(Request { op, caller, bead, claims });
-        self.unacknowledged.push(Told { facts, position, request });
+        self.unacknowledged.push(PendingAck { facts, position, request });
     }
 
-    pub fn commit(&mut self) -> Result<String, Broken> {
+    /// Syncs the journal and acknowledges all pending mutations.
+    pub fn commit(&mut self) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         match replica.commit() {
             Ok(()) => self.acknowledge(),
             Err(error) => {
                 self.kill();
-                self.excuse(&error, "commit")
+                self.expect_fault(&error, "commit")
             }
         }
     }
 
-    /// The caller of each mutation is told that it is done: from here on it must not be lost.
-    fn acknowledge(&mut self) -> Result<String, Broken> {
-        for told in std::mem::take(&mut self.unacknowledged) {
-            for (subject, stamp) in minted(&told.facts) {
-                // A bead that was forgotten may have come back as another replica knew it, without the stamps given here.
+    /// Acknowledges all pending mutations. From now on they must not be lost.
+    fn acknowledge(&mut self) -> Result<String, Violation> {
+        for pending in std::mem::take(&mut self.unacknowledged) {
+            for (subject, stamp) in minted(&pending.facts) {
+                // A bead that was collected may have come back from another replica, without the stamps
+                // minted here.
                 if let Some(before) = self.last_minted.insert(subject.clone(), stamp)
                     && stamp <= before
-                    && !self.forgotten.covers(&subject)
+                    && !self.collected.covers(&subject)
                 {
                     return Err(format!("minted {stamp:?} after {before:?} for {subject}"));
                 }
             }
-            self.position = told.position;
-            self.facts.extend(told.facts);
-            self.answered.extend(told.request);
+            self.position = pending.position;
+            self.facts.extend(pending.facts);
+            self.answered.extend(pending.request);
         }
         Ok(format!("acknowledged {}", self.position))
     }
 
-    pub fn checkpoint(&mut self) -> Result<String, Broken> {
+    /// Saves the state to the ref.
+    pub fn checkpoint(&mut self) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         match replica.checkpoint(&self.repository) {
             Ok(moved) => {
-                self.look()?;
+                self.observe_state()?;
                 Ok(format!("{}, ref moved: {moved}", self.acknowledge()?))
             }
             Err(error) => self.after_failed_checkpoint(&error),
         }
     }
 
-    /// What was applied may or may not have reached the journal: then only opening again tells. Otherwise the replica
-    /// goes on, and its journal still has everything.
-    fn after_failed_checkpoint(&mut self, error: &Error) -> Result<String, Broken> {
+    /// Handles a failed checkpoint. If mutations were pending, they may or may not be in the journal, so the
+    /// store must be reopened. Otherwise the replica continues, and its journal still has everything.
+    fn after_failed_checkpoint(&mut self, error: &Error) -> Result<String, Violation> {
         if !self.unacknowledged.is_empty() {
             self.kill();
         }
-        // It may have failed after a merge came into memory: whoever writes from now on knows what that brought.
-        self.look()?;
-        self.excuse(error, "checkpoint")
+        // It may have failed after a merge reached memory. Later writes then know the merged state.
+        self.observe_state()?;
+        self.expect_fault(error, "checkpoint")
     }
 
-    /// A checkpoint during which mutations go on.
-    pub fn slow_checkpoint(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+    /// Runs a checkpoint with mutations between its beginning and its end.
+    pub fn slow_checkpoint(&mut self, dice: &mut Dice) -> Result<String, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(String::new()) };
         let checkpoint = match replica.begin_checkpoint() {
             Ok(checkpoint) => checkpoint,
             Err(error) => return self.after_failed_checkpoint(&error),
         };
-        let mut told = self.acknowledge()?;
-        told.push_str(&self.mutate(2, dice)?);
-        told.push_str(&self.commit()?);
-        told.push_str(&self.finish(checkpoint)?);
-        Ok(told)
+        let mut trace = self.acknowledge()?;
+        trace.push_str(&self.mutate(2, dice)?);
+        trace.push_str(&self.commit()?);
+        trace.push_str(&self.finish(checkpoint)?);
+        Ok(trace)
     }
 
-    fn finish(&mut self, checkpoint: Checkpoint) -> Result<String, Broken> {
+    fn finish(&mut self, checkpoint: Checkpoint) -> Result<String, Violation> {
         let saved = checkpoint.save(&self.repository);
-        let Some(replica) = &mut self.replica else { return Ok("saved for nobody".into()) };
+        let Some(replica) = &mut self.replica else { return Ok("saved after the process died".into()) };
         let finished = match saved {
             Ok(saved) => replica.finish_checkpoint(saved, Vec::new()),
             Err(error) => {
@@ -273,25 +284,25 @@ impl Machine {
         };
         match finished {
             Ok(()) => {
-                self.look()?;
+                self.observe_state()?;
                 Ok("saved".into())
             }
             Err(error) => self.after_failed_checkpoint(&error),
         }
     }
 
-    /// From now on what is written here knows all that is here.
-    fn look(&mut self) -> Result<(), Broken> {
+    /// Records that later writes here know the current state.
+    fn observe_state(&mut self) -> Result<(), Violation> {
         if let Some(replica) = &self.replica {
-            let reading = Reading::new(&replica.catalog().state().encode())?;
-            self.forgotten.see(&reading);
-            self.writes.see(&reading);
+            let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+            self.collected.see(&parsed);
+            self.writes.see(&parsed);
         }
         Ok(())
     }
 
-    /// Sets a checkpoint aside for an exchange with the remote.
-    pub fn begin_sync(&mut self) -> Result<Option<Checkpoint>, Broken> {
+    /// Begins a checkpoint for an exchange with the remote.
+    pub fn begin_sync(&mut self) -> Result<Option<Checkpoint>, Violation> {
         let Some(replica) = &mut self.replica else { return Ok(None) };
         match replica.begin_checkpoint() {
             Ok(checkpoint) => {
@@ -302,12 +313,12 @@ impl Machine {
         }
     }
 
-    /// Takes note of how the exchange went. Trouble on the way is part of life.
+    /// Processes the result of an exchange. Network errors are expected.
     pub fn finish_sync(
         &mut self,
         outcome: Result<(Saved, Result<Exchange, Error>), Error>,
-    ) -> Result<String, Broken> {
-        let Some(replica) = &mut self.replica else { return Ok("synced for nobody".into()) };
+    ) -> Result<String, Violation> {
+        let Some(replica) = &mut self.replica else { return Ok("synced after the process died".into()) };
         let finished = match outcome {
             Ok((saved, exchange)) => replica.finish_checkpoint(saved, Vec::new()).map(|()| exchange),
             Err(error) => {
@@ -317,26 +328,27 @@ impl Machine {
         };
         match finished {
             Ok(exchange) => {
-                self.look()?;
+                self.observe_state()?;
                 match exchange {
                     Ok(exchange) => Ok(format!("{exchange:?}")),
                     Err(Error::Remote { reason, .. } | Error::PushRefused { reason, .. }) => Ok(reason),
-                    Err(error) => self.excuse(&error, "exchange"),
+                    Err(error) => self.expect_fault(&error, "exchange"),
                 }
             }
             Err(error) => self.after_failed_checkpoint(&error),
         }
     }
 
-    /// A repeated request gets the first answer and changes nothing. Only a claim that is over by now is refused.
-    pub fn retry(&mut self, dice: &mut Dice) -> Result<String, Broken> {
+    /// Repeats an acknowledged request. It must get the first answer and change nothing. Only a claim that
+    /// has ended may be rejected.
+    pub fn retry(&mut self, dice: &mut Dice) -> Result<String, Violation> {
         let (Some(replica), Some(request)) = (&mut self.replica, dice.pick(&self.answered)) else {
             return Ok(String::new());
         };
         let position = replica.position();
         let answer = match replica.apply(&request.op, &request.caller) {
             Err(Error::Core(beads_core::Error::StaleClaim { .. })) if request.claims => {
-                return Ok("a claim that is over".into());
+                return Ok("the claim has ended".into());
             }
             answer => answer.map_err(|error| error.to_string())?,
         };
@@ -346,16 +358,16 @@ impl Machine {
         Ok("the same answer".into())
     }
 
-    /// The process dies; the system's cache lives on.
+    /// Kills the process; the system's cache survives.
     pub fn kill(&mut self) {
         self.replica = None;
         self.unacknowledged.clear();
     }
 
-    /// Another program moves the ref of this repository without asking: back, away, or to where the remote's is.
-    pub fn move_ref(&mut self, remote: &SimRepository, dice: &mut Dice) -> Result<String, Broken> {
-        if self.faults.is_armed() || self.faults.is_dark() {
-            return Ok("nobody touches it".into());
+    /// Moves this repository's ref like another program would: back, away, or to the remote's tip.
+    pub fn move_ref(&mut self, remote: &SimRepository, dice: &mut Dice) -> Result<String, Violation> {
+        if self.faults.is_armed() || self.faults.is_powered_off() {
+            return Ok("the ref was not touched".into());
         }
         let wrong = |error: Error| error.to_string();
         let target = match dice.below(3) {
@@ -372,6 +384,7 @@ impl Machine {
         Ok(format!("the ref is at {}", target.as_deref().unwrap_or("nothing")))
     }
 
+    /// Turns the power off and on again.
     pub fn lose_power(&mut self) {
         self.kill();
         self.disk.lose_power();

@@ -10,17 +10,18 @@ use beads_core::{
 
 use crate::dice::Dice;
 
-/// Ids that replicas fight for.
+/// Ids that several replicas use for new beads.
 const CONTESTED: [&str; 4] = ["bd-x1", "bd-x2", "bd-x3", "ext-9"];
 
-/// How often one of the first beads is chosen, and how many of them there are: writers must meet.
+/// How often one of the hot beads is chosen, so that writers collide.
 const HOT_PERCENT: u64 = 60;
+/// The number of hot beads.
 const HOT_BEADS: usize = 2;
 
 const WORDS: [&str; 6] = ["anchor", "bellows", "cog", "drum", "e\u{301}clair \u{1f680}", "tab\there"];
 const ACTORS: [&str; 3] = ["ann", "bob", "carl"];
 
-/// Chooses what to do, given what there is to do it to.
+/// Chooses random mutations for the current state.
 #[derive(Debug)]
 pub struct Mutations<'a> {
     pub dice: &'a mut Dice,
@@ -29,12 +30,14 @@ pub struct Mutations<'a> {
 }
 
 impl Mutations<'_> {
+    /// Returns a random actor.
     pub fn actor(dice: &mut Dice) -> Actor {
         let name = dice.pick(&ACTORS).copied().unwrap_or("ann");
         name.parse().expect("the names above are valid")
     }
 
-    /// The vocabulary guards against bad arguments, so building an operation may fail; such a try is skipped.
+    /// Returns a random operation. Random arguments may be invalid, in which case the caller skips the
+    /// attempt.
     pub fn any(&mut self) -> Result<Op, Error> {
         Ok(match self.dice.below(36) {
             0..=5 => Op::Create(Box::new(self.create()?)),
@@ -128,7 +131,7 @@ impl Mutations<'_> {
         if self.dice.chance(30) { Ok(Change::Clear) } else { Ok(Change::Set(value(self)?)) }
     }
 
-    /// An edge that is there, most of the time.
+    /// Removes an existing edge, most of the time.
     fn dep_remove(&mut self) -> Op {
         let edges: Vec<_> = self.catalog.state().edges().keys().collect();
         let end = |end: &beads_core::Endpoint| end.lineage().map(|bead| self.catalog.id_of(bead).to_string());
@@ -137,13 +140,14 @@ impl Mutations<'_> {
         Op::DepRemove(DepRemove { from, to, kind })
     }
 
-    /// Sometimes a hash that cannot match, which must change nothing.
+    /// Returns a guard that sometimes has a hash that cannot match, so that the operation must change
+    /// nothing.
     fn guard(&mut self) -> Guard {
         let content_hash = self.dice.chance(4).then(|| "0".repeat(64));
         Guard { content_hash, fence: None }
     }
 
-    /// Any bead, live or deleted; seldom one that does not exist, often one that everybody works on.
+    /// Returns any bead, live or deleted. Often a hot one, rarely one that does not exist.
     fn bead(&mut self) -> String {
         let count = self.catalog.state().beads().len();
         if count == 0 || self.dice.chance(2) {

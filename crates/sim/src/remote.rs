@@ -1,5 +1,5 @@
-//! The way from one machine to the remote repository: messages get lost, arrive late, twice, or tell of the past; and
-//! while one machine is between fetch and push, another may be faster.
+//! The network between one machine and the remote. Messages get lost, arrive late or twice, or report an old
+//! state. While one machine is between fetch and push, another may push first.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,10 +7,10 @@ use std::rc::Rc;
 use beads_store::{CommitId, Error, Pushed, Remote, Repository, Result};
 
 use crate::dice::Dice;
-use crate::machine::{Broken, Machine};
+use crate::machine::{Machine, Violation};
 use crate::repository::{Commits, SimRepository};
 
-/// How often each kind of trouble happens to a message.
+/// How often a message is lost before it arrives.
 const LOST_PERCENT: u64 = 8;
 const LATE_PERCENT: u64 = 5;
 const REPLY_LOST_PERCENT: u64 = 5;
@@ -22,45 +22,46 @@ const MIRROR_PERCENT: u64 = 30;
 /// When the stores of replaced remotes were written.
 const FOREIGN_MS: u64 = 1_699_000_000_000;
 
-/// A push on its way.
+/// A push in transit.
 #[derive(Debug, Clone)]
-struct Parcel {
+struct Message {
     objects: Commits,
     expected: Option<CommitId>,
     new: CommitId,
 }
 
-/// What lies between the machines: the remote repository, and pushes that were given up by their sender and arrive all
-/// the same, later.
+/// The remote repository, and pushes that arrive after their sender gave up.
 #[derive(Debug, Clone)]
 pub struct Network {
+    /// The remote repository.
     pub repository: SimRepository,
-    late: Rc<RefCell<Vec<Parcel>>>,
-    /// Where the remote's ref has been.
+    late: Rc<RefCell<Vec<Message>>>,
+    /// Former tips of the remote's ref.
     past: Rc<RefCell<Vec<CommitId>>>,
 }
 
 impl Network {
+    /// Returns a network without late messages.
     pub fn new(repository: SimRepository) -> Self {
         Self { repository, late: Rc::default(), past: Rc::default() }
     }
 
-    /// Delivers one late push, whichever; it may come before one that was sent earlier.
+    /// Delivers a random late push. It may overtake one that was sent earlier.
     pub fn deliver(&self, dice: &mut Dice) -> Result<String> {
         let count = self.late.borrow().len();
         if count == 0 {
             return Ok(String::new());
         }
-        let parcel = self.late.borrow_mut().swap_remove(dice.index(count));
-        Ok(format!("a late push: {:?}", self.take(&parcel)?))
+        let message = self.late.borrow_mut().swap_remove(dice.index(count));
+        Ok(format!("a late push: {:?}", self.take(&message)?))
     }
 
-    /// Nothing that was sent before arrives any more.
-    pub fn calm(&self) {
+    /// Drops all late messages.
+    pub fn drop_late_messages(&self) {
         self.late.borrow_mut().clear();
     }
 
-    /// Somebody forces the remote's ref back to where it once was, or removes it.
+    /// Forces the remote's ref back to a former tip, or removes it.
     pub fn rewind(&self, dice: &mut Dice) -> String {
         let past = self.past.borrow();
         let target = if dice.chance(30) { None } else { dice.pick(&past).cloned() };
@@ -68,8 +69,8 @@ impl Network {
         format!("the remote is at {}", target.as_deref().unwrap_or("nothing"))
     }
 
-    /// The remote is another repository from now on, in which somebody else has worked.
-    pub fn replace(&self, dice: &mut Dice) -> std::result::Result<String, Broken> {
+    /// Replaces the remote with another repository, which has its own history.
+    pub fn replace(&self, dice: &mut Dice) -> std::result::Result<String, Violation> {
         let mut other = Machine::new(dice.roll(), FOREIGN_MS);
         other.open()?;
         other.mutate(6, dice)?;
@@ -80,27 +81,29 @@ impl Network {
         Ok(format!("another remote, at {}", tip.as_deref().unwrap_or("nothing")))
     }
 
-    fn take(&self, parcel: &Parcel) -> Result<Pushed> {
-        self.repository.receive(&parcel.objects, &parcel.new)?;
-        if !self.repository.swing(parcel.expected.as_deref(), &parcel.new)? {
-            return Ok(Pushed::Lost("the ref is elsewhere".into()));
+    fn take(&self, message: &Message) -> Result<Pushed> {
+        self.repository.receive(&message.objects, &message.new)?;
+        if !self.repository.compare_and_swap_ref(message.expected.as_deref(), &message.new)? {
+            return Ok(Pushed::Lost("the ref has moved".into()));
         }
-        self.past.borrow_mut().push(parcel.new.clone());
+        self.past.borrow_mut().push(message.new.clone());
         Ok(Pushed::Done)
     }
 }
 
 /// One machine's view of the network during one sync.
 pub struct SimRemote<'a> {
+    /// The local repository.
     pub own: SimRepository,
+    /// The network.
     pub network: Network,
-    /// Nothing gets through.
+    /// Whether nothing gets through.
     pub partitioned: bool,
-    /// `None` when nothing goes wrong.
+    /// Decides what goes wrong; `None` when nothing does.
     pub trouble: Option<RefCell<Dice>>,
-    /// Fetching moves our own ref to where the remote's is, as in a mirror clone.
+    /// Whether fetching moves the local ref to the remote's, as in a mirror clone.
     pub mirrored: bool,
-    /// What others do between our fetch and our push.
+    /// What other machines do between fetch and push.
     pub rival: RefCell<&'a mut dyn FnMut()>,
 }
 
@@ -119,7 +122,7 @@ impl SimRemote<'_> {
         Error::Remote { remote: "sim".into(), reason: "no answer".into() }
     }
 
-    /// The remote's ref, or where it was a while ago.
+    /// Returns the remote's tip, or a former one.
     fn advertised(&self) -> Result<Option<CommitId>> {
         if self.happens(OUTDATED_PERCENT)
             && let Some(dice) = &self.trouble
@@ -159,14 +162,14 @@ impl Remote for SimRemote<'_> {
             return Err(Self::unreachable());
         }
         let (objects, expected) = (self.own.commits(), expected.map(str::to_owned));
-        let parcel = Parcel { objects, expected, new: new.to_owned() };
+        let message = Message { objects, expected, new: new.to_owned() };
         if self.happens(LATE_PERCENT) {
-            self.network.late.borrow_mut().push(parcel);
+            self.network.late.borrow_mut().push(message);
             return Err(Self::unreachable());
         }
-        let pushed = self.network.take(&parcel)?;
+        let pushed = self.network.take(&message)?;
         if self.happens(TWICE_PERCENT) {
-            self.network.late.borrow_mut().push(parcel);
+            self.network.late.borrow_mut().push(message);
         }
         if self.happens(REPLY_LOST_PERCENT) {
             return Err(Self::unreachable());

@@ -1,4 +1,5 @@
-//! A repository in memory. A power loss may take commits that were not durable yet, and shows the ref old or new.
+//! A repository in memory. A power loss may remove commits that were not durable yet, and leaves the ref at
+//! its old or new value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,19 +12,21 @@ use sha2::{Digest, Sha256};
 use crate::dice::Dice;
 use crate::faults::{Faults, Needs};
 
-/// The files of a commit and where it came from.
+/// A commit: its files and its parents.
 #[derive(Debug)]
 pub struct SimCommit {
+    /// The files.
     pub snapshot: Snapshot,
+    /// The parents.
     pub parents: Vec<CommitId>,
-    /// One more than the greatest of its parents: an ancestor always has a smaller one.
+    /// One more than the greatest generation of its parents, so an ancestor always has a smaller one.
     pub generation: u64,
 }
 
-/// All commits of a repository, as they are at one moment.
+/// All commits of a repository at one moment.
 pub type Commits = BTreeMap<CommitId, Arc<SimCommit>>;
 
-/// Clones share objects and ref.
+/// A repository. Clones share objects and refs.
 #[derive(Debug, Clone)]
 pub struct SimRepository {
     faults: Faults,
@@ -35,19 +38,22 @@ struct Objects {
     dice: Dice,
     commits: Commits,
     volatile: BTreeSet<CommitId>,
-    /// The ref as programs see it, and as it would be after a power loss.
+    /// The ref as programs see it.
     tip: Option<CommitId>,
+    /// The ref as it would be after a power loss.
     durable_tip: Option<CommitId>,
-    /// Where the remote's ref was seen last, likewise.
+    /// The last known tip of the remote, as programs see it.
     tracked: Option<CommitId>,
+    /// The same after a power loss.
     durable_tracked: Option<CommitId>,
     /// The commit that the ref was recorded to contain.
     saved: Option<CommitId>,
-    /// Values of claim refs.
+    /// The values of claim refs.
     claims: BTreeMap<CommitId, ClaimRecord>,
 }
 
 impl SimRepository {
+    /// Returns an empty repository.
     pub fn new(seed: u64, faults: Faults) -> Self {
         let objects = Objects {
             dice: Dice::new(seed),
@@ -63,6 +69,7 @@ impl SimRepository {
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
 
+    /// Loses power: volatile commits and unsynced refs may be lost.
     pub fn lose_power(&self) {
         let mut objects = self.objects();
         let objects = &mut *objects;
@@ -81,45 +88,48 @@ impl SimRepository {
         objects.tracked.clone_from(&objects.durable_tracked);
     }
 
+    /// Returns all commits.
     pub fn commits(&self) -> Commits {
         self.objects().commits.clone()
     }
 
-    /// Keeps a value of a claim ref.
+    /// Stores the value of a claim ref.
     pub fn keep_claim(&self, commit: &str, record: ClaimRecord) {
         self.objects().claims.insert(commit.to_owned(), record);
     }
 
+    /// Returns the value of a claim ref.
     pub fn claim(&self, commit: &str) -> Option<ClaimRecord> {
         self.objects().claims.get(commit).cloned()
     }
 
-    /// Notes where the remote's ref was seen.
+    /// Records the remote's tip.
     pub fn track(&self, commit: &str) -> Result<()> {
-        self.strike(Needs::Space)?;
+        self.inject(Needs::Space)?;
         self.objects().tracked = Some(commit.to_owned());
         Ok(())
     }
 
-    /// Moves the ref regardless of where it is, as a forced push does.
+    /// Moves the ref unconditionally, like a forced push.
     pub fn force(&self, target: Option<CommitId>) {
         let mut objects = self.objects();
         (objects.durable_tip, objects.tip) = (target.clone(), target);
     }
 
-    /// A commit that is not on its way to the disk, whichever.
+    /// Returns a random durable commit.
     pub fn any_commit(&self, dice: &mut Dice) -> Option<CommitId> {
         let objects = self.objects();
         let durable: Vec<_> = objects.commits.keys().filter(|id| !objects.volatile.contains(*id)).collect();
         dice.pick(&durable).map(|id| (*id).clone())
     }
 
-    /// The same from a repository as it is now; not from this one.
+    /// Receives a commit and its history from another repository. It must not be this one, which would
+    /// deadlock.
     pub fn receive_from(&self, other: &Self, commit: &str) -> Result<()> {
         self.receive(&other.objects().commits, commit)
     }
 
-    /// Drops everything for what another repository has.
+    /// Replaces everything with the content of another repository.
     pub fn become_copy_of(&self, other: &Self) {
         let (commits, tip) = (other.commits(), other.objects().tip.clone());
         let mut objects = self.objects();
@@ -128,9 +138,9 @@ impl SimRepository {
         (objects.durable_tip, objects.tip) = (tip.clone(), tip);
     }
 
-    /// Takes a commit and its history out of what another repository has, durably, as a fetch or a push does.
+    /// Durably copies a commit and its history from another repository's commits, like a fetch or a push.
     pub fn receive(&self, theirs: &Commits, commit: &str) -> Result<()> {
-        self.strike(Needs::Space)?;
+        self.inject(Needs::Space)?;
         let mut objects = self.objects();
         let mut wanted = vec![commit.to_owned()];
         while let Some(id) = wanted.pop() {
@@ -145,8 +155,8 @@ impl SimRepository {
         Ok(())
     }
 
-    fn strike(&self, needs: Needs) -> Result<()> {
-        self.faults.strike(needs).map_err(|source| Error::Io {
+    fn inject(&self, needs: Needs) -> Result<()> {
+        self.faults.inject(needs).map_err(|source| Error::Io {
             action: "use",
             path: "sim/repository".into(),
             source,
@@ -157,7 +167,7 @@ impl SimRepository {
         self.objects().commits.get(commit).cloned().ok_or_else(|| missing(commit))
     }
 
-    /// A commit and what it came from, back to a generation.
+    /// Returns a commit and its ancestors, back to a generation.
     fn history(&self, commit: &str, since: u64) -> BTreeSet<CommitId> {
         let objects = self.objects();
         let (mut seen, mut wanted) = (BTreeSet::new(), vec![commit.to_owned()]);
@@ -171,7 +181,8 @@ impl SimRepository {
         seen
     }
 
-    /// The latest commit that both came from. Nothing later is common, so it is nobody's ancestor among what is.
+    /// Returns the latest common ancestor. No common ancestor is later, so it is not an ancestor of another
+    /// one.
     fn last_common(&self, one: &str, other: &str) -> Option<CommitId> {
         let objects = self.objects();
         let generation = |id: &CommitId| objects.commits.get(id).map(|found| found.generation);
@@ -218,17 +229,17 @@ fn name_of(commit: &SimCommit) -> CommitId {
 
 impl Repository for SimRepository {
     fn tip(&self) -> Result<Option<CommitId>> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.objects().tip.clone())
     }
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.find(commit)?.snapshot.clone())
     }
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], _message: &str) -> Result<CommitId> {
-        self.strike(Needs::Space)?;
+        self.inject(Needs::Space)?;
         let before = parents.iter().filter_map(|parent| Some(self.find(parent).ok()?.generation)).max();
         let generation = before.map_or(0, |before| before + 1);
         let commit = SimCommit { snapshot: snapshot.clone(), parents: parents.to_vec(), generation };
@@ -236,34 +247,34 @@ impl Repository for SimRepository {
         if self.objects().commits.insert(id.clone(), Arc::new(commit)).is_none() {
             self.objects().volatile.insert(id.clone());
         }
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         self.objects().volatile.remove(&id);
         Ok(id)
     }
 
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.find(commit)?.snapshot == *snapshot)
     }
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         let Ok(found) = self.find(ancestor) else { return Ok(false) };
         Ok(self.history(commit, found.generation).contains(ancestor))
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.last_common(one, other))
     }
 
     fn tracked(&self) -> Result<Vec<CommitId>> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.objects().tracked.iter().cloned().collect())
     }
 
     fn saved(&self) -> Result<Vec<CommitId>> {
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(self.objects().saved.iter().cloned().collect())
     }
 
@@ -271,29 +282,29 @@ impl Repository for SimRepository {
         if self.objects().saved.as_deref() == Some(commit) {
             return Ok(());
         }
-        self.strike(Needs::Space)?;
+        self.inject(Needs::Space)?;
         self.objects().saved = Some(commit.to_owned());
         Ok(())
     }
 
-    fn settle(&self) -> Result<()> {
-        self.strike(Needs::Access)?;
+    fn sync_ref(&self) -> Result<()> {
+        self.inject(Needs::Access)?;
         let mut objects = self.objects();
         objects.durable_tip = objects.tip.clone();
         objects.durable_tracked = objects.tracked.clone();
         Ok(())
     }
 
-    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
-        self.strike(Needs::Space)?;
+    fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.inject(Needs::Space)?;
         self.find(to)?;
         if self.objects().tip.as_deref() != from {
             return Ok(false);
         }
         self.objects().tip = Some(to.to_owned());
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         self.objects().durable_tip = Some(to.to_owned());
-        self.strike(Needs::Access)?;
+        self.inject(Needs::Access)?;
         Ok(true)
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a scenario and judges it.
+//! Runs a scenario and checks the result.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,11 @@ use beads_store::Repository;
 use sha2::{Digest, Sha256};
 
 use crate::causality;
-use crate::clocks::Forgotten;
+use crate::clocks::Collected;
 use crate::dice::Dice;
 use crate::faults::Faults;
-use crate::ledger::Reading;
-use crate::machine::{Broken, Machine};
+use crate::ledger::ParsedSnapshot;
+use crate::machine::{Machine, Violation};
 use crate::remote::{Network, SimRemote};
 use crate::repository::SimRepository;
 use crate::scenario::{Action, Scenario, Step};
@@ -21,22 +21,24 @@ use crate::scenario::{Action, Scenario, Step};
 const START_MS: u64 = 1_700_000_000_000;
 const TEN_YEARS_MS: i64 = 10 * 365 * 24 * 60 * 60 * 1000;
 
-/// How often all machines exchange, one after the other, until nothing is new to anyone.
+/// How many rounds of exchanges it takes until every machine has everything.
 const HEALING_ROUNDS: usize = 2;
 
-/// How often where deletions are forgotten: once all know the floor, a bead that was deleted below it may come back from a
-/// machine that was away.
+/// The same with garbage collection: once all machines know the floor, a machine that was away may bring back
+/// a bead that was deleted below it.
 const HEALING_ROUNDS_WITH_FLOORS: usize = 4;
 
-/// A run that found something.
+/// A failed run.
 #[derive(Debug, Clone)]
 pub struct Failure {
+    /// What went wrong.
     pub message: String,
     /// What happened, step by step.
     pub trace: Vec<String>,
 }
 
-/// Runs to the end. `Ok` is the hash of all that happened: the same scenario gives the same one.
+/// Runs a scenario to the end. Returns the hash of everything that happened: the same scenario gives the same
+/// hash.
 pub fn run(scenario: &Scenario) -> Result<String, Failure> {
     let mut run = Run::new(scenario);
     match run.play(scenario) {
@@ -48,7 +50,7 @@ pub fn run(scenario: &Scenario) -> Result<String, Failure> {
 struct Run {
     machines: Vec<Machine>,
     network: Network,
-    moved: bool,
+    moves_refs: bool,
     trace: Vec<String>,
 }
 
@@ -61,13 +63,13 @@ impl Run {
         if let Some(ahead) = scenario.ahead {
             machines[ahead].world.jump(TEN_YEARS_MS);
         }
-        let forgotten = Forgotten::default();
+        let collected = Collected::default();
         for (machine, off_ms) in machines.iter_mut().zip(&scenario.clocks) {
             machine.world.jump(*off_ms);
-            (machine.collects, machine.forgotten) = (true, forgotten.clone());
+            (machine.collects, machine.collected) = (true, collected.clone());
         }
         let remote = SimRepository::new(dice.roll(), Faults::default());
-        Self { machines, network: Network::new(remote), moved: scenario.moved, trace: Vec::new() }
+        Self { machines, network: Network::new(remote), moves_refs: scenario.moves_refs, trace: Vec::new() }
     }
 
     fn trace_hash(&self) -> String {
@@ -85,26 +87,26 @@ impl Run {
         hex(&hash.finalize())
     }
 
-    fn play(&mut self, scenario: &Scenario) -> Result<(), Broken> {
+    fn play(&mut self, scenario: &Scenario) -> Result<(), Violation> {
         for step in &scenario.steps {
-            let told = self.step(step);
-            let outcome = told.as_ref().unwrap_or_else(|broken| broken);
+            let result = self.step(step);
+            let outcome = result.as_ref().unwrap_or_else(|violation| violation);
             self.trace.push(format!("machine {}: {:?}: {outcome}", step.machine, step.action));
-            told?;
+            result?;
         }
         self.heal(scenario.seed)?;
         self.judge()
     }
 
-    fn step(&mut self, step: &Step) -> Result<String, Broken> {
+    fn step(&mut self, step: &Step) -> Result<String, Violation> {
         let mut dice = Dice::new(step.dice);
         let machine = &mut self.machines[step.machine];
         machine.world.jump(i64::try_from(dice.below(3_000)).unwrap_or(0));
-        let mut told = machine.open()?;
+        let mut trace = machine.open()?;
         if machine.replica.is_none() && dice.chance(40) {
             machine.faults.heal();
         }
-        told.push_str(&match step.action {
+        trace.push_str(&match step.action {
             Action::Mutate(count) => machine.mutate(count, &mut dice)?,
             Action::Commit => machine.commit()?,
             Action::Checkpoint => machine.checkpoint()?,
@@ -143,31 +145,31 @@ impl Run {
                 String::new()
             }
         });
-        for machine in self.machines.iter_mut().filter(|machine| machine.faults.is_dark()) {
+        for machine in self.machines.iter_mut().filter(|machine| machine.faults.is_powered_off()) {
             machine.lose_power();
-            told.push_str("; the power was off");
+            trace.push_str("; the power was off");
         }
-        Ok(told)
+        Ok(trace)
     }
 
-    /// One machine exchanges with a remote. Without dice nothing goes wrong on the way. A rival may sync between its
-    /// fetch and its push, and its own users go on writing.
+    /// Exchanges one machine with a remote. Without dice nothing goes wrong. A rival may sync between its
+    /// fetch and its push, and its own users continue to write.
     fn sync(
         &mut self,
         index: usize,
         network: &Network,
         trouble: Option<Dice>,
         with_rivals: bool,
-    ) -> Result<String, Broken> {
+    ) -> Result<String, Violation> {
         let Some(checkpoint) = self.machines[index].begin_sync()? else { return Ok("not open".into()) };
         let own = self.machines[index].repository.clone();
-        let (partitioned, mirrored) = (self.machines[index].partitioned, self.moved);
-        let mut told = String::new();
+        let (partitioned, mirrored) = (self.machines[index].partitioned, self.moves_refs);
+        let mut trace = String::new();
         let mut meanwhile = Ok(());
         let mut dice = trouble.clone().unwrap_or_else(|| Dice::new(0));
         let mut rival = || {
             if with_rivals && meanwhile.is_ok() {
-                meanwhile = self.meanwhile(index, network, &mut dice).map(|more| told.push_str(&more));
+                meanwhile = self.meanwhile(index, network, &mut dice).map(|more| trace.push_str(&more));
             }
         };
         let trouble = trouble.map(RefCell::new);
@@ -182,33 +184,33 @@ impl Run {
         let outcome = checkpoint.sync(&remote.own, &remote, |_| ());
         drop(remote);
         meanwhile?;
-        told.push_str(&self.machines[index].finish_sync(outcome)?);
-        Ok(told)
+        trace.push_str(&self.machines[index].finish_sync(outcome)?);
+        Ok(trace)
     }
 
-    fn meanwhile(&mut self, index: usize, network: &Network, dice: &mut Dice) -> Result<String, Broken> {
+    fn meanwhile(&mut self, index: usize, network: &Network, dice: &mut Dice) -> Result<String, Violation> {
         let rival = dice.index(self.machines.len());
         if rival == index || dice.chance(40) {
             let machine = &mut self.machines[index];
             return Ok(machine.mutate(2, dice)? + &machine.commit()?);
         }
-        self.sync(rival, network, Some(dice.clone()), false).map(|told| format!("rival {rival}: {told}; "))
+        self.sync(rival, network, Some(dice.clone()), false).map(|trace| format!("rival {rival}: {trace}; "))
     }
 
-    fn sync_with_peer(&mut self, index: usize, mut dice: Dice) -> Result<String, Broken> {
+    fn sync_with_peer(&mut self, index: usize, mut dice: Dice) -> Result<String, Violation> {
         let peer = dice.index(self.machines.len());
         let faults = &self.machines[peer].faults;
-        // A fault over there would look like one of ours.
-        if peer == index || faults.is_armed() || faults.is_dark() {
-            return Ok("nobody there".into());
+        // A fault on the peer would look like a local one.
+        if peer == index || faults.is_armed() || faults.is_powered_off() {
+            return Ok("no peer".into());
         }
         let network = Network::new(self.machines[peer].repository.clone());
-        self.sync(index, &network, None, false).map(|told| format!("with {peer}: {told}"))
+        self.sync(index, &network, None, false).map(|trace| format!("with {peer}: {trace}"))
     }
 
-    /// Nothing goes wrong any more, and everyone exchanges. After two rounds everybody has everything, and a third
-    /// one moves nothing.
-    fn heal(&mut self, seed: u64) -> Result<(), Broken> {
+    /// Removes all faults and exchanges all machines. After two rounds every machine has everything, and a
+    /// third round moves nothing.
+    fn heal(&mut self, seed: u64) -> Result<(), Violation> {
         let mut dice = Dice::new(seed ^ 0x4ea1);
         for machine in &mut self.machines {
             if dice.chance(50) {
@@ -219,7 +221,7 @@ impl Run {
             machine.kill();
             machine.open()?;
         }
-        self.network.calm();
+        self.network.drop_late_messages();
         let floors = self.machines.iter().any(|machine| machine.collects);
         let rounds = if floors { HEALING_ROUNDS_WITH_FLOORS } else { HEALING_ROUNDS };
         for _ in 0..rounds {
@@ -234,39 +236,39 @@ impl Run {
         Ok(())
     }
 
-    fn round(&mut self) -> Result<(), Broken> {
+    fn round(&mut self) -> Result<(), Violation> {
         let network = self.network.clone();
         for index in 0..self.machines.len() {
-            let told = self.sync(index, &network, None, false)?;
-            self.trace.push(format!("machine {index} heals: {told}"));
+            let trace = self.sync(index, &network, None, false)?;
+            self.trace.push(format!("machine {index} heals: {trace}"));
         }
         Ok(())
     }
 
-    fn judge(&self) -> Result<(), Broken> {
+    fn judge(&self) -> Result<(), Violation> {
         let catalogs: Vec<_> =
             self.machines.iter().filter_map(|machine| Some(machine.replica.as_ref()?.catalog())).collect();
         let encoded: Vec<_> = catalogs.iter().map(|catalog| catalog.state().encode()).collect();
         if encoded.windows(2).any(|pair| pair[0] != pair[1]) {
             return Err("after healing the replicas differ".into());
         }
-        let reading = encoded.first().map(Reading::new).transpose()?.ok_or("no replica is open")?;
+        let parsed = encoded.first().map(ParsedSnapshot::new).transpose()?.ok_or("no replica is open")?;
         for (index, machine) in self.machines.iter().enumerate() {
-            let told = |lost| format!("after healing, of machine {index}: {lost}");
-            reading.check_all(machine.lasting_facts()).map_err(told)?;
-            check_history(&machine.forgotten, &machine.repository)?;
+            let describe = |lost| format!("after healing, of machine {index}: {lost}");
+            parsed.check_all(machine.lasting_facts()).map_err(describe)?;
+            check_history(&machine.collected, &machine.repository)?;
         }
         let facts = |machine: &Machine| machine.lasting_facts().cloned().collect::<Vec<_>>();
         let writers: Vec<_> = self.machines.iter().map(|machine| (&machine.writes, facts(machine))).collect();
-        causality::check(&writers, &reading)?;
+        causality::check(&writers, &parsed)?;
         catalogs.iter().try_for_each(|catalog| check_indexes(catalog))?;
-        check_history(&self.machines[0].forgotten, &self.network.repository)
+        check_history(&self.machines[0].collected, &self.network.repository)
     }
 }
 
-/// Every commit that the ref leads to decodes, encodes to itself, and lost nothing of its parents but what garbage
-/// collection took.
-fn check_history(forgotten: &Forgotten, repository: &SimRepository) -> Result<(), Broken> {
+/// Checks that every commit reachable from the ref decodes, encodes to itself, and has everything of its
+/// parents except what garbage collection removed.
+fn check_history(collected: &Collected, repository: &SimRepository) -> Result<(), Violation> {
     let commits = repository.commits();
     let mut states: BTreeMap<String, State> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -287,7 +289,7 @@ fn check_history(forgotten: &Forgotten, repository: &SimRepository) -> Result<()
         for parent in &commits[id].parents {
             let mut joined = state.clone();
             joined.join(&states[parent]);
-            if joined != *state && !forgotten.excuses(state, &states[parent]) {
+            if joined != *state && !collected.explains_loss(state, &states[parent]) {
                 return Err(format!("commit {id} lost something of its parent {parent}"));
             }
         }
@@ -295,8 +297,8 @@ fn check_history(forgotten: &Forgotten, repository: &SimRepository) -> Result<()
     Ok(())
 }
 
-/// The indexes kept up step by step are those that the state gives anew.
-fn check_indexes(catalog: &Catalog) -> Result<(), Broken> {
+/// Checks that the incrementally maintained indexes equal those built from the state.
+fn check_indexes(catalog: &Catalog) -> Result<(), Violation> {
     let fresh = Catalog::from(catalog.state().clone());
     let same = catalog.open_and_unblocked().eq(fresh.open_and_unblocked())
         && (catalog.leases(), catalog.deferrals()) == (fresh.leases(), fresh.deferrals())

@@ -1,88 +1,101 @@
-//! What happens in a run, decided before it starts. Every step has dice of its own, so that a scenario can be shrunk
-//! by leaving steps out without changing what the others do.
+//! The steps of a run, fixed before it starts. Every step has its own dice, so that shrinking can remove
+//! steps without changing what the others do.
 
 use beads_core::limits::MAX_MS;
 
 use crate::dice::Dice;
 use crate::faults::{Fault, FaultKind};
 
-/// One seed in so many has rough syncs, in which the disk fails, and remotes that are replaced. The others stay as they
-/// were when the simulator did not know these, so that the seeds that once found something still mean the same.
-const ROUGH_EVERY: u64 = 5;
+/// One seed in this many has syncs with disk faults, and replaced remotes. The other seeds stay as they were
+/// before the simulator had these, so that regression seeds keep their meaning.
+const DISK_FAULTS_EVERY: u64 = 5;
 
-/// One seed in so many has refs that another program moves under the replica.
+/// One seed in this many has refs that another program moves.
 const MOVED_EVERY: u64 = 7;
 
-/// One seed in so many has clocks that are decades apart, visitors from the end of time, and garbage collection.
+/// One seed in this many has clocks that are decades apart, visitors with the maximum time, and garbage
+/// collection.
 const CLOCKS_EVERY: u64 = 11;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const YEAR_MS: i64 = 365 * DAY_MS;
 
-/// How far apart clocks are, at most, to either side. The simulation begins in 2023 and stamps end in 2100.
+/// The maximum error of a clock, in either direction. The simulation begins in 2023, and stamps end in 2100.
 const MAX_YEARS: u64 = 50;
 
 /// One run, from its seed or shrunk.
 #[derive(Debug, Clone)]
 pub struct Scenario {
+    /// The seed.
     pub seed: u64,
+    /// The number of machines.
     pub machines: usize,
     /// A machine whose clock is ten years ahead.
     pub ahead: Option<usize>,
-    /// Refs are moved by other programs, and fetching moves them too.
-    pub moved: bool,
-    /// How far off the clock of each machine is; empty where they are right and nothing is forgotten.
+    /// Whether other programs move refs, and fetching moves them too.
+    pub moves_refs: bool,
+    /// The error of each clock; empty if clocks are right and garbage is not collected.
     pub clocks: Vec<i64>,
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
-/// Something happens on one machine.
+/// One action on one machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
+    /// The index of the machine.
     pub machine: usize,
+    /// The seed of its dice.
     pub dice: u64,
+    /// The action.
     pub action: Action,
 }
 
+/// An action or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Applies some mutations, which are not yet acknowledged.
     Mutate(u64),
     /// Syncs the journal, which acknowledges them.
     Commit,
+    /// Saves the state to the ref.
     Checkpoint,
-    /// A checkpoint with mutations between its beginning and its end.
+    /// Runs a checkpoint with mutations between its beginning and its end.
     SlowCheckpoint,
-    /// The real sync loop, with whatever the network does to it.
+    /// Runs the real sync loop over an unreliable network.
     Sync,
-    /// Syncs with the repository of another machine, which finds its ref moved.
+    /// Syncs with the repository of another machine, whose ref moves.
     SyncWithPeer,
-    /// The way to the remote breaks, or works again.
+    /// Disconnects the machine from the remote, or reconnects it.
     Partition,
-    /// A push that its sender gave up arrives.
+    /// Delivers a push after its sender gave up.
     Deliver,
-    /// The remote's ref is forced back, or removed.
+    /// Forces the remote's ref back, or removes it.
     Rewind,
-    /// The remote is another one now, with a store of its own.
+    /// Replaces the remote with another one that has its own store.
     Replace,
-    /// The ref of this machine's own repository is rewound, replaced or deleted by another program.
+    /// Rewinds, replaces or deletes this machine's ref, as another program would.
     MoveRef,
-    /// Raises the floor of garbage collection, perhaps after a deletion.
+    /// Raises the garbage-collection floor, perhaps after a deletion.
     Collect,
-    /// Takes the floor of garbage collection back.
+    /// Resets the garbage-collection floor.
     ResetFloor,
-    /// A machine whose clock is at this time takes what is here, writes, and gives it back.
+    /// A machine whose clock shows this time fetches the local state, writes, and pushes it back.
     Visit(u64),
-    /// Asks again for something that was acknowledged.
+    /// Repeats an acknowledged request.
     Retry,
-    /// The process dies; the system's cache lives on.
+    /// Kills the process; the system's cache survives.
     Kill,
+    /// Turns the power off and on again.
     PowerLoss,
+    /// Plans a fault.
     Arm(Fault),
+    /// Moves the clock.
     Jump(i64),
 }
 
 impl Scenario {
+    /// Returns the scenario of a seed.
     pub fn from_seed(seed: u64, length: usize) -> Self {
         let mut dice = Dice::new(seed);
         let machines = 2 + dice.index(6);
@@ -93,11 +106,11 @@ impl Scenario {
             action: Action::from_dice(dice),
         };
         let mut steps: Vec<Step> = (0..length).map(|_| step(&mut dice)).collect();
-        if seed % ROUGH_EVERY == ROUGH_EVERY - 1 {
-            roughen(&mut steps, &mut dice);
+        if seed % DISK_FAULTS_EVERY == DISK_FAULTS_EVERY - 1 {
+            add_disk_faults(&mut steps, &mut dice);
         }
-        let moved = seed % MOVED_EVERY == MOVED_EVERY - 1;
-        if moved {
+        let moves_refs = seed % MOVED_EVERY == MOVED_EVERY - 1;
+        if moves_refs {
             move_refs(&mut steps, &mut dice);
         }
         let mut clocks = Vec::new();
@@ -105,7 +118,7 @@ impl Scenario {
             clocks.extend((0..machines).map(|_| years(&mut dice)));
             break_clocks(&mut steps, &mut dice);
         }
-        Self { seed, machines, ahead, moved, clocks, steps }
+        Self { seed, machines, ahead, moves_refs, clocks, steps }
     }
 }
 
@@ -130,28 +143,28 @@ impl Action {
     }
 }
 
-/// Puts a failing disk under half of the syncs, and has the machine write on and die soon after; replaces the remote
-/// now and then.
-fn roughen(steps: &mut Vec<Step>, dice: &mut Dice) {
+/// Adds disk faults to half of the syncs, after which the machine continues to write and soon dies. Sometimes
+/// replaces the remote.
+fn add_disk_faults(steps: &mut Vec<Step>, dice: &mut Dice) {
     for step in std::mem::take(steps) {
-        let mut also = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
+        let mut add = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
         if step.action != Action::Sync || dice.chance(50) {
             if step.action == Action::Sync && dice.chance(15) {
-                also(Action::Replace, dice);
+                add(Action::Replace, dice);
             }
             steps.push(step);
             continue;
         }
         let kind = if dice.chance(50) { FaultKind::Io } else { FaultKind::NoSpace };
-        also(Action::Arm(Fault { kind, after: 3 + dice.below(22), lasting: false }), dice);
-        also(step.action, dice);
-        also(Action::Mutate(4), dice);
-        also(Action::Commit, dice);
-        also(Action::Kill, dice);
+        add(Action::Arm(Fault { kind, after: 3 + dice.below(22), lasting: false }), dice);
+        add(step.action, dice);
+        add(Action::Mutate(4), dice);
+        add(Action::Commit, dice);
+        add(Action::Kill, dice);
     }
 }
 
-/// Moves the ref now and then after something was saved; often the process dies with it.
+/// Sometimes moves the ref after a save, and often kills the process at the same time.
 fn move_refs(steps: &mut Vec<Step>, dice: &mut Dice) {
     for step in std::mem::take(steps) {
         steps.push(step);
@@ -165,20 +178,20 @@ fn move_refs(steps: &mut Vec<Step>, dice: &mut Dice) {
     }
 }
 
-/// Lets machines forget deletions, take that back, and meet others whose clocks are years ahead or at the end of time.
+/// Adds garbage collection, floor resets, and visitors whose clocks are years ahead or at the maximum time.
 fn break_clocks(steps: &mut Vec<Step>, dice: &mut Dice) {
     for step in std::mem::take(steps) {
         steps.push(step);
-        let mut also = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
+        let mut add = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
         match step.action {
             Action::Checkpoint | Action::SlowCheckpoint | Action::Sync if dice.chance(40) => {
-                also(Action::Collect, dice);
+                add(Action::Collect, dice);
             }
             Action::Mutate(_) if dice.chance(5) => {
                 let at_ms = if dice.chance(50) { MAX_MS - 1 } else { dice.below(MAX_MS) };
-                also(Action::Visit(at_ms), dice);
+                add(Action::Visit(at_ms), dice);
             }
-            Action::Mutate(_) if dice.chance(3) => also(Action::ResetFloor, dice),
+            Action::Mutate(_) if dice.chance(3) => add(Action::ResetFloor, dice),
             _ => {}
         }
     }

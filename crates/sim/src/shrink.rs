@@ -1,9 +1,9 @@
-//! Makes a failing scenario small enough to read.
+//! Shrinks a failing scenario until it is small enough to read.
 
 use crate::run::{Failure, run};
 use crate::scenario::{Scenario, Step};
 
-/// Leaves steps out, in ever smaller pieces, as long as the run still fails. `run` returns the failure, if there is one.
+/// Removes steps, in ever smaller chunks, as long as the run still fails. `run` returns the failure, if any.
 pub fn shrink_steps<S: Clone, F>(steps: Vec<S>, failure: F, run: impl Fn(&[S]) -> Option<F>) -> (Vec<S>, F) {
     let (mut smallest, mut why) = (steps, failure);
     let mut piece = smallest.len().div_ceil(2);
@@ -22,8 +22,9 @@ pub fn shrink_steps<S: Clone, F>(steps: Vec<S>, failure: F, run: impl Fn(&[S]) -
     (smallest, why)
 }
 
+/// Returns the smallest scenario found that still fails, and its failure.
 pub fn shrink(scenario: &Scenario, failure: Failure) -> (Scenario, Failure) {
-    // What follows the failing step never ran.
+    // Steps after the failing one never ran.
     let mut steps = scenario.steps.clone();
     steps.truncate(failure.trace.len().max(1));
     let with = |steps: &[Step]| Scenario { steps: steps.to_vec(), ..scenario.clone() };
@@ -31,7 +32,7 @@ pub fn shrink(scenario: &Scenario, failure: Failure) -> (Scenario, Failure) {
     (with(&steps), why)
 }
 
-/// A failure as people read it.
+/// Returns a report of a failure for people.
 pub fn describe(scenario: &Scenario, failure: Failure) -> String {
     let steps = scenario.steps.len();
     let (smallest, why) = shrink(scenario, failure);

@@ -1,72 +1,74 @@
-//! Virtual time for many threads. One runs at a time: the one whose moment comes first. So real, blocking code of many
-//! machines runs together, in an order that depends on nothing but the moments.
+//! Virtual time for many threads. One thread runs at a time: the one with the earliest wake-up time. So the
+//! real, blocking code of many machines runs together in a deterministic order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// A clock shared by several threads.
 #[derive(Debug)]
 pub struct Timeline {
-    moments: Mutex<Moments>,
-    bells: Vec<Condvar>,
+    schedule: Mutex<Schedule>,
+    wakeups: Vec<Condvar>,
 }
 
 #[derive(Debug)]
-struct Moments {
+struct Schedule {
     now_ms: u64,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     running: Option<usize>,
 }
 
 impl Timeline {
-    /// For this many threads; each has its first moment at 0 and begins with [`enter`](Self::enter).
+    /// Returns a timeline for this many threads. All wake up at time 0 and begin with [`enter`](Self::enter).
     pub fn new(threads: usize) -> Self {
-        let mut moments = Moments { now_ms: 0, due: BinaryHeap::new(), running: None };
-        moments.due.extend((0..threads).map(|thread| Reverse((0, thread))));
+        let mut schedule = Schedule { now_ms: 0, due: BinaryHeap::new(), running: None };
+        schedule.due.extend((0..threads).map(|thread| Reverse((0, thread))));
         let timeline =
-            Self { moments: Mutex::new(moments), bells: (0..threads).map(|_| Condvar::new()).collect() };
-        timeline.pass_on(&mut timeline.moments());
+            Self { schedule: Mutex::new(schedule), wakeups: (0..threads).map(|_| Condvar::new()).collect() };
+        timeline.run_next(&mut timeline.schedule());
         timeline
     }
 
+    /// Returns the current time.
     pub fn now_ms(&self) -> u64 {
-        self.moments().now_ms
+        self.schedule().now_ms
     }
 
-    /// Waits for the thread's first moment.
+    /// Waits until the thread may run for the first time.
     pub fn enter(&self, thread: usize) {
-        self.wait(thread, self.moments());
+        self.wait(thread, self.schedule());
     }
 
-    /// Lets the others run until that moment.
+    /// Lets the other threads run until that time.
     pub fn sleep_until(&self, thread: usize, at_ms: u64) {
-        let mut moments = self.moments();
-        let at_ms = at_ms.max(moments.now_ms);
-        moments.due.push(Reverse((at_ms, thread)));
-        self.pass_on(&mut moments);
-        self.wait(thread, moments);
+        let mut schedule = self.schedule();
+        let at_ms = at_ms.max(schedule.now_ms);
+        schedule.due.push(Reverse((at_ms, thread)));
+        self.run_next(&mut schedule);
+        self.wait(thread, schedule);
     }
 
-    /// The thread has no more moments.
+    /// Ends the thread.
     pub fn leave(&self) {
-        self.pass_on(&mut self.moments());
+        self.run_next(&mut self.schedule());
     }
 
-    fn pass_on(&self, moments: &mut Moments) {
-        moments.running = None;
-        if let Some(Reverse((at_ms, thread))) = moments.due.pop() {
-            (moments.now_ms, moments.running) = (at_ms, Some(thread));
-            self.bells[thread].notify_one();
+    fn run_next(&self, schedule: &mut Schedule) {
+        schedule.running = None;
+        if let Some(Reverse((at_ms, thread))) = schedule.due.pop() {
+            (schedule.now_ms, schedule.running) = (at_ms, Some(thread));
+            self.wakeups[thread].notify_one();
         }
     }
 
-    fn wait(&self, thread: usize, mut moments: MutexGuard<'_, Moments>) {
-        while moments.running != Some(thread) {
-            moments = self.bells[thread].wait(moments).unwrap_or_else(PoisonError::into_inner);
+    fn wait(&self, thread: usize, mut schedule: MutexGuard<'_, Schedule>) {
+        while schedule.running != Some(thread) {
+            schedule = self.wakeups[thread].wait(schedule).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn moments(&self) -> MutexGuard<'_, Moments> {
-        self.moments.lock().unwrap_or_else(PoisonError::into_inner)
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

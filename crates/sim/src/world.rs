@@ -1,4 +1,4 @@
-//! A clock under the simulation's control, and seeded dice.
+//! A clock controlled by the simulation, and seeded dice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,52 +6,53 @@ use beads_store::World;
 
 use crate::dice::Dice;
 
-/// Clones share the time and the dice.
+/// A clock and dice. Clones share them.
 #[derive(Debug, Clone)]
-pub struct SimWorld(Arc<Mutex<Instruments>>);
+pub struct SimWorld(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
-struct Instruments {
+struct Inner {
     now_ms: u64,
     latest_ms: u64,
     dice: Dice,
 }
 
 impl SimWorld {
+    /// Returns a clock that shows this time.
     pub fn new(seed: u64, now_ms: u64) -> Self {
-        Self(Arc::new(Mutex::new(Instruments { now_ms, latest_ms: now_ms, dice: Dice::new(seed) })))
+        Self(Arc::new(Mutex::new(Inner { now_ms, latest_ms: now_ms, dice: Dice::new(seed) })))
     }
 
     /// Moves the clock, in either direction.
     pub fn jump(&self, by_ms: i64) {
-        let mut instruments = self.instruments();
-        instruments.now_ms = instruments.now_ms.saturating_add_signed(by_ms);
+        let mut inner = self.inner();
+        inner.now_ms = inner.now_ms.saturating_add_signed(by_ms);
     }
 
-    /// The latest time that the clock showed since [`begin`](Self::begin).
+    /// Returns the latest time that the clock showed since [`begin`](Self::begin).
     pub fn latest_ms(&self) -> u64 {
-        self.instruments().latest_ms
+        self.inner().latest_ms
     }
 
-    /// Forgets what the clock showed before.
+    /// Forgets the times shown so far.
     pub fn begin(&self) {
-        let mut instruments = self.instruments();
-        instruments.latest_ms = instruments.now_ms;
+        let mut inner = self.inner();
+        inner.latest_ms = inner.now_ms;
     }
 
-    fn instruments(&self) -> MutexGuard<'_, Instruments> {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl World for SimWorld {
     fn now_ms(&self) -> u64 {
-        let mut instruments = self.instruments();
-        instruments.latest_ms = instruments.latest_ms.max(instruments.now_ms);
-        instruments.now_ms
+        let mut inner = self.inner();
+        inner.latest_ms = inner.latest_ms.max(inner.now_ms);
+        inner.now_ms
     }
 
     fn random(&mut self) -> u64 {
-        self.instruments().dice.roll()
+        self.inner().dice.roll()
     }
 }

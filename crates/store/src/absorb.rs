@@ -1,41 +1,44 @@
-//! Taking in a state that was built elsewhere, such as an import: all of it in one commit of the journal.
+//! Takes in a state that was built elsewhere, such as an import, in one commit of the journal.
 
 use beads_core::{Actor, Claim, Clock, Delta, Lineage, Mark, Timestamp};
 use serde_json::Value;
 
 use crate::disk::Disk;
 use crate::replica::{Caller, Replica};
-use crate::wall::World;
+use crate::world::World;
 use crate::{Receipt, Result};
 
-/// A record is a line of JSON that recovery reads at once.
+/// The size limit of a record, which is one line of JSON that recovery parses at once.
 const RECORD_BYTES: usize = 32 * 1024 * 1024;
 
 impl<D: Disk, W: World> Replica<D, W> {
-    /// Joins a delta in memory. Like [`apply`](Self::apply) it must not be acknowledged before
-    /// [`commit`](Self::commit). What the caller is told stands in the last record: a journal that was cut before it
-    /// lets the caller ask again, and joining twice changes nothing.
+    /// Joins a delta in memory. As with [`apply`](Self::apply), do not acknowledge it before
+    /// [`commit`](Self::commit) returns.
     ///
-    /// The holders of `leases` get fresh ones: trackers without leases cannot say how long a claim lasts.
+    /// The answer is stored in the last record: if the journal was cut off before it, the caller can ask
+    /// again, and joining twice changes nothing.
+    ///
+    /// The holders of `leases` get fresh ones, because trackers without leases cannot say how long a claim
+    /// lasts.
     pub fn absorb(
         &mut self,
         mut delta: Delta,
         leases: &[(Lineage, Claim)],
         caller: &Caller,
-        told: &Value,
+        answer: &Value,
     ) -> Result<()> {
         let now_ms = self.now_ms();
         let end = Timestamp::from_ms(now_ms.saturating_add(caller.lease_ms))?;
         grant_leases(&mut delta, leases, &mut self.clock, (now_ms, &caller.actor, end))?;
         let mut parts = if delta.is_empty() { Vec::new() } else { delta.split(RECORD_BYTES) };
-        if parts.is_empty() && caller.is_remembered() {
+        if parts.is_empty() && caller.requires_receipt() {
             parts.push(Delta::default());
         }
         let last = parts.len().saturating_sub(1);
-        let nameless = Caller { request: None, ..caller.clone() };
+        let anonymous = Caller { request: None, ..caller.clone() };
         for (index, part) in parts.into_iter().enumerate() {
-            let caller = if index == last { caller } else { &nameless };
-            self.record(caller, now_ms, part, |asked| Receipt::of_answer(asked, now_ms, told.clone()))?;
+            let caller = if index == last { caller } else { &anonymous };
+            self.record(caller, now_ms, part, |key| Receipt::of_answer(key, now_ms, answer.clone()))?;
         }
         Ok(())
     }

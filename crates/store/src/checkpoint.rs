@@ -1,4 +1,4 @@
-//! Writing the state to the sync ref.
+//! Saving the state to the sync ref.
 
 use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
 use beads_core::planted::{Bug, is_planted};
@@ -7,57 +7,63 @@ use beads_core::{Snapshot, State, concurrent_writes};
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
 
-/// How often a ref that somebody else moves is merged with and tried again.
+/// How often saving is retried if another program moves the ref.
 const MAX_ROUNDS: usize = 10;
 
-/// A state set aside to be saved; the journal behind it goes on growing meanwhile.
+/// A snapshot of the state, to be saved to the ref while the replica continues to take mutations.
+///
+/// [`Replica::begin_checkpoint`](crate::Replica::begin_checkpoint) returns one.
 #[derive(Debug)]
 pub struct Checkpoint {
     pub(crate) state: State,
-    /// The state as it was set aside, once something of others came in and `state` holds more than memory does.
-    pub(crate) begun: Option<State>,
+    /// The message of the commit.
+    pub(crate) message: String,
+    /// The state at the beginning, once others' changes were joined and `state` holds more than memory does.
+    pub(crate) initial_state: Option<State>,
     /// Where the ref was when the replica last looked.
-    pub(crate) base: Option<CommitId>,
-    /// The last commit that this replica had seen whole.
-    pub(crate) ground: Option<CommitId>,
-    /// The commit that the ref was moved to, until it was read back.
+    pub(crate) known_tip: Option<CommitId>,
+    /// The last commit whose whole content this replica had seen.
+    pub(crate) base_commit: Option<CommitId>,
+    /// The commit that the ref was moved to, until it has been read back.
     pub(crate) written: Option<(CommitId, Snapshot)>,
     pub(crate) keep_segment: u64,
 }
 
-/// A checkpoint that is on the ref.
+/// A checkpoint that is on the ref. Pass it to
+/// [`Replica::finish_checkpoint`](crate::Replica::finish_checkpoint).
 #[derive(Debug)]
 pub struct Saved {
+    /// The commit that holds the checkpoint.
     pub commit: CommitId,
-    /// When the ref holds more than the checkpoint did.
+    /// Set if the ref holds more than the checkpoint did.
     pub(crate) merged: Option<Merged>,
     pub(crate) keep_segment: u64,
 }
 
-/// The state on the ref, and the one that was set aside.
+/// The state on the ref, and the state of the checkpoint at its beginning.
 #[derive(Debug)]
 pub(crate) struct Merged {
     pub(crate) state: State,
-    pub(crate) begun: State,
+    pub(crate) initial_state: State,
 }
 
 impl Saved {
-    /// Whether something of others came in with it.
-    pub fn brought_something(&self) -> bool {
+    /// Returns whether changes of others were merged.
+    pub fn has_merged_changes(&self) -> bool {
         self.merged.is_some()
     }
 }
 
 impl Checkpoint {
-    /// Commits the state and moves the ref, joining with whatever else appeared there.
+    /// Commits the state and moves the ref. Joins any commit that another program put there.
     pub fn save(mut self, repository: &impl Repository) -> Result<Saved> {
         let commit = self.save_local(repository)?;
         let commit = self.confirm(repository, commit)?;
         Ok(self.into_saved(commit))
     }
 
-    /// Reads back what was saved and makes sure that the ref contains it, which is what the journal may be trimmed for. A
-    /// ref that was moved away meanwhile gets it again. What the ref contained is recorded apart from it.
+    /// Reads back the saved commit, checks that the ref contains it, and records it. Only then may the
+    /// journal be trimmed. If the ref was moved away in the meantime, it is moved again.
     pub(crate) fn confirm(&mut self, repository: &impl Repository, mut commit: CommitId) -> Result<CommitId> {
         if is_planted(Bug::TrimBehindLostRef) {
             self.read_back(repository)?;
@@ -78,7 +84,7 @@ impl Checkpoint {
         Err(Error::RefMoved(REF))
     }
 
-    /// Only what can be read again may be trimmed from the journal.
+    /// Reads back the written commit. The journal may only be trimmed of what can be read again.
     pub(crate) fn read_back(&mut self, repository: &impl Repository) -> Result<()> {
         if let Some((commit, snapshot)) = &self.written
             && !repository.holds(commit, snapshot)?
@@ -89,8 +95,9 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Replaces a commit on the ref whose objects git collected as garbage before the ref led to them. What it built on is
-    /// what was recorded before. `None` when that is not what happened, or cannot be done.
+    /// Replaces a commit on the ref whose objects git collected as garbage before the ref pointed at them.
+    /// The new commit builds on the commits recorded before. Returns `None` if that is not what happened, or
+    /// if it cannot be done.
     fn write_again(&mut self, repository: &impl Repository, commit: &str) -> Option<CommitId> {
         let (lost, snapshot) = self.written.take()?;
         if lost != commit || repository.snapshot(commit).is_ok() {
@@ -101,11 +108,11 @@ impl Checkpoint {
         parents.extend(repository.tracked().ok()?);
         parents
             .retain(|parent| state_of(repository, parent).is_ok_and(|state| is_within(&state, &self.state)));
-        let again = repository.write(&snapshot, &parents, "beads").ok()?;
-        if !repository.swing(Some(commit), &again).ok()? {
+        let again = repository.write(&snapshot, &parents, &self.message).ok()?;
+        if !repository.compare_and_swap_ref(Some(commit), &again).ok()? {
             return None;
         }
-        self.base = Some(again.clone());
+        self.known_tip = Some(again.clone());
         self.written = Some((again.clone(), snapshot));
         Some(again)
     }
@@ -113,90 +120,90 @@ impl Checkpoint {
     pub(crate) fn into_saved(self, commit: CommitId) -> Saved {
         Saved {
             commit,
-            merged: self.begun.map(|begun| Merged { state: self.state, begun }),
+            merged: self.initial_state.map(|initial_state| Merged { state: self.state, initial_state }),
             keep_segment: self.keep_segment,
         }
     }
 
-    /// Puts a copy of the state aside before the first of others comes in. Whoever sets a checkpoint aside keeps everybody
-    /// waiting for it, so it is not copied there.
-    pub(crate) fn remember(&mut self) {
-        self.begun.get_or_insert_with(|| self.state.clone());
+    /// Copies the state before the first changes of others are joined. Beginning a checkpoint blocks all
+    /// requests, so the copy is not made there.
+    pub(crate) fn keep_initial_state(&mut self) {
+        self.initial_state.get_or_insert_with(|| self.state.clone());
     }
 
-    /// Joins what somebody else wrote, and keeps the values that lost against concurrent writes. Returns how many.
+    /// Joins a state of others and records the values that lost to concurrent writes. Returns their number.
     pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
-        // A base that cannot be read any more is as good as none: it only tells which writes were concurrent.
+        // An unreadable base counts as none: it only helps to tell which writes were concurrent.
         let agreed = base.and_then(|base| state_of(repository, base).ok());
         let conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
-        self.remember();
+        self.keep_initial_state();
         self.state.join(theirs);
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
         conflicts.len()
     }
 
-    /// The commit that holds the state. None is made when the ref, or a remote's ref that a clone brought along, holds
-    /// exactly this state already. It remains to be read back.
+    /// Returns a commit that holds the state and is on the ref. Makes none if the ref, or a remote's ref that
+    /// a clone fetched, already holds exactly this state. The commit still has to be read back.
     pub(crate) fn save_local(&mut self, repository: &impl Repository) -> Result<CommitId> {
         for _ in 0..MAX_ROUNDS {
             let tip = repository.tip()?;
-            if tip != self.base
+            if tip != self.known_tip
                 && let Some(tip) = &tip
             {
                 let theirs = state_of(repository, tip)?;
-                let agreed = match self.ground.replace(tip.clone()) {
+                let agreed = match self.base_commit.replace(tip.clone()) {
                     Some(seen) => repository.merge_base(&seen, tip)?,
                     None => None,
                 };
                 self.join(repository, &theirs, agreed.as_deref());
             }
             let lost = self.join_lost(repository, tip.as_ref())?;
-            let brought = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
+            let fetched = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
             let snapshot = self.state.encode();
-            if let Some(reason) = snapshot.beyond(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
+            if let Some(reason) = snapshot.find_oversized(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
                 return Err(Error::TooLargeToSave(reason));
             }
             if let Some(tip) = &tip
                 && repository.holds(tip, &snapshot)?
             {
-                repository.settle()?;
-                self.base = Some(tip.clone());
+                repository.sync_ref()?;
+                self.known_tip = Some(tip.clone());
                 return Ok(tip.clone());
             }
             let mut parents: Vec<CommitId> = tip.iter().cloned().collect();
             let mut ready_made = None;
             if tip.is_none() {
-                for tracked in &brought {
+                for tracked in &fetched {
                     if ready_made.is_none() && repository.holds(tracked, &snapshot)? {
                         ready_made = Some(tracked.clone());
                     }
                 }
-                parents = brought;
+                parents = fetched;
             }
             parents.extend(lost.into_iter().filter(|lost| !parents.contains(lost)).collect::<Vec<_>>());
             let commit = match ready_made {
                 Some(commit) => commit,
-                None => repository.write(&snapshot, &parents, "beads")?,
+                None => repository.write(&snapshot, &parents, &self.message)?,
             };
-            if repository.swing(tip.as_deref(), &commit)? {
-                self.base = Some(commit.clone());
+            if repository.compare_and_swap_ref(tip.as_deref(), &commit)? {
+                self.known_tip = Some(commit.clone());
                 self.written = Some((commit.clone(), snapshot));
                 return Ok(commit);
             }
-            self.base = tip;
+            self.known_tip = tip;
         }
         Err(Error::RefMoved(REF))
     }
 
-    /// Joins the commits that the ref should contain and does not, because it was rewound, replaced or deleted. Returns
-    /// them: the next commit builds on them, too.
+    /// Joins the saved commits that the ref no longer contains because it was rewound, replaced or deleted.
+    /// Returns them as further parents for the next commit.
     fn join_lost(&mut self, repository: &impl Repository, tip: Option<&CommitId>) -> Result<Vec<CommitId>> {
         let mut lost = Vec::new();
         for saved in repository.saved()? {
             if contains(repository, tip, &saved)? {
                 continue;
             }
-            // One that cannot be read any more is reported when the store is opened.
+            // Opening the store reports commits that can no longer be read.
             let Ok(state) = state_of(repository, &saved) else { continue };
             let mut both = self.state.clone();
             both.join(&state);
@@ -208,9 +215,11 @@ impl Checkpoint {
         Ok(lost)
     }
 
-    /// The commits of others that a clone or a fetch brought along before there was a ref of our own. They may have come
-    /// after the replica was opened, by a sync that failed later on; so a commit that builds on them takes in what they
-    /// hold first. One that cannot be read is nobody's parent, and the next exchange tells what is wrong with it.
+    /// Joins others' commits that a clone or fetch fetched before there was a local ref, and returns them.
+    ///
+    /// A sync that failed later may have fetched them after the replica was opened, so a commit that builds
+    /// on them must include their content. Unreadable commits do not become parents; the next exchange
+    /// reports what is wrong with them.
     fn join_tracked(&mut self, repository: &impl Repository) -> Result<Vec<CommitId>> {
         let mut joined = Vec::new();
         for tracked in repository.tracked()? {
@@ -225,10 +234,10 @@ impl Checkpoint {
         Ok(joined)
     }
 
-    /// Joins a commit. Writes since it and the last commit seen here parted are concurrent. That commit itself is no base for
-    /// this: it may hold writes that the other one does not know.
+    /// Joins a commit. Writes since the merge base with the last commit seen here are concurrent. That last
+    /// commit cannot be the base itself: it may hold writes that the other commit does not know.
     fn join_since(&mut self, repository: &impl Repository, theirs: (&CommitId, &State)) -> Result<()> {
-        let agreed = match &self.ground {
+        let agreed = match &self.base_commit {
             Some(seen) => repository.merge_base(seen, theirs.0)?,
             None => None,
         };
@@ -237,11 +246,12 @@ impl Checkpoint {
     }
 }
 
+/// Decodes the state of a commit.
 pub(crate) fn state_of(repository: &impl Repository, commit: &str) -> Result<State> {
     Ok(repository.snapshot(commit)?.decode()?.state)
 }
 
-/// Whether a tip is at a commit or descends from it.
+/// Returns whether `tip` is `commit` or descends from it.
 pub(crate) fn contains(repository: &impl Repository, tip: Option<&CommitId>, commit: &str) -> Result<bool> {
     match tip {
         Some(tip) if tip == commit => Ok(true),
@@ -250,7 +260,7 @@ pub(crate) fn contains(repository: &impl Repository, tip: Option<&CommitId>, com
     }
 }
 
-/// Whether a state adds nothing to another one.
+/// Returns whether `part` adds nothing to `whole`.
 pub(crate) fn is_within(part: &State, whole: &State) -> bool {
     let mut both = whole.clone();
     both.join(part);

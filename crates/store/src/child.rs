@@ -1,4 +1,4 @@
-//! Waiting for a program that may hang, and for what it says.
+//! Runs a program that may hang, with a deadline, and captures its output.
 
 use std::io::{ErrorKind, Read};
 use std::process::Child;
@@ -9,94 +9,103 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How often it is looked whether the program is done: when its output is closed, which it does by ending, and before.
-const SHORT_LOOK: Duration = Duration::from_micros(200);
-const LONG_LOOK: Duration = Duration::from_millis(20);
+/// How often to check whether the program has ended: after it closed its output, and before.
+const SHORT_POLL: Duration = Duration::from_micros(200);
+const LONG_POLL: Duration = Duration::from_millis(20);
 
-/// How long the output of a program that is done may stay open. What it started and left behind, as ssh does with the
-/// connection it shares, may hold it open for hours.
-const LEFT_OPEN: Duration = Duration::from_millis(500);
+/// How long to wait for the output of a program that has ended. A process that it left behind, such as ssh's
+/// shared connection, may keep the output open for hours.
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// Set once, by a process that is about to end.
-static ABANDONED: AtomicBool = AtomicBool::new(false);
+/// Set once, by a process that is about to exit.
+static SHUTTING_DOWN: AtomicBool = AtomicBool::new(false);
 
-/// Ends the programs that are running now, and those that are started later, as if their time were up. For a daemon that
-/// leaves: the next one must not wait for a remote that does not answer.
-pub fn abandon_all() {
-    ABANDONED.store(true, Ordering::Relaxed);
+/// Kills all programs that are running now or are started later, as if they had timed out.
+///
+/// A daemon calls this when it exits, so that the next one need not wait for an unresponsive remote.
+pub fn kill_child_programs() {
+    SHUTTING_DOWN.store(true, Ordering::Relaxed);
 }
 
-/// What a program that is done has said.
-pub struct Output {
-    pub success: bool,
-    pub stdout: String,
-    pub stderr: String,
+/// The output of a program that has ended.
+pub(crate) struct Output {
+    pub(crate) success: bool,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Why there is no output.
 #[derive(Debug)]
-pub enum Unfinished {
-    /// There is no such program.
+pub(crate) enum Unfinished {
+    /// The program is not installed.
     Missing,
-    /// It was ended at the deadline.
-    TooLong,
+    /// It was killed at the deadline.
+    TimedOut,
+    /// It could not be run or waited for.
     Failed(std::io::Error),
 }
 
-/// Does `work` while the program runs, then waits for its end, but not for ever: a remote that does not answer must not
-/// hang a sync. The program leads a process group, and past the deadline the whole group is ended.
-pub fn finish(mut child: Child, deadline: Duration, work: &mut dyn FnMut()) -> Result<Output, Unfinished> {
+/// Calls `work` while the program runs, then waits for the program to end, at most until the deadline.
+///
+/// The program leads a process group. At the deadline the whole group is killed, so that an unresponsive
+/// remote cannot hang a sync.
+pub(crate) fn wait_with_deadline(
+    mut child: Child,
+    deadline: Duration,
+    work: &mut dyn FnMut(),
+) -> Result<Output, Unfinished> {
     let start = Instant::now();
     let (open, closed) = channel();
-    let stdout = child.stdout.take().map(|pipe| Heard::from(pipe, open.clone()));
-    let stderr = child.stderr.take().map(|pipe| Heard::from(pipe, open.clone()));
+    let stdout = child.stdout.take().map(|pipe| CapturedOutput::from(pipe, open.clone()));
+    let stderr = child.stderr.take().map(|pipe| CapturedOutput::from(pipe, open.clone()));
     drop(open);
     work();
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() >= deadline || ABANDONED.load(Ordering::Relaxed) => {
+            Ok(None) if start.elapsed() >= deadline || SHUTTING_DOWN.load(Ordering::Relaxed) => {
                 let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = child.wait();
-                return Err(Unfinished::TooLong);
+                return Err(Unfinished::TimedOut);
             }
-            Ok(None) if is_closed(&closed, LONG_LOOK) => std::thread::sleep(SHORT_LOOK),
+            Ok(None) if is_closed(&closed, LONG_POLL) => std::thread::sleep(SHORT_POLL),
             Ok(None) => {}
             Err(error) => return Err(Unfinished::Failed(error)),
         }
     };
-    is_closed(&closed, LEFT_OPEN);
-    let text = |heard: Option<Heard>| heard.map(|heard| heard.text()).unwrap_or_default();
+    is_closed(&closed, OUTPUT_GRACE);
+    let text =
+        |captured: Option<CapturedOutput>| captured.map(|captured| captured.text()).unwrap_or_default();
     Ok(Output { success: status.success(), stdout: text(stdout), stderr: text(stderr) })
 }
 
-/// Waits until both pipes are closed, or not that long.
+/// Waits until both pipes are closed, or for `within` at most.
 fn is_closed(pipes: &Receiver<()>, within: Duration) -> bool {
     pipes.recv_timeout(within) == Err(RecvTimeoutError::Disconnected)
 }
 
-/// So many bytes of the beginning and of the end of an output are kept. A server can make git print without end.
+/// How many bytes of the beginning and of the end of an output are kept. A server can make git print forever.
 const KEPT_BYTES: usize = 512 * 1024;
 
-/// What came out of a pipe so far: all of it, or its beginning and its end.
-struct Heard(Arc<Mutex<Kept>>);
+/// The output of a pipe so far: all of it, or its beginning and end.
+struct CapturedOutput(Arc<Mutex<BoundedOutput>>);
 
 #[derive(Default)]
-struct Kept {
+struct BoundedOutput {
     start: Vec<u8>,
     end: Vec<u8>,
-    /// Whether something between them is missing.
+    /// Whether bytes in between were dropped.
     cut: bool,
 }
 
-impl Kept {
+impl BoundedOutput {
     fn take(&mut self, mut part: &[u8]) {
-        let room = KEPT_BYTES.saturating_sub(self.start.len()).min(part.len());
-        self.start.extend_from_slice(&part[..room]);
-        part = &part[room..];
+        let taken = KEPT_BYTES.saturating_sub(self.start.len()).min(part.len());
+        self.start.extend_from_slice(&part[..taken]);
+        part = &part[taken..];
         self.end.extend_from_slice(part);
-        // Rarely, so that not every part moves all bytes.
+        // Drop in large steps, so that not every part moves all bytes.
         if self.end.len() > 2 * KEPT_BYTES {
             self.end.drain(..self.end.len() - KEPT_BYTES);
             self.cut = true;
@@ -109,11 +118,11 @@ impl Kept {
     }
 }
 
-impl Heard {
-    /// Reads in a thread of its own, which drops `open` when the pipe is closed.
+impl CapturedOutput {
+    /// Reads in a separate thread, which drops `open` when the pipe is closed.
     fn from(mut pipe: impl Read + Send + 'static, open: Sender<()>) -> Self {
-        let heard = Arc::new(Mutex::new(Kept::default()));
-        let shared = Arc::clone(&heard);
+        let captured = Arc::new(Mutex::new(BoundedOutput::default()));
+        let shared = Arc::clone(&captured);
         std::thread::spawn(move || {
             let _open = open;
             let mut part = [0; 4096];
@@ -121,15 +130,15 @@ impl Heard {
                 match pipe.read(&mut part) {
                     Ok(0) => return,
                     Ok(count) => {
-                        let mut heard = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                        heard.take(&part[..count]);
+                        let mut captured = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                        captured.take(&part[..count]);
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(_) => return,
                 }
             }
         });
-        Self(heard)
+        Self(captured)
     }
 
     fn text(&self) -> String {
@@ -139,7 +148,7 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
@@ -159,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_said_is_heard_and_work_is_done_meanwhile() {
+    fn the_whole_output_is_captured_while_work_runs() {
         let mut child = shell(
             "read line; i=0; while [ $i -lt 5000 ]; do echo \"$line $i\"; i=$((i+1)); done; echo no >&2; exit 3",
         );
         let mut input = child.stdin.take();
-        // It goes on only when it is told to, so it was running meanwhile.
+        // The program waits for this input, so it was running while `work` ran.
         let mut work = || std::io::Write::write_all(&mut input.take().unwrap(), b"yes\n").unwrap();
-        let output = finish(child, Duration::MAX, &mut work).unwrap();
+        let output = wait_with_deadline(child, Duration::MAX, &mut work).unwrap();
         assert!(!output.success);
         assert_eq!(output.stdout.lines().count(), 5000);
         assert!(output.stdout.ends_with("yes 4999\n"));
@@ -174,35 +183,35 @@ mod tests {
     }
 
     #[test]
-    fn of_an_endless_output_the_beginning_and_the_end_are_kept() {
-        let mut kept = Kept::default();
+    fn the_beginning_and_end_of_an_endless_output_are_kept() {
+        let mut kept = BoundedOutput::default();
         kept.take(b"first ");
         for _ in 0..20_000 {
             kept.take(&[b'x'; 4096]);
         }
         kept.take(b" last");
-        assert!(kept.start.capacity() + kept.end.capacity() < 8 * KEPT_BYTES, "80 MB were said");
+        assert!(kept.start.capacity() + kept.end.capacity() < 8 * KEPT_BYTES, "80 MB were printed");
         let text = kept.text();
         assert!(text.starts_with("first x") && text.contains("[...]") && text.ends_with("x last"));
     }
 
     #[test]
-    fn who_is_left_behind_with_the_output_in_hand_is_not_waited_for() {
-        // What is left behind ends with its input, which is ours.
+    fn a_process_left_behind_with_open_output_is_not_waited_for() {
+        // The process left behind ends when its input, which we hold, is closed.
         let mut child = shell("exec 3<&0; cat <&3 >/dev/null & echo done");
         let input = child.stdin.take();
-        let output = finish(child, Duration::MAX, &mut || ()).unwrap();
+        let output = wait_with_deadline(child, Duration::MAX, &mut || ()).unwrap();
         assert_eq!((output.success, output.stdout.as_str()), (true, "done\n"));
         drop(input);
     }
 
     #[test]
-    fn past_the_deadline_all_of_it_is_ended() {
+    fn the_whole_process_group_is_killed_at_the_deadline() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let child = shell_with("exec 3<&0; cat <&3 & cat", OwnedFd::from(theirs).into());
-        let ended = finish(child, Duration::ZERO, &mut || ());
-        assert!(matches!(ended, Err(Unfinished::TooLong)), "nobody ended it");
-        // What they read from is closed when nobody is left who holds it.
+        let ended = wait_with_deadline(child, Duration::ZERO, &mut || ());
+        assert!(matches!(ended, Err(Unfinished::TimedOut)), "it was not killed");
+        // The other end of the socket is closed once no process holds it.
         ours.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         assert_eq!(ours.read(&mut [0]).unwrap(), 0);
     }

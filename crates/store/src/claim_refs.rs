@@ -1,5 +1,5 @@
-//! Claim refs: one ref per claimed bead, moved by compare-and-swap on the remote. So a claim has exactly one winner among
-//! all machines, with nothing but Git between them.
+//! Claim refs: one ref per claimed bead, moved by compare-and-swap on the remote. So a claim has exactly one
+//! winner among all machines, without any server but Git.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,21 @@ use crate::repository::CommitId;
 use crate::vet::check_record;
 use crate::{Guarded, Result};
 
-/// What the remote has: the store's tip, and every claim ref by the last part of its name.
+/// A listing of a remote: the store's tip, and every claim ref by the last part of its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClaimsSeen {
+pub struct ClaimListing {
+    /// The tip of the remote's store, if there is one.
     pub tip: Option<CommitId>,
+    /// The claim refs.
     pub refs: BTreeMap<String, ClaimValue>,
 }
 
 /// The value of a claim ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimValue {
+    /// The commit that the ref points at.
     pub commit: CommitId,
-    /// `None` when it is no record of that ref: broken, or of a later version.
+    /// The record in the commit; `None` if it is broken, of a later version, or belongs to another ref.
     pub record: Option<ClaimRecord>,
 }
 
@@ -31,33 +34,34 @@ pub struct ClaimValue {
 pub struct RefChange {
     /// The last part of the ref's name.
     pub name: String,
-    /// Where the ref must be; `None`: it must not exist.
+    /// The commit that the ref must point at; `None` if it must not exist.
     pub expected: Option<CommitId>,
-    /// Where it goes; `None` deletes it.
+    /// The commit to move the ref to; `None` deletes it.
     pub new: Option<CommitId>,
 }
 
-/// How one compare-and-swap ended.
+/// The result of one compare-and-swap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Swapped {
+    /// The ref was moved.
     Done,
-    /// The ref is elsewhere: another machine was faster.
+    /// The ref was not where it was expected: another machine moved it first.
     Lost(String),
-    /// The server does not let this ref be written, whatever its value.
+    /// The server does not allow writes to this ref.
     Refused(String),
 }
 
-/// The claim refs of a remote. An error means that the remote did not answer; a change may have happened all the same.
+/// A remote with claim refs. After an error the remote's state is unknown: a change may still have happened.
 pub trait ClaimRemote {
-    /// Lists the claim refs together with the store's tip, and brings the values that are not here.
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen>;
+    /// Lists the claim refs together with the store's tip, and fetches the values that are not here.
+    fn claims(&self, prefix: &str) -> Result<ClaimListing>;
 
-    /// Makes each change on its own, and says for each how it ended.
+    /// Makes each change separately, and returns the result of each.
     fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>>;
 }
 
 impl<R: ClaimRemote> ClaimRemote for Guarded<R> {
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+    fn claims(&self, prefix: &str) -> Result<ClaimListing> {
         self.check()?;
         self.inner().claims(prefix)
     }
@@ -68,20 +72,20 @@ impl<R: ClaimRemote> ClaimRemote for Guarded<R> {
     }
 }
 
-/// Where the claim refs of a remote were last seen. They keep the objects from being collected.
-pub(crate) fn seen_refs(remote: &str) -> String {
+/// Returns the prefix of the refs that track a remote's claim refs. They protect the objects from git gc.
+pub(crate) fn claim_tracking_prefix(remote: &str) -> String {
     format!("refs/beads/seen/{remote}/")
 }
 
 impl GitRepository {
-    /// Writes a value of a claim ref: a child of the one it replaces.
+    /// Writes a value of a claim ref as a child of the one it replaces.
     pub fn write_claim(&self, record: &ClaimRecord, parent: Option<&str>) -> Result<CommitId> {
         let blob = self.git.blob(&record.encode())?;
         let mut builder = self.git.treebuilder(None)?;
         builder.insert(CLAIM_FILE, blob, 0o100_644)?;
         let tree = self.git.find_tree(builder.write()?)?;
         let parent = match parent {
-            // A value that could not be brought here, such as one of a shallow fetch, is replaced all the same.
+            // The previous value may not be here, for example after a shallow fetch. It is replaced anyway.
             Some(parent) => self.git.find_commit(Oid::from_str(parent)?).ok(),
             None => None,
         };
@@ -91,8 +95,9 @@ impl GitRepository {
         Ok(self.git.commit(None, &who, &who, message, &tree, &parents)?.to_string())
     }
 
-    /// The record in a commit, if it is here and one of the ref with this name.
-    pub fn read_claim(&self, name: &str, commit: &str) -> Option<ClaimRecord> {
+    /// Returns the record in a commit, if the commit is here and the record belongs to the ref with this
+    /// name.
+    pub(crate) fn read_claim(&self, name: &str, commit: &str) -> Option<ClaimRecord> {
         let commit = Oid::from_str(commit).ok()?;
         check_record(&self.git, commit).ok()?;
         let tree = self.git.find_commit(commit).ok()?.tree().ok()?;
@@ -101,14 +106,14 @@ impl GitRepository {
         ClaimRecord::decode(blob.content()).ok().filter(|record| record.lineage.claim_name() == name)
     }
 
-    /// What was last seen of a claim ref, on whichever remote.
+    /// Returns the record last seen under a claim ref, on any remote.
     pub fn last_seen_claim(&self, name: &str) -> Option<ClaimRecord> {
         let found = self.git.references_glob(&format!("refs/beads/seen/*/{name}")).ok()?;
         let mut found = found.flatten().filter_map(|reference| reference.target());
         found.find_map(|commit| self.read_claim(name, &commit.to_string()))
     }
 
-    /// When a commit was made, by its maker's clock, in milliseconds.
+    /// Returns when a commit was made, by its author's clock, in milliseconds.
     pub fn commit_time_ms(&self, commit: &str) -> Option<u64> {
         let commit = Oid::from_str(commit).ok()?;
         check_record(&self.git, commit).ok()?;
@@ -116,38 +121,41 @@ impl GitRepository {
         u64::try_from(commit.time().seconds()).ok()?.checked_mul(1_000)
     }
 
-    /// Turns a listing of names and commits into what was seen, and keeps it for later. Values that cannot be read may have
-    /// been replaced since they were listed; the fetch has brought what they were replaced by.
-    pub(crate) fn seen_claims(
+    /// Turns a listing of names and commits into [`ClaimListing`], and updates the tracking refs.
+    ///
+    /// A value that cannot be read may have been replaced since it was listed; then the fetch brought its
+    /// replacement.
+    pub(crate) fn claim_listing(
         &self,
         remote: &str,
         tip: Option<CommitId>,
         listed: BTreeMap<String, CommitId>,
-    ) -> Result<ClaimsSeen> {
-        let directory = seen_refs(remote);
+    ) -> Result<ClaimListing> {
+        let directory = claim_tracking_prefix(remote);
         let mut refs = BTreeMap::new();
         for (name, listed) in listed {
             let place = format!("{directory}{name}");
             let kept = self.git.refname_to_id(&place).ok().map(|oid| oid.to_string());
             let commit = if self.has_commit(&listed) { listed } else { kept.clone().unwrap_or(listed) };
             if kept.as_ref() != Some(&commit) && self.has_commit(&commit) {
-                self.keep_seen(&place, &commit);
+                self.update_claim_tracking_ref(&place, &commit);
             }
             let record = self.read_claim(&name, &commit);
             refs.insert(name, ClaimValue { commit, record });
         }
-        self.forget_unseen(&directory, &refs)?;
-        Ok(ClaimsSeen { tip, refs })
+        self.delete_stale_tracking_refs(&directory, &refs)?;
+        Ok(ClaimListing { tip, refs })
     }
 
-    /// Only a note of what was seen; the next look makes it again.
-    pub(crate) fn keep_seen(&self, place: &str, commit: &str) {
+    /// Updates a tracking ref. Errors are ignored, because the next listing updates it again.
+    pub(crate) fn update_claim_tracking_ref(&self, place: &str, commit: &str) {
         if let Ok(oid) = Oid::from_str(commit) {
             let _ = self.git.reference(place, oid, true, "bd claims");
         }
     }
 
-    fn forget_unseen(&self, directory: &str, refs: &BTreeMap<String, ClaimValue>) -> Result<()> {
+    /// Deletes the tracking refs of claim refs that no longer exist.
+    fn delete_stale_tracking_refs(&self, directory: &str, refs: &BTreeMap<String, ClaimValue>) -> Result<()> {
         for reference in self.git.references_glob(&format!("{directory}*"))? {
             let mut reference = match reference {
                 Err(error) if error.code() == ErrorCode::NotFound => continue,

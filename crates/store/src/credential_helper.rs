@@ -1,5 +1,5 @@
-//! Git's credential helpers. The library runs those with a path itself; one with a bare name it leaves to the git
-//! program. Where there is none, the helper's own program is as good.
+//! Git's credential helpers. libgit2 runs those that are given as a path, and leaves those with a bare name
+//! to the git program. If git is not installed, the helper's own program is run instead.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use git2::{Config, Cred};
 
 use crate::environment::withhold_git_variables;
 
-/// Asks the helpers that are configured for an address, in their order.
-pub fn ask(config: &Config, url: &str, user: Option<&str>) -> Result<Cred, git2::Error> {
+/// Asks the helpers that are configured for a URL, in order.
+pub(crate) fn ask(config: &Config, url: &str, user: Option<&str>) -> Result<Cred, git2::Error> {
     Cred::credential_helper(config, url, user).or_else(|error| {
         let named = bare_names(config, url);
         named.iter().find_map(|name| ask_program(name, url, user)).ok_or(error)
@@ -28,10 +28,10 @@ fn bare_names(config: &Config, url: &str) -> Vec<String> {
 }
 
 fn ask_program(helper: &str, url: &str, user: Option<&str>) -> Option<Cred> {
-    let mut words = helper.split_whitespace();
-    let mut command = Command::new(format!("git-credential-{}", words.next()?));
+    let mut arguments = helper.split_whitespace();
+    let mut command = Command::new(format!("git-credential-{}", arguments.next()?));
     let mut child = withhold_git_variables(&mut command)
-        .args(words)
+        .args(arguments)
         .arg("get")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -41,11 +41,11 @@ fn ask_program(helper: &str, url: &str, user: Option<&str>) -> Option<Cred> {
     let (protocol, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?.rsplit('@').next()?;
     let user_line = user.map(|user| format!("username={user}\n")).unwrap_or_default();
-    // A helper that answers without reading is a helper, too.
+    // A helper may answer without reading its input.
     let _ =
         child.stdin.take()?.write_all(format!("protocol={protocol}\nhost={host}\n{user_line}\n").as_bytes());
     let output = child.wait_with_output().ok()?;
     let answer = String::from_utf8(output.stdout).ok()?;
-    let said = |key: &str| answer.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-    Cred::userpass_plaintext(said("username").or(user)?, said("password")?).ok()
+    let value_of = |key: &str| answer.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    Cred::userpass_plaintext(value_of("username").or(user)?, value_of("password")?).ok()
 }

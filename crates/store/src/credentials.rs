@@ -1,4 +1,4 @@
-//! Who we are to a server, when the library talks to it. Each way is tried once; the library asks again after a refusal.
+//! Credentials for libgit2. Each one is tried once; libgit2 asks again after the server refuses one.
 
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
@@ -9,17 +9,18 @@ use git2::{Cred, CredentialType, RemoteCallbacks};
 use crate::credential_helper;
 use crate::url::is_own_host;
 
-/// The token for remotes over http, and the user name that goes with it unless the address has one.
-pub const TOKEN_VARIABLE: &str = "BD_GIT_TOKEN";
-pub const TOKEN_USER: &str = "x-access-token";
+/// The environment variable with the token for remotes over http.
+pub(crate) const TOKEN_VARIABLE: &str = "BD_GIT_TOKEN";
+/// The user name for the token, unless the URL has one.
+pub(crate) const TOKEN_USER: &str = "x-access-token";
 
-/// A private key to try before the usual ones.
+/// The environment variable with a private key to try before the usual ones.
 const KEY_VARIABLE: &str = "BD_SSH_KEY";
 
-const USUAL_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
+const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
 
-/// The token in the environment, if there is one.
-pub fn token() -> Option<String> {
+/// Returns the token in the environment, if there is one.
+pub(crate) fn token() -> Option<String> {
     std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty())
 }
 
@@ -33,9 +34,10 @@ enum Password {
     Helpers,
 }
 
-/// Over ssh the agent, then key files; over http the token in the environment, then git's credential helpers. Only the host of
-/// `remote` gets them, wherever it redirects to.
-pub fn callbacks<'a>(git: &'a git2::Repository, remote: &str) -> RemoteCallbacks<'a> {
+/// Returns callbacks that offer the ssh agent, then key files over ssh, and the token in the environment,
+/// then git's credential helpers over http. Only the host of `remote` gets them, even if it redirects
+/// elsewhere.
+pub(crate) fn callbacks<'a>(git: &'a git2::Repository, remote: &str) -> RemoteCallbacks<'a> {
     let remote = remote.to_owned();
     let mut callbacks = RemoteCallbacks::new();
     let mut keys = ssh_keys();
@@ -56,7 +58,7 @@ pub fn callbacks<'a>(git: &'a git2::Repository, remote: &str) -> RemoteCallbacks
         if allowed.contains(CredentialType::USER_PASS_PLAINTEXT) {
             if !is_own_host(&remote, url) {
                 return Err(git2::Error::from_str(
-                    "the server redirects to another host, which asks for credentials; it gets none",
+                    "the server redirects to another host, which asks for credentials; none were sent",
                 ));
             }
             return match passwords.pop_front() {
@@ -65,22 +67,22 @@ pub fn callbacks<'a>(git: &'a git2::Repository, remote: &str) -> RemoteCallbacks
                 None => Err(git2::Error::from_str("no password was accepted")),
             };
         }
-        Err(git2::Error::from_str("the server asks for credentials of a kind that bd does not have"))
+        Err(git2::Error::from_str("the server asks for a kind of credentials that bd does not have"))
     });
     callbacks
 }
 
 fn ssh_keys() -> VecDeque<SshKey> {
-    // The library gives up, instead of asking for the next key, when the agent's socket is dead.
+    // libgit2 gives up if the agent's socket is dead, instead of asking for the next key.
     let agent = std::env::var_os("SSH_AUTH_SOCK").is_some_and(|socket| UnixStream::connect(socket).is_ok());
     let named = std::env::var_os(KEY_VARIABLE).map(PathBuf::from);
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let usual = USUAL_KEYS.map(|name| home.join(".ssh").join(name));
+    let usual = DEFAULT_KEYS.map(|name| home.join(".ssh").join(name));
     let files = named.into_iter().chain(usual).filter(|key| key.is_file()).map(SshKey::File);
     agent.then_some(SshKey::Agent).into_iter().chain(files).collect()
 }
 
-/// The text without credentials in addresses, and without the token of the environment.
+/// Returns the text without credentials in URLs, and without the token in the environment.
 pub fn without_secrets(text: &str) -> String {
     let text = crate::url::redact(text);
     match token().filter(|token| !token.is_empty()) {

@@ -1,28 +1,28 @@
-//! How long a sync may take as a whole, however many steps it has.
+//! The time limit of a limit sync, however many steps it has.
 
 use std::time::{Duration, Instant};
 
 use crate::Error;
 
-/// Begins when it is made.
+/// A time limit that starts when it is created.
 #[derive(Debug, Clone, Copy)]
-pub struct Deadline {
+pub(crate) struct Deadline {
     started: Instant,
-    whole: Duration,
+    limit: Duration,
 }
 
 impl Deadline {
-    pub fn new(whole: Duration) -> Self {
-        Self { started: Instant::now(), whole }
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { started: Instant::now(), limit }
     }
 
-    /// What is left of it for the next step.
-    pub fn left(self) -> Duration {
-        self.whole.saturating_sub(self.started.elapsed())
+    /// Returns the time that is left for the next step.
+    pub(crate) fn remaining(self) -> Duration {
+        self.limit.saturating_sub(self.started.elapsed())
     }
 
-    /// What is said of a remote for which there is no time left.
-    pub fn passed(self, remote: &str) -> Error {
-        Error::Timeout { remote: remote.to_owned(), seconds: self.whole.as_secs() }
+    /// Returns the error for a remote that exceeded the deadline.
+    pub(crate) fn timeout_error(self, remote: &str) -> Error {
+        Error::Timeout { remote: remote.to_owned(), seconds: self.limit.as_secs() }
     }
 }

@@ -1,4 +1,4 @@
-//! What the journal asks of a disk, so that the simulator can put a faulty one underneath.
+//! The disk interface of the journal, so that the simulator can use a faulty disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,28 +6,34 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::identity::{Fate, Identity};
+use crate::identity::{Identity, StoreChange};
 
-/// One flat directory of files.
+/// A flat directory of files.
 pub trait Disk: Send + std::fmt::Debug {
+    /// An open file.
     type File: DiskFile;
 
+    /// Lists the names of all files.
     fn names(&self) -> io::Result<Vec<String>>;
+    /// Reads a whole file.
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
-    /// Makes an empty file, or empties the one that is there.
+    /// Creates an empty file, or truncates an existing one.
     fn create(&self, name: &str) -> io::Result<Self::File>;
+    /// Opens an existing file.
     fn open(&self, name: &str) -> io::Result<Self::File>;
+    /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes creations and removals durable.
     fn sync_directory(&self) -> io::Result<()>;
-    /// Where a file is, for messages.
+    /// Returns the path of a file, for messages.
     fn describe(&self, name: &str) -> String;
 }
 
-/// An open file that is written at given places.
+/// An open file that is written at given offsets.
 pub trait DiskFile: Send + std::fmt::Debug {
+    /// Writes all bytes at an offset.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Returns when everything written is on stable storage.
+    /// Returns once everything written is on stable storage.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -40,29 +46,33 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// The directory is made when the first file is created, so that reading leaves no trace.
+    /// Returns the disk for a directory, which is created with the first file, so that reading leaves no
+    /// trace.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), identity: None, read_only: false }
     }
 
-    /// The same, but no file is made or removed once another store is at this path.
-    pub fn watched(directory: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+    /// Like [`new`](Self::new), but refuses to create or remove files once another store is at this path.
+    pub fn guarded(directory: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
         Self { directory: directory.into(), identity: Some(identity), read_only: false }
     }
 
-    /// For a store that can only be read: files are opened, and writing to them fails.
-    pub fn reading(directory: impl Into<PathBuf>) -> Self {
+    /// Returns the disk of a read-only store: files can be opened, but not written.
+    pub fn read_only(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), identity: None, read_only: true }
     }
 
     fn check(&self) -> io::Result<()> {
         match self.identity.as_ref().map(|identity| identity.check()) {
-            Some(Fate::Moved | Fate::Replaced) => Err(io::Error::other("the store was replaced or moved")),
+            Some(StoreChange::Moved | StoreChange::Replaced) => {
+                Err(io::Error::other("the store was replaced or moved"))
+            }
             _ => Ok(()),
         }
     }
 
-    /// The journal's segment is the file by which a store that was restored in place is told.
+    /// Wraps an open file. The journal's segment is watched, because it shows whether a store was restored in
+    /// place.
     fn file(&self, name: &str, file: File) -> io::Result<RealFile> {
         let identity = self.identity.clone().filter(|_| name.starts_with(crate::journal::NAME));
         let watch = identity.map(|identity| (identity, self.path(name)));
@@ -115,7 +125,7 @@ impl Disk for RealDisk {
         fs::remove_file(self.path(name))
     }
 
-    /// The directory may be as new as its files, so its own entry is made durable too.
+    /// Syncs the directory, and its parent, because the directory may be as new as its files.
     fn sync_directory(&self) -> io::Result<()> {
         sync_directory(&self.directory)?;
         self.directory.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_directory)
@@ -153,7 +163,7 @@ impl DiskFile for RealFile {
         self.file.write_all_at(bytes, offset).inspect_err(|_| self.forget())
     }
 
-    /// On macOS the standard library asks for `F_FULLFSYNC` here, which reaches the platters.
+    /// Syncs the data. On macOS the standard library uses `F_FULLFSYNC`, which reaches stable storage.
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data().inspect_err(|_| self.forget())?;
         self.note()

@@ -1,9 +1,10 @@
-//! The event log: what watchers read, derived from the journal and from merges.
+//! The event log for watchers, derived from the journal and from merges.
 //!
-//! Files `events.<n>`, named after the first event in them and made of the journal's frames. Each frame says up to
-//! which position of the journal and which commit of the ref the log is complete; what lies beyond is derived again
-//! when the store is opened, in the same order and with the same numbers. So the log is written only before the journal
-//! is trimmed, and a crash at any point loses no event and tells none twice.
+//! Its files `events.<n>` are named after their first event and consist of frames, as the journal does. Each
+//! frame states up to which position of the journal and which commit of the ref the log is complete. Later
+//! events are derived again when the store is opened, in the same order and with the same numbers. So the log
+//! only has to be written before the journal is trimmed, and a crash at any point neither loses nor repeats
+//! an event.
 
 use std::collections::VecDeque;
 
@@ -11,25 +12,27 @@ use beads_core::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, DiskFile};
+use crate::event_log_copy::EventLogCopy;
 use crate::log_file::{Frames, LogFile, io, line, lines, numbers};
 use crate::repository::CommitId;
 use crate::{Error, Result};
 
 const NAME: &str = "events.";
 
-/// A file that has grown past this is followed by a new one.
+/// A file above this size is followed by a new one.
 const FILE_BYTES: u64 = 1024 * 1024;
 
-/// How many files are kept: some tens of thousands of events, a few dozen megabytes at most.
+/// How many files are kept: tens of thousands of events, a few dozen megabytes at most.
 const MAX_FILES: usize = 16;
 
-/// Events kept in memory, so that watchers who keep up never cause a read; past it the log is written.
+/// How many events stay in memory, so that watchers that keep up never cause a read. Beyond it the log is
+/// written.
 const MAX_RECENT: usize = 8_192;
 
-/// How many events are looked at for one answer.
+/// How many events are examined for one answer.
 const MAX_SCAN: usize = 4_096;
 
-/// A place between two events: behind event `seq` of the log `log`.
+/// A position between two events: after event `seq` of the log `log`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cursor {
@@ -43,7 +46,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// `0` is the beginning of whatever log there is, and too old like any other once the first events are gone.
+/// `0` is the beginning of any log. It expires like any other cursor once the first events are deleted.
 impl std::str::FromStr for Cursor {
     type Err = Error;
 
@@ -72,53 +75,62 @@ impl From<Cursor> for String {
     }
 }
 
-/// An event in its place.
+/// An event with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logged {
+    /// The number of the event in its log, from 1.
     pub seq: u64,
-    /// Where the journal stood when it happened.
+    /// The position of the journal when it happened.
     pub position: u64,
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Some events, and where to go on.
+/// Some events, and where to continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventBatch {
+    /// The events, each with the cursor after it.
     pub events: Vec<(Cursor, Logged)>,
+    /// Where to continue.
     pub cursor: Cursor,
-    /// There may be more behind the cursor already.
+    /// Whether more events may follow the cursor already.
     pub more: bool,
 }
 
-/// What a frame of the log says before its events.
+/// The first line of a frame: how far the log is complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Covered {
-    pub log: String,
-    pub position: u64,
-    pub commit: Option<CommitId>,
-    /// The last event.
-    pub end: u64,
+/// The name of the log.
+pub(crate) struct Covered {
+    /// The journal's position.
+    pub(crate) log: String,
+    /// The commit of the ref.
+    pub(crate) position: u64,
+    pub(crate) commit: Option<CommitId>,
+    /// The number of the last event.
+    pub(crate) end: u64,
 }
 
+/// The event log of a replica.
 #[derive(Debug)]
-pub struct EventLog<F> {
-    /// What the files say, or will say before anything relies on it; `None` before anything happened.
+pub(crate) struct EventLog<F> {
+    /// What the files state, or will state before anything depends on it; `None` before the first event.
     covered: Option<Covered>,
-    /// First events of the files, oldest first.
+    /// The first events of the files, oldest first.
     files: Vec<u64>,
     file: Option<LogFile<F>>,
     end: u64,
-    /// The last event that the journal or the ref can tell again.
+    /// The last event that can be derived again from the journal or the ref.
     durable: u64,
     recent: VecDeque<Logged>,
 }
 
 impl<F: DiskFile> EventLog<F> {
-    /// Reads how far the log is complete. Changes nothing on disk. A log that is damaged is as good as none: a new one
-    /// begins, and cursors into the old one have expired.
-    pub fn open<D: Disk<File = F>>(disk: &D) -> Result<Self> {
+    /// Reads how far the log is complete. Changes nothing on disk.
+    ///
+    /// A damaged log counts as none: a new one begins, and cursors into the old one expire.
+    pub(crate) fn open<D: Disk<File = F>>(disk: &D) -> Result<Self> {
         let mut log = Self::none();
         log.files = numbers(disk, NAME)?;
         while let Some(first) = log.files.last().copied() {
@@ -130,7 +142,7 @@ impl<F: DiskFile> EventLog<F> {
                 break;
             };
             let Some(covered) = covered else {
-                // The file was being started when the writer died.
+                // The writer died while it started this file.
                 log.files.pop();
                 continue;
             };
@@ -142,7 +154,8 @@ impl<F: DiskFile> EventLog<F> {
         Ok(log)
     }
 
-    pub fn covered(&self) -> Option<&Covered> {
+    /// Returns how far the log is complete, or `None` if there is no log.
+    pub(crate) fn covered(&self) -> Option<&Covered> {
         self.covered.as_ref()
     }
 
@@ -150,21 +163,21 @@ impl<F: DiskFile> EventLog<F> {
         Self { covered: None, files: Vec::new(), file: None, end: 0, durable: 0, recent: VecDeque::new() }
     }
 
-    /// Forgets everything: what happened between its end and now cannot be told any more.
-    pub fn abandon(&mut self) {
+    /// Drops the log, because the events between its end and now cannot be derived any more.
+    pub(crate) fn abandon(&mut self) {
         *self = Self::none();
     }
 
-    /// Starts a log where there is none, in memory: the first thing is about to happen that it should tell.
-    pub fn begin(&mut self, log: impl FnOnce() -> String, position: u64, commit: Option<&CommitId>) {
+    /// Starts a log in memory if there is none, before its first event.
+    pub(crate) fn begin(&mut self, log: impl FnOnce() -> String, position: u64, commit: Option<&CommitId>) {
         if self.covered.is_none() {
             self.covered = Some(Covered { log: log(), position, commit: commit.cloned(), end: 0 });
         }
     }
 
-    /// Before the journal goes on, the files must say where it stood and where the ref is. Else opening the store again
-    /// would not tell of the first record, or would tell of a merge after what came later.
-    pub fn prepare<D: Disk<File = F>>(
+    /// Makes the files state the journal's position and the ref's commit before the journal is written.
+    /// Otherwise opening the store again would miss the first record, or report a merge after later records.
+    pub(crate) fn prepare<D: Disk<File = F>>(
         &mut self,
         disk: &D,
         position: u64,
@@ -178,12 +191,12 @@ impl<F: DiskFile> EventLog<F> {
         self.write(disk, Covered { log, position, commit: commit.cloned(), end: self.durable })
     }
 
-    /// What was pushed so far can be told again.
-    pub fn settle(&mut self) {
+    /// Marks all events so far as derivable from the journal or the ref.
+    pub(crate) fn mark_durable(&mut self) {
         self.durable = self.end;
     }
 
-    /// Removes what is left of a log that could not be used.
+    /// Removes the files of a log that could not be used.
     fn clear<D: Disk<File = F>>(&self, disk: &D) -> Result<()> {
         for number in numbers(disk, NAME)? {
             let name = file_name(number);
@@ -192,7 +205,8 @@ impl<F: DiskFile> EventLog<F> {
         Ok(())
     }
 
-    pub fn push(&mut self, position: u64, events: Vec<Event>) {
+    /// Adds events that happened at a position of the journal.
+    pub(crate) fn push(&mut self, position: u64, events: Vec<Event>) {
         if self.covered.is_none() {
             return;
         }
@@ -202,8 +216,8 @@ impl<F: DiskFile> EventLog<F> {
         }
     }
 
-    /// Whether so much has happened that it should not stay in memory alone.
-    pub fn is_full(&self) -> bool {
+    /// Returns whether too many events are in memory only.
+    pub(crate) fn is_full(&self) -> bool {
         self.end - self.written() > MAX_RECENT as u64
     }
 
@@ -211,8 +225,8 @@ impl<F: DiskFile> EventLog<F> {
         self.covered.as_ref().map_or(0, |covered| covered.end)
     }
 
-    /// Makes everything so far durable: the log is complete up to this position and this commit.
-    pub fn flush<D: Disk<File = F>>(
+    /// Writes all events: the log is then complete up to this position and commit.
+    pub(crate) fn flush<D: Disk<File = F>>(
         &mut self,
         disk: &D,
         position: u64,
@@ -224,7 +238,7 @@ impl<F: DiskFile> EventLog<F> {
         self.write(disk, covered)
     }
 
-    /// Adds a frame with the events up to `covered.end`, in a new file when the last one is large.
+    /// Appends a frame with the events up to `covered.end`, in a new file if the last one is large.
     fn write<D: Disk<File = F>>(&mut self, disk: &D, covered: Covered) -> Result<()> {
         if self.file.is_none() {
             self.clear(disk)?;
@@ -244,7 +258,7 @@ impl<F: DiskFile> EventLog<F> {
                 self.files.push(first);
             }
         }
-        // Here and not in one of the callers: while there is always somebody who writes, only `prepare` comes by.
+        // Here and not in a caller: under constant writes only `prepare` gets here.
         while self.recent.len() > MAX_RECENT && self.recent.front().is_some_and(|one| one.seq <= covered.end)
         {
             self.recent.pop_front();
@@ -257,8 +271,17 @@ impl<F: DiskFile> EventLog<F> {
         Ok(())
     }
 
-    /// Where the next event will be.
-    pub fn cursor(&self) -> Cursor {
+    /// Copies the log, to be read in another thread.
+    pub(crate) fn copy(&self) -> EventLogCopy {
+        EventLogCopy {
+            files: self.files.clone(),
+            recent: self.recent.iter().cloned().collect(),
+            end: self.end,
+        }
+    }
+
+    /// Returns the cursor of the next event.
+    pub(crate) fn cursor(&self) -> Cursor {
         self.at(self.end)
     }
 
@@ -266,8 +289,8 @@ impl<F: DiskFile> EventLog<F> {
         Cursor { log: self.covered.as_ref().map(|covered| covered.log.clone()).unwrap_or_default(), seq }
     }
 
-    /// Events behind a cursor that `wanted` says yes to, at most `limit` of them.
-    pub fn since<D: Disk<File = F>>(
+    /// Returns the events after a cursor that match `wanted`, at most `limit` of them.
+    pub(crate) fn since<D: Disk<File = F>>(
         &self,
         disk: &D,
         since: &Cursor,
@@ -303,7 +326,7 @@ impl<F: DiskFile> EventLog<F> {
         Ok(batch)
     }
 
-    /// Hands over the events behind `seq` in their order, as long as they are wanted.
+    /// Passes the events after `seq` to `take` in order, until it returns false.
     fn scan<D: Disk<File = F>>(
         &self,
         disk: &D,
@@ -323,7 +346,8 @@ impl<F: DiskFile> EventLog<F> {
             let due = self.files.get(index + 1).copied().unwrap_or(in_memory).min(in_memory);
             let behind = events.as_ref().and_then(|events| events.last()).map_or(*first, |last| last.seq + 1);
             let (Some(events), true) = (events, behind >= due) else {
-                // Some cannot be read, or are gone with the end of a damaged file. Nobody passes over them unawares.
+                // Some events are unreadable, or lost with the end of a damaged file. They must not be
+                // skipped silently.
                 let (cursor, oldest) = (self.at(seq).to_string(), self.at(due - 1).to_string());
                 return Err(Error::CursorExpired { cursor, oldest });
             };
@@ -346,8 +370,9 @@ impl<F: DiskFile> EventLog<F> {
     }
 }
 
-/// Up to where a file says the log is complete; `None` for one that was only begun, an error for one that is damaged. What
-/// happened is not looked at: a store is opened more often than somebody asks for old events.
+/// Returns up to where a file states that the log is complete: `None` if the file was only just started, an
+/// error if it is damaged. Does not parse the events, because a store is opened more often than old events
+/// are read.
 fn covered_by(frames: &Frames<'_>) -> std::result::Result<Option<Covered>, ()> {
     if frames.damaged {
         return Err(());
@@ -356,26 +381,26 @@ fn covered_by(frames: &Frames<'_>) -> std::result::Result<Option<Covered>, ()> {
     frames.payloads.iter().map(covered).next_back().transpose()
 }
 
-/// The events of a file; `None` when it has some that this program cannot read.
-fn events_in(bytes: &[u8]) -> Option<Vec<Logged>> {
+/// Returns the events of a file, or `None` if this program cannot read some of them.
+pub(crate) fn events_in(bytes: &[u8]) -> Option<Vec<Logged>> {
     let frames = Frames::read(bytes);
     let events = frames.payloads.iter().flat_map(|payload| lines(payload).skip(1));
     events.map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-fn file_name(first: u64) -> String {
+pub(crate) fn file_name(first: u64) -> String {
     format!("{NAME}{first:012}")
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // a test that cannot go on stops
+#[allow(clippy::unwrap_used)] // a failing test may panic
 mod tests {
     use super::*;
     use crate::RealDisk;
 
-    /// They were written by another version, perhaps.
+    /// Another version may have written them.
     #[test]
-    fn events_that_cannot_be_read_are_not_passed_over_unawares() {
+    fn unreadable_events_are_not_skipped_silently() {
         let directory = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(directory.path());
         let payload =
@@ -386,13 +411,13 @@ mod tests {
             serde_json::from_str(r#"{"type":"synced","at":"2026-01-01T00:00:00.000Z"}"#).unwrap();
         log.push(3, vec![event]);
         let since = |text: &str| log.since(&disk, &text.parse().unwrap(), 10, |_| true);
-        let told = since("0").unwrap_err().to_string();
-        assert!(told.contains("the oldest cursor is 0a-2"), "{told}");
+        let error = since("0").unwrap_err().to_string();
+        assert!(error.contains("the oldest valid cursor is 0a-2"), "{error}");
         assert_eq!(since("0a-2").unwrap().events.len(), 1);
     }
 
     #[test]
-    fn nor_are_those_that_are_gone_with_the_end_of_a_damaged_file() {
+    fn events_lost_with_the_end_of_a_damaged_file_are_not_skipped_silently() {
         let directory = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(directory.path());
         let payload = |end: u64, seqs: &[u64]| {
@@ -414,14 +439,15 @@ mod tests {
             let file =
                 std::fs::File::options().write(true).open(directory.path().join(file_name(1))).unwrap();
             file.set_len(length).unwrap();
-            let told = read().unwrap_err().to_string();
-            assert!(told.contains("the oldest cursor is 0a-2"), "{told}");
+            let error = read().unwrap_err().to_string();
+            assert!(error.contains("the oldest valid cursor is 0a-2"), "{error}");
         }
     }
 
-    /// As it is in a daemon that is never at rest: each checkpoint ends among writes, so that nothing is left to flush.
+    /// As in a daemon that is never idle: each checkpoint ends among writes, so that nothing is left to
+    /// flush.
     #[test]
-    fn what_is_in_the_files_does_not_stay_in_memory_for_ever() {
+    fn events_in_the_files_do_not_stay_in_memory_forever() {
         const EVENTS: usize = 512;
         let directory = tempfile::tempdir().unwrap();
         let disk = RealDisk::new(directory.path());
@@ -432,18 +458,18 @@ mod tests {
         let rounds = 3 * MAX_RECENT / EVENTS;
         for round in 1..=rounds {
             log.push(round as u64, vec![event.clone(); EVENTS]);
-            log.settle();
+            log.mark_durable();
             let commit = format!("{round:040}");
             log.prepare(&disk, round as u64, Some(&commit)).unwrap();
             log.flush(&disk, round as u64, Some(commit)).unwrap();
             assert!(log.recent.len() <= MAX_RECENT, "{} in round {round}", log.recent.len());
         }
-        let mut told = Vec::new();
+        let mut seen = Vec::new();
         log.scan(&disk, 0, |logged| {
-            told.push(logged.seq);
+            seen.push(logged.seq);
             true
         })
         .unwrap();
-        assert!(told.into_iter().eq(1..=(rounds * EVENTS) as u64), "the files tell the rest");
+        assert!(seen.into_iter().eq(1..=(rounds * EVENTS) as u64), "the files have the rest");
     }
 }

@@ -1,5 +1,5 @@
-//! The kernel's lock on a file. It is released when its holder dies, however it dies. This is the only way in which a file is
-//! locked.
+//! The kernel's file lock. The kernel releases it when the holder dies, for whatever reason. All file locks
+//! in this project go through this module.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 
 use crate::not_regular;
 
-/// Opens a file to lock it, and makes it if it is not there. A link is not followed, and a pipe is refused: opening one may never
-/// return.
+/// Opens a file to lock it, and creates it if it does not exist. Does not follow links. Refuses a pipe,
+/// because opening one may never return.
 pub fn open_to_lock(path: &Path, mode: u32) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let mut options = OpenOptions::new();
@@ -21,7 +21,7 @@ pub fn open_to_lock(path: &Path, mode: u32) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
-/// Locks a file for as long as it stays open. Returns false when another process has the lock.
+/// Locks a file for as long as it stays open. Returns false if another process holds the lock.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -30,19 +30,19 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Locks a file, waiting for the lock if need be. The kernel wakes waiting processes one at a time, in turn. Returns `None` when
-/// the lock was not free in time.
+/// Locks a file, waiting up to `patience`. The kernel wakes waiting processes one at a time, in order.
+/// Returns `None` if the lock was not free in time.
 pub fn lock_within(file: File, patience: Duration) -> io::Result<Option<File>> {
     if try_lock(&file)? {
         return Ok(Some(file));
     }
-    // The kernel waits for ever; the thread is what gives it an end.
+    // The kernel waits indefinitely, so a thread waits and this function gives up on it.
     let (done, waiting) = mpsc::channel();
     std::thread::spawn(move || drop(done.send(file.lock().map(|()| file))));
     waiting.recv_timeout(patience).ok().transpose()
 }
 
-/// Returns whether a process holds the lock on a file. Keeps no lock.
+/// Returns whether a process holds the lock on a file. Takes no lock itself.
 pub fn is_locked(file: &File) -> io::Result<bool> {
     match file.try_lock_shared() {
         Ok(()) => file.unlock().map(|()| false),
@@ -53,17 +53,17 @@ pub fn is_locked(file: &File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use super::*;
 
     #[test]
-    fn a_lock_has_one_holder_and_goes_with_it() {
+    fn a_lock_has_one_holder_and_is_released_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let [first, second, looking] = [0; 3].map(|_| open_to_lock(&path, 0o600).unwrap());
         assert!(!is_locked(&looking).unwrap());
-        assert!(try_lock(&first).unwrap(), "looking took nothing");
+        assert!(try_lock(&first).unwrap(), "is_locked takes no lock");
         assert!(is_locked(&looking).unwrap());
         assert!(!try_lock(&second).unwrap());
         assert!(lock_within(second, Duration::from_millis(1)).unwrap().is_none());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_no_lock_file() {
+    fn a_link_is_not_a_lock_file() {
         let dir = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| dir.path().join(name));
         std::fs::write(&file, "").unwrap();

@@ -4,17 +4,20 @@
 //! magic "\xffbdj" | length u32 | number u64 | crc32c u32 | payload
 //! ```
 //!
-//! Little-endian; the checksum covers length, number and payload. A frame holds everything one sync made durable,
-//! so nothing is ever written after a frame that was not synced whole. That is what tells a torn tail (a bad frame,
-//! and nothing after it) from damage (a bad frame with a good one after it). The magic starts with a byte that never
-//! occurs in a payload, which is UTF-8.
+//! Numbers are little-endian. The checksum covers length, number and payload. A frame holds everything that
+//! one sync made durable, so nothing is ever written after an incomplete frame. That distinguishes a torn
+//! tail (a bad frame with nothing after it) from damage (a bad frame with a good one after it). The magic
+//! starts with a byte that never occurs in a payload, which is UTF-8.
 
+/// The first bytes of a frame.
 pub const MAGIC: [u8; 4] = *b"\xffbdj";
+/// The size of everything before the payload.
 pub const HEADER_BYTES: usize = 20;
 
-/// Payloads come in batches; a batch larger than this is a bug or a hostile file.
-pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024 * 1024;
+/// The size limit of a payload. Anything larger is a bug or a hostile file.
+pub(crate) const MAX_PAYLOAD_BYTES: usize = 256 * 1024 * 1024;
 
+/// Encodes a frame.
 pub fn encode(number: u64, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("a batch is bounded far below 4 GiB");
     let mut frame = Vec::with_capacity(HEADER_BYTES + payload.len());
@@ -32,22 +35,28 @@ fn checksum(length: u32, number: u64, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(head, payload)
 }
 
-/// What stands at a place in a segment.
+/// What is at an offset of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<'a> {
+    /// A complete frame.
     Frame {
+        /// Its number in the segment, from 0.
         number: u64,
+        /// Its content.
         payload: &'a [u8],
+        /// The offset after it.
         end: usize,
     },
     /// Zeros to the end of the segment: nothing was written here yet.
     End,
-    /// Something that is not a frame; `good_later` is the place of the first good frame after it, if there is one.
+    /// Something that is not a frame.
     Bad {
+        /// The offset of the first good frame after it, if there is one.
         good_later: Option<usize>,
     },
 }
 
+/// Returns what is at an offset of a segment.
 pub fn find(segment: &[u8], offset: usize) -> Found<'_> {
     if let Some((number, payload, end)) = parse(segment, offset) {
         return Found::Frame { number, payload, end };

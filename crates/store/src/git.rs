@@ -1,4 +1,4 @@
-//! The repository through libgit2. No `git` program is needed, and nothing but the sync ref is touched.
+//! The repository through libgit2. It needs no `git` program and touches no ref but its own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,21 @@ use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
-use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
+use crate::ref_update::compare_and_swap;
+use crate::repository::{CONFLICTING_BRANCH, CommitId, REF, Repository};
 use crate::vet::{Depth, vet};
-use crate::{Error, Result, library, loose};
+use crate::{Error, Result, libgit2, loose};
 
-/// Regular file, in a tree entry. A symlink or a submodule in its place is refused.
+/// The mode of a regular file in a tree entry. A symlink or submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
 
-/// How often objects are written again that git collects as garbage meanwhile.
+/// How often objects are written again if git collects them as garbage in the meantime.
 const MAX_WRITES: usize = 3;
 
-/// Where the sync refs of remotes were last seen.
+/// Matches the tracking refs of the sync ref on all remotes.
 const TRACKED: &str = "refs/remotes/*/beads/store";
 
-/// A repository on disk.
+/// A git repository on disk.
 pub struct GitRepository {
     pub(crate) git: git2::Repository,
 }
@@ -32,7 +33,7 @@ impl std::fmt::Debug for GitRepository {
     }
 }
 
-/// Says in our words that a repository is in a format which the library cannot read.
+/// Turns libgit2's error about an unsupported repository format into our own.
 fn unreadable_format(error: git2::Error) -> Error {
     if error.message().contains("object format") {
         return Error::RepositoryFormat("SHA-256 object names");
@@ -44,15 +45,15 @@ fn unreadable_format(error: git2::Error) -> Error {
 }
 
 impl GitRepository {
-    /// Opens the repository whose git directory is `path`, exactly there.
+    /// Opens the repository whose git directory is exactly `path`.
     pub fn open(path: &Path) -> Result<Self> {
-        library::set_up();
+        libgit2::set_up();
         Ok(Self { git: git2::Repository::open(path).map_err(unreadable_format)? })
     }
 
-    /// Opens the bare repository of a private store, making it when it is not there.
+    /// Opens the bare repository of a private store, and creates it if it does not exist.
     pub fn open_or_init_bare(path: &Path) -> Result<Self> {
-        library::set_up();
+        libgit2::set_up();
         match git2::Repository::open_bare(path) {
             Ok(git) => Ok(Self { git }),
             Err(error) if error.code() == ErrorCode::NotFound => {
@@ -62,22 +63,23 @@ impl GitRepository {
         }
     }
 
-    /// Returns whether a commit is here, by its whole name or an abbreviation.
+    /// Returns whether a commit exists here, by its full or abbreviated name.
     pub fn has_commit(&self, name: &str) -> bool {
         self.git.revparse_single(name).is_ok_and(|object| object.peel_to_commit().is_ok())
     }
 
-    /// The directory that all worktrees share.
+    /// Returns the git directory that all work trees share.
     pub fn common_dir(&self) -> &Path {
         self.git.commondir()
     }
 
-    /// The main work tree, if there is one.
+    /// Returns the main work tree, if there is one.
     pub fn work_tree(&self) -> Option<&Path> {
         self.git.workdir()
     }
 
-    /// Whether a file of the main work tree is in the index, so that every change of it would show in `git status`.
+    /// Returns whether a file of the main work tree is in the index, so that `git status` would show changes
+    /// to it.
     pub fn tracks(&self, path: &Path) -> Result<bool> {
         let Some(work_tree) = self.git.workdir() else { return Ok(false) };
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -88,16 +90,16 @@ impl GitRepository {
         Ok(index.get_path(inner, 0).is_some())
     }
 
-    /// Whether a branch of the user keeps the sync ref from existing.
-    pub fn has_branch_in_the_way(&self) -> bool {
-        self.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()
+    /// Returns whether a user's branch prevents the sync ref from existing.
+    pub fn has_conflicting_branch(&self) -> bool {
+        self.git.refname_to_id(CONFLICTING_BRANCH).is_ok()
     }
 
     fn damaged(commit: &str, reason: impl Into<String>) -> Error {
         Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: reason.into() }
     }
 
-    /// Refuses an object that is damaged or far too long before the library reads it.
+    /// Refuses an object that is damaged or far too long, before libgit2 reads it.
     fn check(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<()> {
         if self.loose(commit, id, kind)?.is_none() {
             self.check_packed(id, kind).map_err(|reason| Self::damaged(commit, reason))?;
@@ -105,14 +107,14 @@ impl GitRepository {
         Ok(())
     }
 
-    /// The length of a packed object is known before it is inflated.
+    /// Refuses a packed object that is far too long. Its length is known before it is inflated.
     fn check_packed(&self, id: Oid, kind: ObjectType) -> Result<(), String> {
         let header = self.git.odb().and_then(|odb| odb.read_header(id));
-        // One that is missing is reported, or brought, by whoever reads it.
+        // A missing object is reported, or fetched in a partial clone, by the code that reads it.
         header.map_or(Ok(()), |(length, _)| loose::check_length(length, kind))
     }
 
-    /// The content of a loose object; `None` when it is packed, or missing, which the library finds out.
+    /// Returns the content of a loose object, or `None` if it is packed or missing, which libgit2 finds out.
     pub(crate) fn loose(&self, commit: &str, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>> {
         let objects = self.git.commondir().join("objects");
         loose::read(&objects, id, kind).map_err(|reason| Self::damaged(commit, reason))
@@ -124,7 +126,7 @@ impl GitRepository {
         self.check(commit, id, ObjectType::Commit)?;
         self.git
             .find_commit(id)
-            .or_else(|error| self.again(id, error, |id| self.git.find_commit(id)))
+            .or_else(|error| self.retry_with_fetch(id, error, |id| self.git.find_commit(id)))
             .map_err(wrong)
     }
 
@@ -132,21 +134,26 @@ impl GitRepository {
         let tree = self.commit(commit)?.tree_id();
         self.check(commit, tree, ObjectType::Tree)?;
         let found = self.git.find_tree(tree);
-        let found = found.or_else(|error| self.again(tree, error, |id| self.git.find_tree(id)));
+        let found = found.or_else(|error| self.retry_with_fetch(tree, error, |id| self.git.find_tree(id)));
         found.map_err(|error| Self::damaged(commit, error.message()))
     }
 
-    /// Looks once more for an object that a partial clone left elsewhere.
-    fn again<T>(
+    /// Retries a lookup after fetching an object that a partial clone left on its remote.
+    fn retry_with_fetch<T>(
         &self,
         id: Oid,
         error: git2::Error,
         find: impl Fn(Oid) -> Result<T, git2::Error>,
     ) -> Result<T, git2::Error> {
-        if error.code() == ErrorCode::NotFound && self.bring(id) { find(id) } else { Err(error) }
+        if error.code() == ErrorCode::NotFound && self.fetch_missing_object(id) {
+            find(id)
+        } else {
+            Err(error)
+        }
     }
 
-    /// The content of a blob, or what is wrong with it. It need not be hashed again when it is vouched for.
+    /// Returns the content of a blob, or what is wrong with it. Skips the hash if `vouched` accepts the
+    /// content.
     pub(crate) fn blob(&self, id: Oid, vouched: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
         let objects = self.git.commondir().join("objects");
         match loose::read_vouched(&objects, id, ObjectType::Blob, vouched)? {
@@ -154,7 +161,8 @@ impl GitRepository {
             None => {
                 self.check_packed(id, ObjectType::Blob)?;
                 let found = self.git.find_blob(id);
-                let found = found.or_else(|error| self.again(id, error, |id| self.git.find_blob(id)));
+                let found =
+                    found.or_else(|error| self.retry_with_fetch(id, error, |id| self.git.find_blob(id)));
                 let blob = found.map_err(|error| error.message().to_owned())?;
                 loose::check_lines(blob.content())?;
                 Ok(blob.content().to_vec())
@@ -166,7 +174,7 @@ impl GitRepository {
         self.file_vouched(commit, tree, name, |_| false)
     }
 
-    /// A file whose content need not be hashed again when it is vouched for.
+    /// Returns a file of a tree. Skips the hash if `vouched` accepts the content.
     fn file_vouched(
         &self,
         commit: &str,
@@ -207,7 +215,8 @@ impl GitRepository {
         Ok(commit)
     }
 
-    /// The library syncs the files it writes, but not every directory it makes on the way there.
+    /// Syncs the directories of objects. libgit2 syncs the files it writes, but not every directory it
+    /// creates.
     pub(crate) fn sync_directories_of(&self, objects: &[Oid]) -> Result<()> {
         let root = self.git.commondir().join("objects");
         let fan_out = |object: &Oid| root.join(&object.to_string()[..2]);
@@ -220,19 +229,19 @@ impl GitRepository {
     }
 }
 
-/// How old a lock file on the ref must be to count as left behind.
+/// A lock file on the ref that is older than this was left behind by a killed process.
 const ABANDONED_LOCK: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// How often refs are synced again that git packed meanwhile.
-const MAX_SETTLES: usize = 10;
+/// How often syncing a ref is retried if git packs refs at the same time.
+const MAX_REF_SYNCS: usize = 10;
 
 impl GitRepository {
-    /// A loose ref stands in its own file, a packed one in `packed-refs`; what is not there needs no sync.
-    fn settle_once(&self) -> Result<()> {
+    /// Syncs the file of a loose ref, or `packed-refs` for a packed one, and all directories above.
+    fn sync_ref_once(&self) -> Result<()> {
         let root = self.git.commondir();
         let mut names = vec![REF.to_owned()];
         if !root.join(REF).exists() {
-            // Without a ref of our own, those of the remotes are what we build on.
+            // Without a local ref, the store builds on the remotes' refs.
             for reference in self.git.references_glob(TRACKED)? {
                 names.extend(reference?.name().map(str::to_owned));
             }
@@ -245,14 +254,17 @@ impl GitRepository {
             }
             places.extend(loose.ancestors().take_while(|place| place.starts_with(root)).map(Path::to_owned));
         }
-        // The deepest first: a name is worth nothing before what it names.
+        // The deepest first: an entry is useless before the file it names is durable.
         sync_all(&places.into_iter().rev().filter(|place| place.exists()).collect::<Vec<_>>())
     }
 }
 
-/// Deletes a tracking ref whose name is a directory of ours: `origin/beads` where `origin/beads/store` is to be. A remote that
-/// has our ref cannot have such a branch any more, so the tracking ref is out of date.
-pub(crate) fn clear_the_way(git: &git2::Repository, tracking_ref: &str) -> Result<(), git2::Error> {
+/// Deletes a tracking ref whose name is a directory of ours: `origin/beads` where `origin/beads/store` must
+/// go. A remote that has our ref can no longer have that branch, so the tracking ref is out of date.
+pub(crate) fn delete_conflicting_tracking_ref(
+    git: &git2::Repository,
+    tracking_ref: &str,
+) -> Result<(), git2::Error> {
     let Some((in_the_way, _)) = tracking_ref.rsplit_once('/') else { return Ok(()) };
     match git.find_reference(in_the_way) {
         Ok(mut stale) => stale.delete(),
@@ -260,9 +272,9 @@ pub(crate) fn clear_the_way(git: &git2::Repository, tracking_ref: &str) -> Resul
     }
 }
 
-/// Waits for whoever is moving a ref of the store. A lock file that nobody takes away was left by a process that was
-/// killed: git and this program hold such a file for milliseconds.
-pub(crate) fn outwait_lock(common_dir: &Path, reference: &str) {
+/// Waits for the process that is moving a ref of the store. Git and this program hold a ref's lock file for
+/// milliseconds; one that stays was left by a killed process and is removed.
+pub(crate) fn wait_for_ref_lock(common_dir: &Path, reference: &str) {
     let lock = common_dir.join(format!("{reference}.lock"));
     while let Ok(metadata) = std::fs::metadata(&lock) {
         let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
@@ -285,7 +297,7 @@ impl Repository for GitRepository {
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         let tree = self.tree(commit)?;
-        if self.is_earlier(commit)? {
+        if self.is_legacy(commit)? {
             return Err(Error::EarlierFormat { commit: commit.to_owned(), remote: false });
         }
         let known = [STATE, TOMBSTONES, DEPS, META, CONFLICTS];
@@ -298,9 +310,11 @@ impl Repository for GitRepository {
                 ));
             }
         }
-        // Its own name is checked, and it holds checksums of the others, better than their names and checked in any case.
+        // meta.json is verified by its hash. It holds stronger checksums of the other files, which decoding
+        // verifies in any case, so those need no hash here.
         let meta = self.file(commit, &tree, META)?;
-        let file = |name: &str| self.file_vouched(commit, &tree, name, |_| Snapshot::is_summed(&meta, name));
+        let file =
+            |name: &str| self.file_vouched(commit, &tree, name, |_| Snapshot::has_checksum(&meta, name));
         Ok(Snapshot {
             state: file(STATE)?,
             tombstones: file(TOMBSTONES)?,
@@ -323,8 +337,8 @@ impl Repository for GitRepository {
         Err(Self::damaged("?", "git collected its objects as garbage while they were being written"))
     }
 
-    /// The name of the smallest file is compared first: it holds the checksums of the others, so it tells all differences
-    /// there may be. Equal names are believed only after reading.
+    /// Compares meta.json by hash first: it is the smallest file and holds the checksums of the others. If it
+    /// matches, the contents are read and compared as well.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool> {
         let tree = self.tree(commit)?;
         if tree.len() != snapshot.files().len() {
@@ -343,15 +357,15 @@ impl Repository for GitRepository {
         Ok(true)
     }
 
-    /// Git may pack refs at any moment, and removes their files and directories then: what was to be synced is elsewhere.
-    fn settle(&self) -> Result<()> {
-        for _ in 0..MAX_SETTLES {
-            match self.settle_once() {
+    /// Syncs the ref. Git may pack refs at any time and then deletes their files, so this retries.
+    fn sync_ref(&self) -> Result<()> {
+        for _ in 0..MAX_REF_SYNCS {
+            match self.sync_ref_once() {
                 Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
                 done => return done,
             }
         }
-        self.settle_once()
+        self.sync_ref_once()
     }
 
     fn vet(&self, theirs: &str, known: &str) -> Result<(), String> {
@@ -361,12 +375,12 @@ impl Repository for GitRepository {
 
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool> {
         let (ancestor, commit) = (Oid::from_str(ancestor)?, Oid::from_str(commit)?);
-        // In a shallow clone the way there may be cut off; then nothing is known, which is the same as no.
+        // In a shallow clone the history may be cut off. Unknown ancestry counts as no.
         Ok(ancestor == commit || self.git.graph_descendant_of(commit, ancestor).unwrap_or(false))
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>> {
-        // Unrelated or cut-off histories have none, and none is needed.
+        // Unrelated or cut-off histories have no merge base, and need none.
         Ok(self.git.merge_base(Oid::from_str(one)?, Oid::from_str(other)?).ok().map(|oid| oid.to_string()))
     }
 
@@ -388,30 +402,27 @@ impl Repository for GitRepository {
         self.write_saved(commit)
     }
 
-    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
+    fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
         let to = Oid::from_str(to)?;
-        let moved = match from {
-            Some(from) => self.git.reference_matching(REF, to, true, Oid::from_str(from)?, "bd checkpoint"),
-            None => self.git.reference(REF, to, false, "bd checkpoint"),
-        };
-        match moved {
-            Ok(_) => {}
-            Err(_) if self.has_branch_in_the_way() => return Err(Error::BranchInTheWay),
+        let from = from.map(Oid::from_str).transpose()?;
+        match compare_and_swap(&self.git, REF, from, to, "bd checkpoint") {
+            Ok(()) => {}
+            Err(_) if self.has_conflicting_branch() => return Err(Error::ConflictingBranch),
             Err(error) if is_lost_race(&error) => {
                 if error.code() == ErrorCode::Locked {
-                    outwait_lock(self.git.commondir(), REF);
+                    wait_for_ref_lock(self.git.commondir(), REF);
                 }
                 return Ok(false);
             }
             Err(error) => return Err(error.into()),
         }
-        self.settle()?;
-        // Read back: what cannot be read again was not written.
+        self.sync_ref()?;
+        // Read the ref back to be sure that it was written.
         Ok(self.git.refname_to_id(REF)? == to)
     }
 }
 
-/// The ref was not where it was expected, or somebody is moving it right now.
+/// Returns whether a ref was not where it was expected, or another process is moving it now.
 pub(crate) fn is_lost_race(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }

@@ -1,5 +1,5 @@
-//! The transport that runs the user's `git`: their ssh configuration, credential helpers and proxies just work, and
-//! what is sent is a delta.
+//! The transport that runs the user's `git`, so that their ssh configuration, credential helpers and proxies
+//! apply, and only deltas are sent.
 
 mod claims;
 mod http_trace;
@@ -13,23 +13,24 @@ use std::time::Duration;
 use git2::Oid;
 
 use crate::address::Address;
-use crate::child::{Output, Unfinished, finish};
+use crate::child::{Output, Unfinished, wait_with_deadline};
 use crate::deadline::Deadline;
 use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
 use crate::remote::{Pushed, Remote};
-use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
+use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
 use crate::url::{local_path, web_host};
 use crate::{Error, Result, credentials};
 
-/// Whether `git` was there when it was last run: a daemon need not ask for its version before every sync.
-static WAS_THERE: AtomicBool = AtomicBool::new(false);
+/// Whether `git` was found when it was last run, so that a daemon need not run `git --version` before each
+/// sync.
+static GIT_WAS_FOUND: AtomicBool = AtomicBool::new(false);
 
-/// What git says when it finds no ssh to run, by itself or through a shell.
-const NO_SSH: [&str; 3] = ["cannot run ssh", "ssh: not found", "ssh: command not found"];
+/// What git prints if it cannot run ssh, directly or through a shell.
+const SSH_MISSING_MESSAGES: [&str; 3] = ["cannot run ssh", "ssh: not found", "ssh: command not found"];
 
-/// What git and servers say of a ref that is not where it was expected.
-const RACES: [&str; 6] = [
+/// What git and servers print about a ref that is not where it was expected.
+const RACE_MESSAGES: [&str; 6] = [
     "stale info",
     "fetch first",
     "non-fast-forward",
@@ -38,10 +39,10 @@ const RACES: [&str; 6] = [
     "reference already exists",
 ];
 
-/// The settings that decide what is fetched and pushed, or what else happens meanwhile. Those that decide how a server is
-/// reached stay the user's.
+/// Settings that decide what is fetched and pushed, or have side effects. Settings that decide how a server
+/// is reached stay the user's.
 const OVERRIDES: [&str; 15] = [
-    // Nothing of the user's may run because of us, and nothing may start collecting garbage meanwhile.
+    // No hook of the user may run because of us, and no garbage collection may start.
     "core.hooksPath=/dev/null",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -53,7 +54,7 @@ const OVERRIDES: [&str; 15] = [
     "push.recurseSubmodules=no",
     "push.followTags=false",
     "push.gpgSign=false",
-    // An empty one clears the list.
+    // An empty value clears the list.
     "push.pushOption=",
     "push.useForceIfIncludes=false",
     "push.negotiate=false",
@@ -69,19 +70,19 @@ pub struct GitProgram {
 }
 
 impl GitProgram {
-    /// The deadline begins now, and holds for everything that is done with this remote.
+    /// Returns the remote. The deadline starts now and covers everything done with this value.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
         Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
     }
 
-    /// Whether there is a `git` to run.
+    /// Returns whether `git` is installed.
     pub fn is_installed() -> bool {
         let runs = || {
             let version = Command::new("git").arg("--version").stdin(Stdio::null()).output();
             version.is_ok_and(|output| output.status.success())
         };
-        let is_there = WAS_THERE.load(Ordering::Relaxed) || runs();
-        WAS_THERE.store(is_there, Ordering::Relaxed);
+        let is_there = GIT_WAS_FOUND.load(Ordering::Relaxed) || runs();
+        GIT_WAS_FOUND.store(is_there, Ordering::Relaxed);
         is_there
     }
 
@@ -93,7 +94,7 @@ impl GitProgram {
         Address::of(&GitRepository::open(&self.git_dir)?.git, &self.remote)
     }
 
-    /// Fetches what a refspec names, and touches no other ref, whatever the user has configured.
+    /// Fetches a refspec, and updates no other ref, whatever the user has configured.
     fn fetch_refs(&self, address: &Address, refspec: &str) -> Result<()> {
         let program = named("--upload-pack", address.upload_pack.as_deref());
         let mut arguments = vec![
@@ -112,7 +113,7 @@ impl GitProgram {
         if output.success { Ok(()) } else { Err(self.failed(&output)) }
     }
 
-    /// Pushes what the refspecs name and nothing else, and runs no hook of the user's.
+    /// Pushes exactly these refspecs, and runs no hook of the user.
     fn push_refs(
         &self,
         address: &Address,
@@ -150,21 +151,21 @@ impl GitProgram {
         if web_host(&address.fetch).or_else(|| web_host(&address.push)).is_some() {
             command.envs(http_trace::TRACE);
         }
-        run(command, self.deadline.left(), work).map_err(|unfinished| match unfinished {
+        run(command, self.deadline.remaining(), work).map_err(|unfinished| match unfinished {
             Unfinished::Missing => self.missing("git"),
-            Unfinished::TooLong => self.deadline.passed(&self.remote),
+            Unfinished::TimedOut => self.deadline.timeout_error(&self.remote),
             Unfinished::Failed(error) => {
                 Error::Remote { remote: self.remote.clone(), reason: format!("cannot run git: {error}") }
             }
         })
     }
 
-    /// The token in the environment as a credential helper, for the remote's own host alone: a redirection must not
-    /// carry it elsewhere.
+    /// Returns options that pass the token in the environment as a credential helper, for the remote's own
+    /// host only: a redirect must not carry it elsewhere.
     fn token_arguments(&self, address: &Address) -> Vec<String> {
         let host = || {
             let git = git2::Repository::open(&self.git_dir).ok()?;
-            // The library applies `url.*.insteadOf`, as git will.
+            // libgit2 applies `url.*.insteadOf`, as git will.
             let remote = git.remote_anonymous(&address.fetch).ok()?;
             web_host(remote.url().ok()?)
         };
@@ -172,7 +173,7 @@ impl GitProgram {
         let variable = credentials::TOKEN_VARIABLE;
         let helper = format!("!f() {{ if test \"$1\" = get; then echo \"password=${variable}\"; fi; }}; f");
         [
-            // An empty one first: those that the user has configured would be asked before it.
+            // An empty value first: git would ask the user's own helpers before ours.
             format!("credential.{host}.helper="),
             format!("credential.{host}.helper={helper}"),
             format!("credential.{host}.username={}", credentials::TOKEN_USER),
@@ -182,23 +183,23 @@ impl GitProgram {
         .collect()
     }
 
-    /// The remote's tip, without bringing anything.
+    /// Returns the remote's tip without fetching it.
     fn remote_tip(&self, address: &Address) -> Result<Option<CommitId>> {
         let program = named("--upload-pack", address.upload_pack.as_deref());
         let mut arguments = vec!["ls-remote", "--quiet"];
         arguments.extend(program.as_deref());
-        arguments.extend(["--", &address.fetch, REF, BRANCH_IN_THE_WAY]);
+        arguments.extend(["--", &address.fetch, REF, CONFLICTING_BRANCH]);
         let output = self.run(address, &arguments)?;
         if !output.success {
             return Err(self.failed(&output));
         }
-        // Git matches the end of names: others may have a ref of ours among theirs.
+        // Git matches the end of names, so refs of others may match.
         let tip_of = |wanted: &str| {
             let mut lines = output.stdout.lines().filter_map(|line| line.split_once('\t'));
             lines.find(|(_, name)| *name == wanted).map(|(tip, _)| tip.to_owned())
         };
-        if tip_of(BRANCH_IN_THE_WAY).is_some() {
-            return Err(Error::RemoteBranchInTheWay { remote: self.remote.clone() });
+        if tip_of(CONFLICTING_BRANCH).is_some() {
+            return Err(Error::RemoteConflictingBranch { remote: self.remote.clone() });
         }
         Ok(tip_of(REF))
     }
@@ -208,7 +209,7 @@ impl GitProgram {
     }
 
     fn failed(&self, output: &Output) -> Error {
-        if NO_SSH.iter().any(|sign| output.stderr.contains(sign)) {
+        if SSH_MISSING_MESSAGES.iter().any(|sign| output.stderr.contains(sign)) {
             return self.missing("ssh");
         }
         let (remote, reason) = (self.remote.clone(), last_lines(&output.stderr));
@@ -218,12 +219,12 @@ impl GitProgram {
         }
     }
 
-    /// Believes that a push arrived when the remote shows it.
+    /// Checks that the remote shows the pushed commit.
     fn confirm(&self, address: &Address, new: &str) -> Result<Pushed> {
         let seen = self.remote_tip(address)?;
         if seen.as_deref() == Some(new) {
             let git = &GitRepository::open(&self.git_dir)?.git;
-            // Only a note of what we saw; the next fetch makes it again.
+            // Errors are ignored, because the next fetch updates the tracking ref again.
             let _ = git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
             return Ok(Pushed::Done);
         }
@@ -244,22 +245,22 @@ impl Remote for GitProgram {
         let tracked = || repository.git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
         let before = tracked();
         if before.as_ref() == Some(&tip) && repository.is_complete(&tip) {
-            // It was here, or we brought it there: there is nothing to fetch.
+            // It was fetched or pushed from here before, so there is nothing to fetch.
             return Ok(Some(tip));
         }
-        crate::git::clear_the_way(&repository.git, &self.tracking_ref())?;
-        crate::git::outwait_lock(&self.git_dir, &self.tracking_ref());
+        crate::git::delete_conflicting_tracking_ref(&repository.git, &self.tracking_ref())?;
+        crate::git::wait_for_ref_lock(&self.git_dir, &self.tracking_ref());
         if before.as_ref().is_some_and(|before| !repository.is_complete(before))
             && let Ok(mut broken) = repository.git.find_reference(&self.tracking_ref())
         {
-            // Only a note of what we saw; but git fetches nothing while it names objects that are not here.
+            // Git fetches nothing while this ref points at missing objects. The fetch creates it again.
             broken.delete()?;
         }
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         self.fetch_refs(&address, &refspec)?;
-        let fetched = tracked().unwrap_or(tip);
-        // It may become the local ref as it is, and git does not sync the objects of small fetches.
-        repository.settle_objects(&fetched, before.as_deref())?;
+        let fetched = repository.newest_fetched(tip, tracked());
+        // The commit may become the local ref as it is, and git does not sync the objects of small fetches.
+        repository.sync_objects(&fetched, before.as_deref())?;
         Ok(Some(fetched))
     }
 
@@ -269,7 +270,7 @@ impl Remote for GitProgram {
 
     fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         let address = self.address()?;
-        // An empty expectation means: only if the ref is not there.
+        // An empty value means that the ref must not exist.
         let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
         let output =
             self.push_refs(&address, &["--quiet".to_owned(), lease], &[format!("{new}:{REF}")], work)?;
@@ -277,33 +278,34 @@ impl Remote for GitProgram {
             let confirmed = self.confirm(&address, new)?;
             if confirmed == Pushed::Done
                 && let Some(path) = local_path(&address.push)
-                && let Ok(neighbour) = GitRepository::open(&address.base.join(path))
+                && let Ok(local) = GitRepository::open(&address.base.join(path))
             {
-                // Git leaves small pushes as loose objects there, and collects them after thousands.
-                crate::neighbour::pack(&neighbour);
+                // Git keeps small pushes as loose objects there, and collects them only after thousands.
+                crate::local_remote::pack(&local);
             }
             return Ok(confirmed);
         }
-        let said = format!("{}\n{}", output.stdout, output.stderr);
-        if RACES.iter().any(|sign| said.contains(sign)) {
-            return Ok(Pushed::Lost(format!("{}{}", last_lines(&said), address.hint())));
+        let printed = format!("{}\n{}", output.stdout, output.stderr);
+        if RACE_MESSAGES.iter().any(|sign| printed.contains(sign)) {
+            return Ok(Pushed::Lost(format!("{}{}", last_lines(&printed), address.hint())));
         }
         let refused = ["[remote rejected]", "pre-receive hook declined", "ref updates aborted by hook"];
-        if refused.iter().any(|sign| said.contains(sign)) {
-            return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&said) });
+        if refused.iter().any(|sign| printed.contains(sign)) {
+            return Err(Error::PushRefused { remote: self.remote.clone(), reason: last_lines(&printed) });
         }
         Err(self.failed(&output))
     }
 }
 
-/// A git that works on this repository and nothing else of the user's.
+/// Returns a git command that works on this repository and ignores the user's other git environment.
 pub(crate) fn git_command(git_dir: &Path) -> Command {
     let mut command = Command::new("git");
     withhold_git_variables(&mut command)
         .arg("--git-dir")
         .arg(git_dir)
         .args(OVERRIDES.iter().flat_map(|setting| ["-c", setting]))
-        // Nothing prompts: git asks a program that says nothing, and ssh one that fails, instead of the terminal.
+        // Nothing prompts: instead of the terminal, git asks a program that prints nothing, and ssh one that
+        // fails.
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_ASKPASS", "true")
         .env("SSH_ASKPASS", "false")
@@ -312,36 +314,38 @@ pub(crate) fn git_command(git_dir: &Path) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // What git starts in turn (ssh, helpers) is ended with it when it takes too long.
+        // Processes that git starts (ssh, helpers) are killed with it at the deadline.
         .process_group(0);
     command
 }
 
+/// Runs a command until its deadline, and calls `work` meanwhile.
 pub(crate) fn run(
     mut command: Command,
     deadline: Duration,
     work: &mut dyn FnMut(),
 ) -> Result<Output, Unfinished> {
     let child = command.spawn().map_err(|error| {
-        WAS_THERE.store(false, Ordering::Relaxed);
+        GIT_WAS_FOUND.store(false, Ordering::Relaxed);
         match error.kind() {
             std::io::ErrorKind::NotFound => Unfinished::Missing,
             _ => Unfinished::Failed(error),
         }
     })?;
-    finish(child, deadline, work)
+    wait_with_deadline(child, deadline, work)
 }
 
 fn named(option: &str, program: Option<&str>) -> Option<String> {
     program.map(|program| format!("{option}={program}"))
 }
 
-/// The reason that git gave, on one line and without credentials: its errors if there are any, else the end of what it said.
+/// Returns git's reason on one line and without credentials: its errors if there are any, else its last
+/// lines.
 fn last_lines(text: &str) -> String {
     let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
     let is_noise = |line: &str| noise.iter().any(|start| line.starts_with(start));
-    let tells = |line: &&str| !line.is_empty() && !is_noise(line) && !http_trace::is_trace(line);
-    let lines: Vec<_> = text.lines().map(str::trim).filter(tells).collect();
+    let is_relevant = |line: &&str| !line.is_empty() && !is_noise(line) && !http_trace::is_trace(line);
+    let lines: Vec<_> = text.lines().map(str::trim).filter(is_relevant).collect();
     let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
     let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();
     let lines = if errors.is_empty() { lines } else { errors };

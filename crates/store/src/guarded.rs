@@ -1,16 +1,16 @@
-//! A repository and a remote that nothing is written to once another store is at their path.
+//! Guards a repository and a remote against writing to another store that took over their path.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use beads_core::Snapshot;
 
-use crate::identity::{Fate, Identity};
+use crate::identity::{Identity, StoreChange};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, Repository};
 use crate::{Error, Result};
 
-/// Compares the store's identity before every write.
+/// A repository or remote that checks the store's identity before every write.
 #[derive(Debug)]
 pub struct Guarded<T> {
     inner: T,
@@ -20,23 +20,26 @@ pub struct Guarded<T> {
 }
 
 impl<T> Guarded<T> {
+    /// Returns a guard for the store whose git directory and identity these are.
     pub fn new(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
         Self { inner, git_dir: git_dir.into(), identity, read_only: false }
     }
 
-    /// The same for a repository that can only be read.
-    pub fn reading(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
+    /// Returns a guard for a repository that is only read.
+    pub fn read_only(inner: T, git_dir: impl Into<PathBuf>, identity: Arc<Identity>) -> Self {
         Self { read_only: true, ..Self::new(inner, git_dir, identity) }
     }
 
+    /// Returns the guarded repository or remote.
     pub fn inner(&self) -> &T {
         &self.inner
     }
 
+    /// Fails if another store is at the path now.
     pub(crate) fn check(&self) -> Result<()> {
         match self.identity.check() {
-            Fate::Same | Fate::Touched => Ok(()),
-            Fate::Moved | Fate::Replaced => Err(Error::Replaced { path: self.git_dir.clone() }),
+            StoreChange::Unchanged | StoreChange::Touched => Ok(()),
+            StoreChange::Moved | StoreChange::Replaced => Err(Error::Replaced { path: self.git_dir.clone() }),
         }
     }
 }
@@ -75,9 +78,9 @@ impl<R: Repository> Repository for Guarded<R> {
         self.inner.tracked()
     }
 
-    fn settle(&self) -> Result<()> {
-        // Nothing will build on what is only read.
-        if self.read_only { Ok(()) } else { self.inner.settle() }
+    fn sync_ref(&self) -> Result<()> {
+        // Nothing builds on a store that is only read, so the ref need not be durable.
+        if self.read_only { Ok(()) } else { self.inner.sync_ref() }
     }
 
     fn saved(&self) -> Result<Vec<CommitId>> {
@@ -89,10 +92,10 @@ impl<R: Repository> Repository for Guarded<R> {
         self.inner.record_saved(commit)
     }
 
-    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
+    fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
         self.check()?;
-        let moved = self.inner.swing(from, to)?;
-        // Only what is in the store that was opened counts as saved.
+        let moved = self.inner.compare_and_swap_ref(from, to)?;
+        // A commit counts as saved only if it is in the store that was opened.
         self.check()?;
         Ok(moved)
     }

@@ -1,4 +1,5 @@
-//! The past of the sync ref. Reading it never changes anything, and is bounded: a daemon answers others meanwhile.
+//! The history of the sync ref. Reading it changes nothing and is bounded, because a daemon has other
+//! requests.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,23 +12,24 @@ use crate::repository::{CommitId, REF, Repository};
 use crate::vet::{Depth, vet};
 use crate::{Error, Result};
 
-/// How many commits are looked at for one question.
+/// How many commits are examined for one query.
 const MAX_COMMITS: usize = 10_000;
 
 /// How many bytes of old snapshots are read for the log of one bead.
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// A commit of the sync ref.
+/// A commit in the history of the sync ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct PastCommit {
+    /// The commit.
     pub commit: CommitId,
-    /// The last millisecond of the second in which it was made: everything in it was written before.
+    /// The last millisecond of the second in which it was made. Everything in it was written before.
     pub at_ms: u64,
 }
 
 impl GitRepository {
-    /// The commits that led to `tip`, newest first.
-    pub fn past(&self, tip: &str) -> Result<Vec<Past>> {
+    /// Returns the history of `tip`, newest first.
+    pub fn history(&self, tip: &str) -> Result<Vec<PastCommit>> {
         let refused = |reason| Error::RefDamaged { reference: REF, commit: tip.to_owned(), reason };
         vet(&self.git, Oid::from_str(tip)?, &[], Depth::Commits).map_err(refused)?;
         let mut walk = self.git.revwalk()?;
@@ -37,7 +39,7 @@ impl GitRepository {
         for id in walk.take(MAX_COMMITS) {
             let id = id?;
             let seconds = u64::try_from(self.git.find_commit(id)?.time().seconds()).unwrap_or(0);
-            past.push(Past {
+            past.push(PastCommit {
                 commit: id.to_string(),
                 at_ms: seconds.saturating_mul(1000).saturating_add(999),
             });
@@ -45,21 +47,23 @@ impl GitRepository {
         Ok(past)
     }
 
-    /// The state that a commit of the past holds.
+    /// Decodes the state of a commit.
     pub fn state_of(&self, commit: &str) -> Result<State> {
         Ok(self.snapshot(commit)?.decode()?.state)
     }
 
-    /// A bead as a commit has it.
+    /// Returns a bead as of a commit.
     pub fn bead_of(&self, commit: &str, lineage: &Lineage) -> Result<Option<Bead>> {
         let tree = self.tree(commit)?;
         let (state, tombstones) = (self.file(commit, &tree, STATE)?, self.file(commit, &tree, TOMBSTONES)?);
         Ok(find_bead(&state, &tombstones, lineage).map(|(_, bead)| bead))
     }
 
-    /// Gathers what the commits before `tip` say about one bead. Returns whether all of them could be looked at.
+    /// Collects the changes of one bead from the history of `tip`. Returns whether the whole history was
+    /// examined.
     ///
-    /// A commit holds everything that those before it held, so the walk ends where the bead is missing or untouched.
+    /// A commit holds everything that its ancestors held, so the walk stops where the bead is missing or has
+    /// not been changed since its creation.
     pub fn gather_history(&self, tip: &str, lineage: &Lineage, history: &mut History) -> Result<bool> {
         let mut seen: BTreeSet<CommitId> = BTreeSet::from([tip.to_owned()]);
         let mut files_seen = BTreeSet::new();
@@ -78,9 +82,9 @@ impl GitRepository {
                 let deps = self.file(&commit, &tree, DEPS)?;
                 bytes += state.len() + tombstones.len() + deps.len();
                 let Some((id, bead)) = find_bead(&state, &tombstones, lineage) else { continue };
-                history.take(&bead);
+                history.record(&bead);
                 let edges = find_edges(&deps, &id);
-                edges.iter().for_each(|(kind, to, edge)| history.take_edge(*kind, to, edge));
+                edges.iter().for_each(|(kind, to, edge)| history.record_edge(*kind, to, edge));
                 if is_untouched(lineage, &bead, edges.iter().map(|(_, _, edge)| edge)) {
                     continue;
                 }
@@ -92,8 +96,8 @@ impl GitRepository {
         Ok(true)
     }
 
-    /// The commit of the past that a caller means by the beginning of its name.
-    pub fn revision(&self, past: &[Past], name: &str) -> Result<CommitId> {
+    /// Returns the commit whose name begins with `name`.
+    pub fn revision(&self, past: &[PastCommit], name: &str) -> Result<CommitId> {
         let mut found = past.iter().filter(|past| past.commit.starts_with(name)).map(|past| &past.commit);
         match (found.next(), found.next()) {
             (Some(one), None) => Ok(one.clone()),
@@ -103,7 +107,7 @@ impl GitRepository {
     }
 }
 
-/// As it was born, with the edges it was born with.
+/// Returns whether a bead and its edges are as they were created.
 fn is_untouched<'a>(lineage: &Lineage, bead: &Bead, mut edges: impl Iterator<Item = &'a Edge>) -> bool {
     let birth = lineage.mark();
     bead.notes.is_empty()

@@ -1,5 +1,5 @@
-//! Tells whether a store is still the one that was opened. A repository can be deleted, moved, cloned again or restored
-//! from a backup under a running daemon, and its path then names another store.
+//! Detects whether a store is still the one that was opened. A repository can be deleted, moved, cloned again
+//! or restored from a backup while a daemon runs; its path then leads to another store.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,24 +7,26 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The git directory and the lock file, held open: a pinned inode number is not used again. The journal's segment is
-/// known by its size and time as well, because a backup that is restored in place keeps inodes.
+/// The identity of a store: its git directory and lock file.
+///
+/// Both are held open, so that their inode numbers are not reused. The journal's segment is also compared by
+/// size and time, because a backup that is restored in place keeps the inodes.
 #[derive(Debug)]
 pub struct Identity {
     pinned: Vec<Pinned>,
     segment: Mutex<Option<Segment>>,
 }
 
-/// What became of a store.
+/// What happened to a store since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It is the one that was opened.
-    Same,
-    /// Somebody else wrote to the journal. Its content tells whether that matters.
+pub enum StoreChange {
+    /// It is the same.
+    Unchanged,
+    /// Another program wrote to the journal. Its content shows whether that matters.
     Touched,
-    /// It is elsewhere now, whole, and nothing is at its path.
+    /// It was moved as a whole, and nothing is at its path.
     Moved,
-    /// It is deleted, or another one is at its path.
+    /// It was deleted, or another store is at its path.
     Replaced,
 }
 
@@ -44,27 +46,27 @@ struct Segment {
 }
 
 impl Identity {
-    /// Pins what is at these paths now.
+    /// Pins the files at these paths.
     pub fn of(paths: &[&Path]) -> io::Result<Self> {
         let pin = |path: &&Path| Ok(Pinned { path: path.to_path_buf(), file: File::open(path)? });
         let mut pinned = paths.iter().map(pin).collect::<io::Result<Vec<_>>>()?;
-        // Where inode numbers are not stable nothing can be said by them.
-        pinned.retain(|one| one.fate().is_ok_and(|fate| fate == Fate::Same));
+        // File systems without stable inode numbers cannot be checked this way.
+        pinned.retain(|one| one.change().is_ok_and(|change| change == StoreChange::Unchanged));
         Ok(Self { pinned, segment: Mutex::default() })
     }
 
-    /// Takes note of the journal's segment after it was opened or written here.
+    /// Remembers the journal's segment after this process opened or wrote it.
     pub fn note(&self, path: &Path, metadata: &Metadata) {
         let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
         *segment = Some(Segment::new(path, metadata));
     }
 
-    /// After a write that failed nobody knows what the segment holds; opening the store again tells.
+    /// Forgets the segment. After a failed write its content is unknown until the store is opened again.
     pub fn forget(&self) {
         *self.segment.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Takes the journal's segment as it is now for ours.
+    /// Accepts the journal's segment as it is now.
     pub fn accept(&self) {
         let mut segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &mut *segment
@@ -74,35 +76,35 @@ impl Identity {
         }
     }
 
-    /// Compares everything with what is at the paths now.
-    pub fn check(&self) -> Fate {
+    /// Compares the pinned files and the segment with what is at their paths now.
+    pub fn check(&self) -> StoreChange {
         for pinned in &self.pinned {
-            match pinned.fate() {
-                Ok(Fate::Same) => {}
-                Ok(fate) => return fate,
-                // A path that cannot be looked at now, perhaps for lack of memory, proves nothing.
-                Err(_) => return Fate::Same,
+            match pinned.change() {
+                Ok(StoreChange::Unchanged) => {}
+                Ok(change) => return change,
+                // A path that cannot be examined now, perhaps for lack of memory, proves nothing.
+                Err(_) => return StoreChange::Unchanged,
             }
         }
         let segment = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = &*segment else { return Fate::Same };
+        let Some(known) = &*segment else { return StoreChange::Unchanged };
         match std::fs::metadata(&known.path) {
-            Ok(metadata) if *known == Segment::new(&known.path, &metadata) => Fate::Same,
-            Ok(_) => Fate::Touched,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Fate::Replaced,
-            Err(_) => Fate::Same,
+            Ok(metadata) if *known == Segment::new(&known.path, &metadata) => StoreChange::Unchanged,
+            Ok(_) => StoreChange::Touched,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => StoreChange::Replaced,
+            Err(_) => StoreChange::Unchanged,
         }
     }
 }
 
 impl Pinned {
-    fn fate(&self) -> io::Result<Fate> {
+    fn change(&self) -> io::Result<StoreChange> {
         let ours = self.file.metadata()?;
         match std::fs::metadata(&self.path) {
-            Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => Ok(Fate::Same),
-            Ok(_) => Ok(Fate::Replaced),
-            Err(error) if is_missing(&error) && ours.nlink() > 0 => Ok(Fate::Moved),
-            Err(error) if is_missing(&error) => Ok(Fate::Replaced),
+            Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => Ok(StoreChange::Unchanged),
+            Ok(_) => Ok(StoreChange::Replaced),
+            Err(error) if is_missing(&error) && ours.nlink() > 0 => Ok(StoreChange::Moved),
+            Err(error) if is_missing(&error) => Ok(StoreChange::Replaced),
             Err(error) => Err(error),
         }
     }
@@ -124,7 +126,7 @@ impl Segment {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use super::*;
 
@@ -141,7 +143,7 @@ mod tests {
             let identity = Identity::of(&[&git, &git.join("beads/lock")]).unwrap();
             let segment = git.join("beads/journal");
             identity.note(&segment, &std::fs::metadata(&segment).unwrap());
-            assert_eq!(identity.check(), Fate::Same);
+            assert_eq!(identity.check(), StoreChange::Unchanged);
             Self { root, identity }
         }
 
@@ -157,47 +159,47 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_store_and_one_that_is_made_anew_are_replaced() {
+    fn a_deleted_or_recreated_store_is_replaced() {
         let store = Store::new();
         std::fs::remove_dir_all(store.git()).unwrap();
-        assert_eq!(store.identity.check(), Fate::Replaced);
+        assert_eq!(store.identity.check(), StoreChange::Replaced);
         make(&store.git(), "ours");
-        assert_eq!(store.identity.check(), Fate::Replaced);
+        assert_eq!(store.identity.check(), StoreChange::Replaced);
     }
 
     #[test]
     fn a_store_whose_local_files_are_deleted_is_replaced() {
         let store = Store::new();
         std::fs::remove_dir_all(store.git().join("beads")).unwrap();
-        assert_eq!(store.identity.check(), Fate::Replaced);
+        assert_eq!(store.identity.check(), StoreChange::Replaced);
     }
 
     #[test]
-    fn a_moved_store_is_moved_until_another_is_at_its_path() {
+    fn a_store_is_moved_until_another_is_at_its_path() {
         let store = Store::new();
         let elsewhere = store.root.path().join("elsewhere");
         std::fs::rename(store.git(), &elsewhere).unwrap();
-        assert_eq!(store.identity.check(), Fate::Moved);
+        assert_eq!(store.identity.check(), StoreChange::Moved);
         make(&store.git(), "ours");
-        assert_eq!(store.identity.check(), Fate::Replaced);
+        assert_eq!(store.identity.check(), StoreChange::Replaced);
         std::fs::remove_dir_all(store.git()).unwrap();
         std::fs::rename(&elsewhere, store.git()).unwrap();
-        assert_eq!(store.identity.check(), Fate::Same, "it came back");
+        assert_eq!(store.identity.check(), StoreChange::Unchanged, "it came back");
     }
 
     #[test]
-    fn a_journal_that_others_write_in_place_is_touched_until_noted() {
+    fn a_journal_that_another_program_wrote_is_touched_until_noted() {
         let store = Store::new();
         let segment = store.git().join("beads/journal");
         let file = File::options().write(true).open(&segment).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        assert_eq!(store.identity.check(), Fate::Touched);
+        assert_eq!(store.identity.check(), StoreChange::Touched);
         store.identity.note(&segment, &file.metadata().unwrap());
-        assert_eq!(store.identity.check(), Fate::Same);
+        assert_eq!(store.identity.check(), StoreChange::Unchanged);
         file.set_len(1).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        assert_eq!(store.identity.check(), Fate::Touched, "by its size");
+        assert_eq!(store.identity.check(), StoreChange::Touched, "by its size");
         std::fs::remove_file(&segment).unwrap();
-        assert_eq!(store.identity.check(), Fate::Replaced);
+        assert_eq!(store.identity.check(), StoreChange::Replaced);
     }
 }

@@ -1,4 +1,4 @@
-//! A remote that is joined where it has a store, and never given its first one.
+//! A remote that is joined if it has a store, but never given its first one.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use crate::Result;
 use crate::remote::{Pushed, Remote};
 use crate::repository::CommitId;
 
-/// Passes everything on but a push that would make the sync ref on the remote.
+/// Forwards everything except a push that would create the sync ref on the remote.
 #[derive(Debug)]
 pub struct JoinOnly<R> {
     inner: R,
@@ -15,16 +15,17 @@ pub struct JoinOnly<R> {
 }
 
 impl<R: Remote> JoinOnly<R> {
-    /// With `may_publish` nothing is withheld.
+    /// Returns the wrapped remote. With `may_publish` every push is forwarded.
     pub fn new(inner: R, may_publish: bool) -> Self {
         Self { inner, may_publish, withheld: Cell::new(false) }
     }
 
+    /// Returns the wrapped remote.
     pub fn inner(&self) -> &R {
         &self.inner
     }
 
-    /// Whether a push was left undone.
+    /// Returns whether a push was skipped.
     pub fn is_withheld(&self) -> bool {
         self.withheld.get()
     }

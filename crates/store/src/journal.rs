@@ -1,8 +1,9 @@
-//! The journal: the truth between two commits of the ref.
+//! The journal: everything that happened since the last commit of the sync ref.
 //!
-//! A directory of segments `journal.<n>`, each zero-filled ahead so that a sync moves data and no metadata. Segments
-//! begin with a [`Header`] frame; every further frame holds the records that one sync made durable. A checkpoint
-//! starts a new segment and, once the ref holds everything, removes the older ones.
+//! It is a directory of segments named `journal.<n>`. Each is filled with zeros in advance, so that a sync
+//! writes data and no metadata. A segment begins with a [`Header`] frame; every further frame holds the
+//! records that one sync made durable. A checkpoint starts a new segment and removes the older ones once
+//! the ref holds everything in them.
 
 use std::io;
 
@@ -14,38 +15,41 @@ use crate::journal_copy::{JournalCopy, SegmentRead, read_segment};
 use crate::repository::CommitId;
 use crate::{Error, Header, Record, Result};
 
-/// The newest version of segments that this program reads and writes. It is the format version of the store when the
-/// segment was started: a record with a later field never stands in an earlier segment.
+/// The newest segment version that this program reads and writes. A segment has the format version that
+/// the store had when the segment was started, so a record never uses fields newer than its segment.
 pub(crate) const VERSION: u32 = 2;
 
-/// The version of segments without anything that came later.
+/// The oldest segment version.
 pub(crate) const FIRST_VERSION: u32 = 1;
 pub(crate) const NAME: &str = "journal.";
 
-/// How much is zero-filled at a time.
+/// How many bytes are filled with zeros at a time.
 const FILL_BYTES: u64 = 256 * 1024;
 
-/// What a journal says: the header of its last segment and all records that are still in it.
+/// The content of a journal: the header of its last segment and all records that are still in it.
 #[derive(Debug, Default)]
 pub struct Recovered {
+    /// The header of the last segment, or `None` for a journal that was never started.
     pub header: Option<Header>,
+    /// The records of all segments, oldest first.
     pub records: Vec<Record>,
-    /// The commit that the last of the records was made upon, if there was one.
-    pub ground: Option<CommitId>,
-    /// All commits that any of them was made upon, as far as is noted.
-    pub grounds: Vec<CommitId>,
-    /// Something was cut off at the end: a batch that was never acknowledged.
+    /// The commit that the last record was based on, if there was one.
+    pub base_commit: Option<CommitId>,
+    /// All commits that any of the records was based on, as far as recorded.
+    pub(crate) base_commits: Vec<CommitId>,
+    /// Whether an incomplete frame was cut off at the end. It belonged to a batch that was never
+    /// acknowledged.
     pub torn: bool,
 }
 
-/// The writing end. Only the holder of the lock may have one.
+/// The writer of a journal. Only the lock holder may have one.
 #[derive(Debug)]
 pub struct Journal<D: Disk> {
     disk: D,
     segment: Option<Segment<D::File>>,
     /// Segments before the one being written, oldest first.
     older: Vec<u64>,
-    /// Of the segment being written.
+    /// The version of the segment being written.
     version: u32,
     failed: Option<String>,
 }
@@ -56,16 +60,16 @@ struct Segment<F> {
     file: F,
     next_frame: u64,
     end: u64,
-    /// Up to here the file has been written, with frames or zeros.
+    /// How far the file has been written, with frames or zeros.
     filled: u64,
-    /// Behind `end` there may be remains of a batch that was never acknowledged.
+    /// Whether remains of an unacknowledged batch may follow `end`.
     torn: bool,
-    /// Where the last frame starts and what it is, when it was recovered and not written here.
-    unsettled: Option<(u64, Vec<u8>)>,
+    /// The offset and bytes of the last frame, if it was recovered rather than written by this process.
+    recovered_frame: Option<(u64, Vec<u8>)>,
 }
 
 impl<D: Disk> Journal<D> {
-    /// Reads everything back. Changes nothing on disk.
+    /// Reads all segments. Changes nothing on disk.
     pub fn recover(disk: D) -> Result<(Self, Recovered)> {
         let mut journal =
             Self { disk, segment: None, older: Vec::new(), version: FIRST_VERSION, failed: None };
@@ -77,7 +81,7 @@ impl<D: Disk> Journal<D> {
             segments.push((number, name, bytes));
         }
         if is_unfinished_rotation(&segments) {
-            // It holds nothing, and its number can be used again.
+            // It has no header, so it holds nothing and its number can be used again.
             segments.pop();
             recovered.torn = true;
         }
@@ -96,7 +100,7 @@ impl<D: Disk> Journal<D> {
         Ok((journal, recovered))
     }
 
-    /// Copies what is on the disk now, without reading into it.
+    /// Copies the bytes on disk without parsing them.
     pub fn copy(&self) -> Result<JournalCopy> {
         let numbers = self.older.iter().copied().chain(self.segment.iter().map(|segment| segment.number));
         let segment = |number| {
@@ -107,7 +111,8 @@ impl<D: Disk> Journal<D> {
         Ok(JournalCopy { segments: numbers.map(segment).collect::<Result<_>>()?, unsynced: Vec::new() })
     }
 
-    /// The position up to which the disk holds mutations, read again; `None` for a journal that was never started.
+    /// Reads the journal again and returns the position of its last mutation, or `None` for a journal that
+    /// was never started.
     pub fn tail(&self) -> Result<Option<u64>> {
         let recovered = self.copy()?.recover()?;
         let announced = recovered.header.map(|header| header.position);
@@ -130,18 +135,21 @@ impl<D: Disk> Journal<D> {
             end: read.end as u64,
             filled: bytes.len() as u64,
             torn: read.torn,
-            unsettled: Some((read.last_frame as u64, last_frame)),
+            recovered_frame: Some((read.last_frame as u64, last_frame)),
         })
     }
 
-    /// Makes records durable in one frame with one sync; only what is too large for a frame takes several. After a failure nothing more is written: the disk may hold
-    /// anything from nothing to all of it, and only opening the store again can tell.
+    /// Makes records durable in one frame with one sync. Records that exceed the size of a frame take
+    /// several.
+    ///
+    /// After a failure nothing more is written: the disk may hold none, some or all of the records, and only
+    /// opening the store again shows which.
     pub fn append(&mut self, records: &[Record]) -> Result<()> {
         if let Some(reason) = &self.failed {
             return Err(Error::JournalFailed(reason.clone()));
         }
         let payloads = payloads(records, frame::MAX_PAYLOAD_BYTES).map_err(|reason| self.fail(reason))?;
-        self.settle()?;
+        self.make_recovered_durable()?;
         for payload in payloads {
             let segment = self.segment.as_mut().expect("a journal is started before it is written");
             segment.append(&payload).map_err(|error| self.fail(error.to_string()))?;
@@ -149,24 +157,29 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Makes sure that what was recovered stays, and nothing else. It may have been read from the system's cache alone:
-    /// its writer died before the sync, or the sync failed, after which a cache may take lost pages for written ones.
-    /// So the last frame is written once more, a torn tail is cleared, and all is synced before anything relies on it.
-    fn settle(&mut self) -> Result<()> {
+    /// Makes the recovered records durable before anything builds on them.
+    ///
+    /// They may have been read from the system's cache only: the writer may have died before its sync, or the
+    /// sync failed, after which the cache may treat lost pages as written. So the last frame is written once
+    /// more, a torn tail is cleared, and the file is synced.
+    fn make_recovered_durable(&mut self) -> Result<()> {
         let Some(segment) = &mut self.segment else { return Ok(()) };
-        match segment.settle().and_then(|settled| if settled { self.disk.sync_directory() } else { Ok(()) }) {
-            Ok(()) => segment.unsettled = None,
+        match segment
+            .make_recovered_durable()
+            .and_then(|done| if done { self.disk.sync_directory() } else { Ok(()) })
+        {
+            Ok(()) => segment.recovered_frame = None,
             Err(error) => return Err(self.fail(error.to_string())),
         }
         Ok(())
     }
 
-    /// Starts a new segment; from now on records go there. After a failure the old one is still in use.
+    /// Starts a new segment, to which further records go. After a failure the old one stays in use.
     pub fn rotate(&mut self, header: &Header) -> Result<()> {
         if let Some(reason) = &self.failed {
             return Err(Error::JournalFailed(reason.clone()));
         }
-        self.settle()?;
+        self.make_recovered_durable()?;
         let numbers = self.segment.iter().map(|segment| segment.number).chain(self.older.iter().copied());
         let number = numbers.max().map_or(1, |last| last + 1);
         let name = segment_name(number);
@@ -186,22 +199,22 @@ impl<D: Disk> Journal<D> {
                 Ok(())
             }
             Err(error) => {
-                self.take_back(&name);
+                self.discard_segment(&name);
                 Err(self.io("start", &name, error))
             }
         }
     }
 
-    /// Removes a segment that could not be started. Should its header stay, the records that now go on in the segment
-    /// before it would contradict it; so without the removal nothing more may be written.
-    fn take_back(&mut self, name: &str) {
+    /// Removes a segment that could not be started. If its header stayed, it would contradict the records
+    /// that now go to the previous segment; so if the removal fails, nothing more may be written.
+    fn discard_segment(&mut self, name: &str) {
         let removed = self.remove(name).and_then(|()| self.disk.sync_directory());
         if let Err(error) = removed {
             self.failed = Some(error.to_string());
         }
     }
 
-    /// A file that is gone already is removed.
+    /// Removes a file. Succeeds if it is already gone.
     fn remove(&self, name: &str) -> io::Result<()> {
         match self.disk.remove(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -209,30 +222,33 @@ impl<D: Disk> Journal<D> {
         }
     }
 
+    /// Returns the disk that holds the segments.
     pub fn disk(&self) -> &D {
         &self.disk
     }
 
-    /// Whether records of this format version can be appended without [`rotate`](Self::rotate) first.
-    pub fn takes(&self, version: u32) -> bool {
+    /// Returns whether records of this format version can be appended without [`rotate`](Self::rotate) first.
+    pub fn accepts_version(&self, version: u32) -> bool {
         self.segment.is_some() && self.version >= version
     }
 
-    /// The segment being written; all before it can go once the ref holds what they say.
-    pub fn current_segment(&self) -> u64 {
+    /// Returns the number of the segment being written. Older ones can go once the ref holds their records.
+    pub(crate) fn current_segment(&self) -> u64 {
         self.segment.as_ref().map_or(0, |segment| segment.number)
     }
 
-    /// Bytes since the last rotation.
+    /// Returns how many bytes were written since the last rotation.
     pub fn bytes(&self) -> u64 {
         self.segment.as_ref().map_or(0, |segment| segment.end)
     }
 
-    /// Removes the segments before `number`: the ref holds all they say. They go one by one, oldest first, because a
-    /// gap that a crash leaves in the middle would look like lost records.
+    /// Removes the segments before `number`, whose records the ref holds.
+    ///
+    /// They are removed one by one, oldest first: a gap that a crash leaves in the middle would look like
+    /// lost records.
     pub fn trim_before(&mut self, number: u64) -> Result<()> {
         while let Some(oldest) = self.older.first().copied().filter(|oldest| *oldest < number) {
-            self.settle()?;
+            self.make_recovered_durable()?;
             let name = segment_name(oldest);
             let removed = self.remove(&name).and_then(|()| self.disk.sync_directory());
             removed.map_err(|error| self.io("remove", &name, error))?;
@@ -259,7 +275,7 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// The records as lines, in as few frames as they fit into.
+/// Encodes the records as lines, in as few frames as possible.
 fn payloads(records: &[Record], limit: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut payloads = vec![Vec::with_capacity(records.len() * 512)];
     for record in records {
@@ -278,8 +294,9 @@ fn payloads(records: &[Record], limit: usize) -> Result<Vec<Vec<u8>>, String> {
     Ok(payloads)
 }
 
-/// Whether the last segment is what a crash while starting it leaves: no header, and the segment before it still
-/// there, unless it was the very first. A segment that ever stood alone had its header synced long before.
+/// Returns whether the last segment is the result of a crash during its start: it has no header, and the
+/// segment before it still exists, unless it is the very first. A segment that was ever the only one had its
+/// header synced long before.
 fn is_unfinished_rotation(segments: &[(u64, String, Vec<u8>)]) -> bool {
     let Some(((number, _, bytes), earlier)) = segments.split_last() else { return false };
     let nothing_good = matches!(frame::find(bytes, 0), Found::End | Found::Bad { good_later: None });
@@ -288,14 +305,14 @@ fn is_unfinished_rotation(segments: &[(u64, String, Vec<u8>)]) -> bool {
 
 impl<F: DiskFile> Segment<F> {
     fn new(number: u64, file: F) -> Self {
-        Self { number, file, next_frame: 0, end: 0, filled: 0, torn: false, unsettled: None }
+        Self { number, file, next_frame: 0, end: 0, filled: 0, torn: false, recovered_frame: None }
     }
 
-    /// Whether there was something to settle.
-    fn settle(&mut self) -> io::Result<bool> {
-        let Some((offset, frame)) = &self.unsettled else { return Ok(false) };
+    /// Rewrites and syncs the recovered part. Returns false if nothing was recovered.
+    fn make_recovered_durable(&mut self) -> io::Result<bool> {
+        let Some((offset, frame)) = &self.recovered_frame else { return Ok(false) };
         self.file.write_at(frame, *offset)?;
-        // Even where nothing is torn to see: the zeros may be in the cache alone, left by a sync that failed.
+        // Even if no torn frame is visible: the zeros may be in the cache only, left by a failed sync.
         self.write_zeros(self.end, self.filled)?;
         self.file.sync()?;
         self.torn = false;
@@ -332,14 +349,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_large_for_a_frame_takes_several_and_a_record_never_splits() {
+    fn records_that_exceed_a_frame_take_several_and_no_record_is_split() {
         let record = |position| Record {
             position,
             at_ms: 0,
             by: "ann".parse().unwrap(),
             delta: Default::default(),
             request: None,
-            ground: None,
+            base_commit: None,
         };
         let records: Vec<_> = (1..=9).map(record).collect();
         let one = serde_json::to_vec(&records[0]).unwrap().len() + 1;
@@ -347,6 +364,6 @@ mod tests {
         assert_eq!(frames.len(), 5);
         assert!(frames.iter().all(|frame| frame.len() <= 2 * one && frame.ends_with(b"\n")));
         assert_eq!(payloads(&records, usize::MAX).unwrap(), [frames.concat()]);
-        assert!(payloads(&records, one - 1).is_err(), "what could not be read again is not written");
+        assert!(payloads(&records, one - 1).is_err(), "a record that could not be read again is not written");
     }
 }

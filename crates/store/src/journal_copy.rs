@@ -1,20 +1,20 @@
-//! Reads the segments of a journal, or a copy of them: parsing a long journal need not keep its writer waiting.
+//! Parses the segments of a journal or a copy of them. Parsing a copy does not block the journal's writer.
 
 use crate::frame::{self, Found};
 use crate::journal::{FIRST_VERSION, Recovered, VERSION};
 use crate::{Error, Header, Record, Result};
 
-/// The journal at one moment, not parsed yet.
+/// An unparsed copy of the journal.
 #[derive(Debug, Default)]
 pub struct JournalCopy {
-    /// Each with the name of its file, oldest first.
+    /// The segments with their file names, oldest first.
     pub(crate) segments: Vec<(String, Vec<u8>)>,
     /// Records that were not written yet.
     pub(crate) unsynced: Vec<Record>,
 }
 
 impl JournalCopy {
-    /// The mutations that the ref does not hold yet, and perhaps a few that it does, oldest first.
+    /// Returns the mutations that the ref does not hold yet, and perhaps a few that it does, oldest first.
     pub fn records(self) -> Result<Vec<Record>> {
         let mut records = self.recover()?.records;
         records.extend(self.unsynced);
@@ -39,6 +39,7 @@ pub(crate) struct SegmentRead {
     pub torn: bool,
 }
 
+/// Parses one segment and appends its content to `recovered`. Only the last segment may end in a torn frame.
 pub(crate) fn read_segment(
     file: &str,
     bytes: &[u8],
@@ -61,7 +62,7 @@ pub(crate) fn read_segment(
             Found::Bad { good_later: Some(later) } => {
                 return Err(damaged(offset, format!("a bad frame before a good one at byte {later}")));
             }
-            // A bad end is only believable where writing stopped: in the last segment.
+            // Writing only stopped in the last segment, so only that one may end in a torn frame.
             Found::Bad { good_later: None } if !is_last => {
                 return Err(damaged(offset, "a bad frame, and a later segment exists".into()));
             }
@@ -80,7 +81,7 @@ fn take_frame(number: u64, payload: &[u8], recovered: &mut Recovered) -> Result<
         if !(FIRST_VERSION..=VERSION).contains(&header.version) {
             return Err(format!("journal version {}: upgrade bd", header.version));
         }
-        // The segment before may have lost all its records, so its own header counts too.
+        // The previous segment may have lost all its records, so its header counts too.
         let recorded = recovered.records.last().map(|record| record.position);
         let announced = recovered.header.as_ref().map(|before| before.position);
         if let Some(before) = recorded.max(announced)
@@ -88,8 +89,8 @@ fn take_frame(number: u64, payload: &[u8], recovered: &mut Recovered) -> Result<
         {
             return Err(format!("records {} to {} are missing", before + 1, header.position));
         }
-        recovered.ground.clone_from(&header.ground);
-        recovered.grounds.extend(header.ground.clone());
+        recovered.base_commit.clone_from(&header.base_commit);
+        recovered.base_commits.extend(header.base_commit.clone());
         recovered.header = Some(header);
         return Ok(());
     }
@@ -100,9 +101,9 @@ fn take_frame(number: u64, payload: &[u8], recovered: &mut Recovered) -> Result<
         if record.position != due {
             return Err(format!("record {} where {due} should be", record.position));
         }
-        if record.ground.is_some() {
-            recovered.ground.clone_from(&record.ground);
-            recovered.grounds.extend(record.ground.clone());
+        if record.base_commit.is_some() {
+            recovered.base_commit.clone_from(&record.base_commit);
+            recovered.base_commits.extend(record.base_commit.clone());
         }
         recovered.records.push(record);
     }

@@ -1,11 +1,12 @@
+//! Refs that keep a commit.
 use git2::{ErrorCode, Oid};
 
 use crate::Result;
 use crate::git::{GitRepository, sync_all};
 
 impl GitRepository {
-    /// Gives a commit a name that nothing moves, durably. A name that the commit has already is left as it is.
-    pub fn keep_as(&self, reference: &str, commit: &str, reason: &str) -> Result<()> {
+    /// Points a new ref at a commit, durably. Does nothing if the ref already points there.
+    pub(crate) fn keep_commit_as(&self, reference: &str, commit: &str, reason: &str) -> Result<()> {
         match self.git.reference(reference, Oid::from_str(commit)?, false, reason) {
             Err(error) if error.code() == ErrorCode::Exists => {
                 if self.git.refname_to_id(reference)?.to_string() != commit {

@@ -1,3 +1,4 @@
+//! The last operation of each actor, so that it can be undone.
 use std::collections::BTreeMap;
 
 use beads_core::op::Undo;
@@ -6,20 +7,21 @@ use beads_core::{Actor, Catalog};
 use crate::record::LastOperation;
 use crate::{Header, Record};
 
-/// How many actors' last operations are known; who has been silent longest goes first.
+/// How many actors' last operations are kept. The actor inactive for longest is dropped first.
 const MAX_ACTORS: usize = 64;
 
-/// What everybody did last here. Outlives a restart: the journal's records tell it again, and its headers carry on what
-/// was in segments that are gone.
+/// The last operation of each actor. It survives a restart: the journal's records are replayed, and its
+/// headers carry the operations of removed segments.
 #[derive(Debug, Default)]
-pub struct LastOperations {
+pub(crate) struct LastOperations {
     by_actor: BTreeMap<Actor, LastOperation>,
-    /// Records up to here are in what a header carried on.
+    /// Records up to this position are covered by the header.
     carried_up_to: u64,
 }
 
 impl LastOperations {
-    pub fn carried(header: Option<&Header>) -> Self {
+    /// Restores the operations that a header carries.
+    pub(crate) fn carried(header: Option<&Header>) -> Self {
         let carried = header.into_iter().flat_map(|header| &header.last_operations);
         Self {
             by_actor: carried.map(|one| (one.by.clone(), one.clone())).collect(),
@@ -27,14 +29,15 @@ impl LastOperations {
         }
     }
 
-    /// Takes note of a record that the catalog is about to take.
-    pub fn replay(&mut self, catalog: &Catalog, record: &Record) {
+    /// Remembers a record that the catalog is about to take.
+    pub(crate) fn replay(&mut self, catalog: &Catalog, record: &Record) {
         if record.position > self.carried_up_to {
             self.keep(&record.by, record.at_ms, Undo::of(catalog, &record.delta, &record.by, record.at_ms));
         }
     }
 
-    pub fn keep(&mut self, by: &Actor, at_ms: u64, undo: Option<Undo>) {
+    /// Remembers an actor's operation, if it can be undone.
+    pub(crate) fn keep(&mut self, by: &Actor, at_ms: u64, undo: Option<Undo>) {
         let Some(undo) = undo else { return };
         self.by_actor.insert(by.clone(), LastOperation { by: by.clone(), at_ms, undo });
         if self.by_actor.len() > MAX_ACTORS {
@@ -43,11 +46,13 @@ impl LastOperations {
         }
     }
 
-    pub fn of(&self, actor: &Actor) -> Option<&Undo> {
+    /// Returns how to undo an actor's last operation.
+    pub(crate) fn of(&self, actor: &Actor) -> Option<&Undo> {
         self.by_actor.get(actor).map(|last| &last.undo)
     }
 
-    pub fn to_carry(&self) -> Vec<LastOperation> {
+    /// Returns the operations that the next header must carry.
+    pub(crate) fn to_carry(&self) -> Vec<LastOperation> {
         self.by_actor.values().cloned().collect()
     }
 }

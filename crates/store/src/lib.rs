@@ -1,33 +1,80 @@
-//! The store: the journal, the git repository, the lock, and the replica that ties them together.
+//! The storage of beads-rs: makes mutations durable on disk, saves them to git, and syncs them with a remote.
 //!
-//! IO stands behind small traits ([`Disk`], [`Repository`], [`World`]), so that the simulator runs the real
-//! [`Replica`] on a disk that loses and tears what was not synced.
+//! # Concepts
+//!
+//! - A **replica** is one copy of a store, usually one per clone. [`Replica`] keeps the whole state in memory
+//!   as a [`Catalog`](beads_core::Catalog), applies operations to it, and owns the journal.
+//! - The **journal** is a write-ahead log beside the repository. [`Replica::apply`] changes only memory;
+//!   [`Replica::commit`] writes the deltas of all operations since the last commit into one frame and syncs
+//!   the file once. Acknowledge a mutation only after that.
+//! - The **ref** (or sync ref) is the branch `beads/store` ([`REF`]). A **checkpoint** commits the state to
+//!   it as a few canonical files, reads the commit back, and only then trims the journal. Opening a store joins
+//!   the commit of the ref with every record in the journal, so a crash at any point loses nothing that was
+//!   committed.
+//! - A **sync** exchanges the ref with a [`Remote`]: fetch, decode, join, commit, compare-and-swap the local
+//!   ref, push. If another machine pushed first, it starts over. A join never fails on a valid commit. Values
+//!   that lost to a concurrent write are recorded as conflicts.
+//! - The **lock** ([`StoreLock`]) makes one process the only writer of a store. Hold it for as long as the
+//!   replica is open.
+//!
+//! # Example
+//!
+//! ```
+//! use beads_core::op::Create;
+//! use beads_core::{Line, Op};
+//! use beads_store::{Caller, GitRepository, RealDisk, RealWorld, Replica};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let repository = GitRepository::open_or_init_bare(directory.path())?;
+//! let disk = RealDisk::new(directory.path().join("beads"));
+//! let mut replica = Replica::open(disk, &repository, RealWorld)?;
+//!
+//! let (actor, branch) = ("ann".parse()?, Line::default());
+//! let caller = Caller { actor, branch, lease_ms: 3_600_000, request: None };
+//! replica.apply(&Op::Create(Box::new(Create::titled("Fix the parser".parse()?))), &caller)?;
+//! replica.commit()?; // now it is durable in the journal
+//! assert_eq!(replica.unsaved().records, 1);
+//! replica.checkpoint(&repository)?; // now it is on the ref
+//! assert_eq!(replica.unsaved().records, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/embedded_replica.rs` adds a second replica and syncs both through a bare repository.
+//!
+//! # Interfaces
+//!
+//! All IO goes through small traits: [`Disk`] for the journal, [`Repository`] for commits and the ref,
+//! [`Remote`] and [`ClaimRemote`] for the other side, [`World`] for the wall clock and random numbers, and
+//! [`SteadyClock`] for leases. The simulator implements them, so it runs the real replica and the real sync
+//! on a disk that loses unsynced writes.
+
+#![warn(missing_docs)]
 
 pub mod disk;
 pub mod frame;
-pub mod uninstall;
-mod url;
-mod vet;
 
 mod absorb;
 mod address;
 mod batch;
-mod bring;
+mod cached_answer;
+mod changes;
 mod checkpoint;
 mod child;
 mod claim_refs;
 mod claims;
-mod collecting;
 mod credential_helper;
 mod credentials;
 mod deadline;
-mod earlier;
 mod environment;
 mod error;
 mod event_log;
+mod event_log_copy;
+mod fetch_missing;
 mod file_lock;
 mod git;
+mod git_gc;
 mod git_program;
+mod git_user_name;
 mod guarded;
 mod history;
 mod identity;
@@ -36,20 +83,21 @@ mod journal;
 mod journal_copy;
 mod kept_commit;
 mod last_operations;
-mod library;
+mod legacy;
+mod libgit2;
+mod local_remote;
 mod lock;
 mod log_file;
 mod loose;
 mod native;
-mod neighbour;
 mod pace;
 mod pack;
 mod partial;
-mod person;
 mod push_budget;
 mod receipts;
 mod record;
 mod recovery;
+mod ref_update;
 mod regular_file;
 mod remote;
 mod repair;
@@ -60,49 +108,53 @@ mod rescue;
 mod saved;
 mod sync;
 mod tags;
-mod told;
+mod tracking;
 mod transport;
-mod wall;
+mod uninstall;
+mod url;
+mod vet;
+mod world;
 
 pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
-pub use child::abandon_all;
-pub use claim_refs::{ClaimRemote, ClaimValue, ClaimsSeen, RefChange, Swapped};
+pub use child::kill_child_programs;
+pub use claim_refs::{ClaimListing, ClaimRemote, ClaimValue, RefChange, Swapped};
 pub use claims::{
-    Attempt, ClaimBook, ClaimObjects, Outcome, Own, Round, RoundResult, Steady, SystemUptime, Upkeep,
-    UpkeepResult, Upkept, Uptime, Watch, Watched, withdraw,
+    Attempt, ClaimBook, ClaimObjects, Outcome, OwnClaim, Round, RoundResult, SteadyClock, SystemUptime,
+    Upkeep, UpkeepReport, UpkeepResult, Uptime, Watch, Watched, withdraw,
 };
 pub use credentials::without_secrets;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
-pub use earlier::{TakenOver, backup_of, take_over};
 pub use environment::withhold_git_variables;
 pub use error::{Error, Result};
 pub use event_log::{Cursor, EventBatch, Logged};
+pub use event_log_copy::{EventLogCopy, PastEvents};
 pub use file_lock::{is_locked, lock_within, open_to_lock, try_lock};
 pub use git::GitRepository;
 pub use git_program::GitProgram;
+pub use git_user_name::git_user_name;
 pub use guarded::Guarded;
-pub use history::Past;
-pub use identity::{Fate, Identity};
+pub use history::PastCommit;
+pub use identity::{Identity, StoreChange};
 pub use join_only::JoinOnly;
 pub use journal::{Journal, Recovered};
 pub use journal_copy::JournalCopy;
+pub use legacy::{TakenOver, take_over};
 pub use lock::{Holder, StoreLock};
 pub use native::Native;
 pub use pace::Pace;
 pub use pack::PACK_AFTER;
-pub use person::person;
 pub use push_budget::PushBudget;
-pub use receipts::{MAX_LASTING, MAX_PASSING};
-pub use record::{Asked, Header, LastOperation, Receipt, Record};
+pub use receipts::{MAX_LONG_LIVED_RECEIPTS, MAX_SHORT_LIVED_RECEIPTS};
+pub use record::{Header, LastOperation, Receipt, Record, RequestKey};
 pub use regular_file::{not_regular, open_regular};
 pub use remote::{Pushed, Remote};
 pub use repair::{Balance, Plan, examine};
 pub use replace_file::{Replacement, replace_file};
 pub use replica::{Caller, Replica, Unsaved};
-pub use repository::{BRANCH_IN_THE_WAY, CommitId, REF, Repository};
+pub use repository::{CommitId, REF, Repository};
 pub use rescue::{Rescue, RescueHeader, remote_fingerprint};
 pub use sync::{Exchange, MAX_ROUNDS};
 pub use transport::{AnyRemote, Transport, default_remote, is_over_network};
 pub use uninstall::remove_remote_store;
-pub use wall::{RealWorld, World};
+pub use world::{RealWorld, World};

@@ -1,6 +1,7 @@
-//! The transport that needs nothing installed: libgit2.
+//! The transport that needs no installed program: libgit2.
 
 mod claims;
+pub(crate) mod rate_limit;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,15 @@ use git2::{Direction, ErrorCode, FetchOptions, Oid, PushOptions};
 use crate::address::Address;
 use crate::credentials::callbacks;
 use crate::deadline::Deadline;
-use crate::git::{GitRepository, clear_the_way, is_lost_race, outwait_lock};
+use crate::git::{GitRepository, delete_conflicting_tracking_ref, is_lost_race, wait_for_ref_lock};
+use crate::ref_update::compare_and_swap;
 use crate::remote::{Pushed, Remote};
-use crate::repository::{BRANCH_IN_THE_WAY, CommitId, REF};
+use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
 use crate::url::{local_path, redact};
 use crate::vet::{Depth, vet};
-use crate::{Error, Result, library, neighbour};
+use crate::{Error, Result, libgit2, local_remote};
 
-/// A remote reached through the git library.
+/// A remote reached through libgit2.
 #[derive(Debug, Clone)]
 pub struct Native {
     git_dir: PathBuf,
@@ -30,41 +32,43 @@ pub struct Native {
 }
 
 impl Native {
-    /// The deadline begins now, and holds for everything that is done with this remote.
+    /// Returns the remote. The deadline starts now and covers everything done with this value.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
         Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
     }
 
-    /// Runs a step in a thread of its own and stops waiting for it at the deadline. The library cannot be interrupted:
-    /// a step that was given up ends when its server does, or after [`crate::library`]'s patience. Should it still
-    /// get through, it has pushed what is saved here anyway.
+    /// Runs a step in a separate thread and stops waiting for it at the deadline.
+    ///
+    /// libgit2 cannot be interrupted. A step that was given up ends when its server does, or after the
+    /// timeout in [`crate::libgit2`]. If it still succeeds, it has pushed a commit that is saved here anyway.
     pub(crate) fn within_deadline<T: Send + 'static>(
         &self,
-        step: impl FnOnce(&Line) -> Result<T> + Send + 'static,
+        step: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (send, receive) = mpsc::channel();
         let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
         if GIVEN_UP.load(Ordering::Relaxed) >= MAX_GIVEN_UP {
-            let reason =
-                format!("{MAX_GIVEN_UP} earlier attempts still wait for a server that does not answer");
+            let reason = format!(
+                "{MAX_GIVEN_UP} earlier attempts are still waiting for a server that does not answer"
+            );
             return Err(Error::Remote { remote: self.remote.clone(), reason });
         }
         let running = Arc::new(AtomicBool::new(true));
         let end = StepEnd(running.clone());
         std::thread::spawn(move || {
             let _end = end;
-            // Nobody listens any more when the deadline has passed.
-            let _ = send.send(Line::open(&git_dir, &remote).and_then(|line| step(&line)));
+            // The receiver is gone if the deadline has passed.
+            let _ = send.send(Connection::open(&git_dir, &remote).and_then(|connection| step(&connection)));
         });
-        receive.recv_timeout(self.deadline.left()).unwrap_or_else(|error| {
+        receive.recv_timeout(self.deadline.remaining()).unwrap_or_else(|error| {
             Err(match error {
                 mpsc::RecvTimeoutError::Timeout => {
-                    // A step that ends at this very moment takes the count back.
+                    // A step that has just ended no longer counts.
                     GIVEN_UP.fetch_add(1, Ordering::Relaxed);
                     if !running.swap(false, Ordering::AcqRel) {
                         GIVEN_UP.fetch_sub(1, Ordering::Relaxed);
                     }
-                    self.deadline.passed(&self.remote)
+                    self.deadline.timeout_error(&self.remote)
                 }
                 mpsc::RecvTimeoutError::Disconnected => {
                     Error::Remote { remote: self.remote.clone(), reason: "the transport failed".to_owned() }
@@ -74,13 +78,13 @@ impl Native {
     }
 }
 
-/// So many steps that were given up may still be under way: each has a thread and a connection.
+/// How many steps that were given up may still be running. Each has a thread and a connection.
 const MAX_GIVEN_UP: usize = 4;
 
 static GIVEN_UP: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes the end of a step's thread. The flag is set while the step runs and its caller waits; the second of the two to
-/// leave finds it cleared.
+/// Marks the end of a step's thread. The flag is set while the step runs and its caller waits; the second of
+/// the two to finish finds it cleared.
 struct StepEnd(Arc<AtomicBool>);
 
 impl Drop for StepEnd {
@@ -91,14 +95,14 @@ impl Drop for StepEnd {
     }
 }
 
-/// The repository and the remote, in the thread that talks to it.
-pub(crate) struct Line {
+/// The repository and the remote, in the thread that talks to the remote.
+pub(crate) struct Connection {
     pub(crate) repository: GitRepository,
     remote: String,
     address: Address,
 }
 
-impl Line {
+impl Connection {
     fn open(git_dir: &Path, remote: &str) -> Result<Self> {
         let repository = GitRepository::open(git_dir)?;
         let address = Address::of(&repository.git, remote)?;
@@ -106,28 +110,32 @@ impl Line {
     }
 
     fn failed(&self, error: &git2::Error) -> Error {
-        Error::Remote { remote: self.remote.clone(), reason: redact(error.message()) }
+        let (remote, reason) = (self.remote.clone(), redact(error.message()));
+        match rate_limit::take_retry_after() {
+            Some(retry_after) => Error::RateLimited { remote, reason, retry_after },
+            None => Error::Remote { remote, reason },
+        }
     }
 
     fn tracking_ref(&self) -> String {
         format!("refs/remotes/{}/beads/store", self.remote)
     }
 
-    /// The remote without the refspecs that are configured for it: what we fetch goes to our tracking ref and nowhere else.
+    /// Returns the remote without its configured refspecs: we fetch into our tracking ref only.
     fn anonymous(&self, direction: Direction) -> Result<git2::Remote<'_>, git2::Error> {
         let url = if direction == Direction::Push { &self.address.push } else { &self.address.fetch };
         self.repository.git.remote_anonymous(url)
     }
 
-    /// The address with `url.*.insteadOf` applied.
+    /// Returns the URL after `url.*.insteadOf`.
     pub(crate) fn url(&self, direction: Direction) -> Result<String, git2::Error> {
         let remote = self.anonymous(direction)?;
         let push_url = remote.pushurl().ok().flatten().filter(|_| direction == Direction::Push);
         Ok(push_url.or(remote.url().ok()).unwrap_or_default().to_owned())
     }
 
-    /// The remote's repository itself, when it is on this machine.
-    pub(crate) fn neighbour(&self, direction: Direction) -> Result<Option<GitRepository>> {
+    /// Returns the remote's repository if it is on this machine.
+    pub(crate) fn local_repository(&self, direction: Direction) -> Result<Option<GitRepository>> {
         let url = self.url(direction).map_err(|error| self.failed(&error))?;
         let Some(path) = local_path(&url) else { return Ok(None) };
         let path: PathBuf = self.address.base.join(path);
@@ -137,58 +145,49 @@ impl Line {
         })
     }
 
-    /// The remote's tip, without bringing anything.
+    /// Returns the remote's tip without fetching it.
     fn remote_tip(&self) -> Result<Option<Oid>> {
         let find = || -> Result<(Option<Oid>, bool)> {
-            if let Some(neighbour) = self.neighbour(Direction::Fetch)? {
-                let tip = match neighbour.git.refname_to_id(REF) {
+            if let Some(local) = self.local_repository(Direction::Fetch)? {
+                let tip = match local.git.refname_to_id(REF) {
                     Err(error) if error.code() == ErrorCode::NotFound => None,
                     found => Some(found?),
                 };
-                return Ok((tip, neighbour.git.refname_to_id(BRANCH_IN_THE_WAY).is_ok()));
+                return Ok((tip, local.git.refname_to_id(CONFLICTING_BRANCH).is_ok()));
             }
-            library::load_certificates();
+            libgit2::load_certificates();
             let mut remote = self.anonymous(Direction::Fetch)?;
             let callbacks = callbacks(&self.repository.git, &self.url(Direction::Fetch)?);
             let connection = remote.connect_auth(Direction::Fetch, Some(callbacks), None)?;
             let heads = connection.list()?;
             let tip_of =
                 |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
-            Ok((tip_of(REF), tip_of(BRANCH_IN_THE_WAY).is_some()))
+            Ok((tip_of(REF), tip_of(CONFLICTING_BRANCH).is_some()))
         };
         match find() {
-            Ok((_, true)) => Err(Error::RemoteBranchInTheWay { remote: self.remote.clone() }),
+            Ok((_, true)) => Err(Error::RemoteConflictingBranch { remote: self.remote.clone() }),
             Ok((tip, false)) => Ok(tip),
             Err(Error::Git(error)) => Err(self.failed(&error)),
             Err(error) => Err(error),
         }
     }
 
-    /// The library updates a ref on this machine without looking whether somebody else just did. So the objects go into
-    /// the neighbour's store as one pack, and the ref is compared and swapped there.
-    fn push_to_neighbour(
-        &self,
-        neighbour: &GitRepository,
-        expected: Option<&str>,
-        new: &str,
-    ) -> Result<Pushed> {
+    /// Pushes to a repository on this machine. libgit2 would update the ref without comparing it, so the
+    /// objects are copied there and the ref is moved by compare-and-swap.
+    fn push_to_local(&self, local: &GitRepository, expected: Option<&str>, new: &str) -> Result<Pushed> {
         let refused = |reason: String| Error::PushRefused { remote: self.remote.clone(), reason };
-        neighbour::check_rules(&neighbour.git).map_err(refused)?;
+        local_remote::check_rules(&local.git).map_err(refused)?;
         let write = || -> Result<Option<String>, git2::Error> {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
-            if !neighbour::copy_loose(&self.repository.git, &neighbour.git, new, expected)? {
-                copy(&self.repository.git, &neighbour.git, new, expected)?;
+            if !local_remote::copy_loose(&self.repository.git, &local.git, new, expected)? {
+                copy(&self.repository.git, &local.git, new, expected)?;
             }
-            let moved = match expected {
-                Some(expected) => neighbour.git.reference_matching(REF, new, true, expected, "bd sync"),
-                None => neighbour.git.reference(REF, new, false, "bd sync"),
-            };
-            match moved {
-                Ok(_) => Ok(None),
+            match compare_and_swap(&local.git, REF, expected, new, "bd sync") {
+                Ok(()) => Ok(None),
                 Err(error) if is_lost_race(&error) => {
                     if error.code() == ErrorCode::Locked {
-                        outwait_lock(neighbour.git.commondir(), REF);
+                        wait_for_ref_lock(local.git.commondir(), REF);
                     }
                     Ok(Some(error.message().to_owned()))
                 }
@@ -196,13 +195,13 @@ impl Line {
             }
         };
         let written = write();
-        if neighbour::has_moved(&neighbour.git) {
-            let reason = "it was moved away or deleted meanwhile".to_owned();
+        if local_remote::has_moved(&local.git) {
+            let reason = "it was moved away or deleted during the push".to_owned();
             return Err(Error::Remote { remote: self.remote.clone(), reason });
         }
         match written {
             Ok(None) => {
-                neighbour::pack(neighbour);
+                local_remote::pack(local);
                 Ok(Pushed::Done)
             }
             Ok(Some(reason)) => Ok(self.lost(&reason)),
@@ -212,8 +211,8 @@ impl Line {
         }
     }
 
-    fn push_over_the_wire(&self, new: &str) -> Result<Pushed> {
-        // A commit is pushed through a reference of our own: refspecs of the library take names, not hashes.
+    fn push_over_network(&self, new: &str) -> Result<Pushed> {
+        // The commit is pushed through a temporary ref, because libgit2's refspecs take names, not hashes.
         let staging = "refs/beads/push";
         let refused: Rc<RefCell<Option<String>>> = Rc::default();
         let push = || -> Result<(), git2::Error> {
@@ -257,35 +256,35 @@ impl Remote for Native {
     }
 
     fn fetch(&self) -> Result<Option<CommitId>> {
-        self.within_deadline(Line::fetch)
+        self.within_deadline(Connection::fetch)
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
         let (expected, new) = (expected.map(str::to_owned), new.to_owned());
-        self.within_deadline(move |line| line.push(expected.as_deref(), &new))
+        self.within_deadline(move |connection| connection.push(expected.as_deref(), &new))
     }
 }
 
-impl Line {
+impl Connection {
     fn fetch(&self) -> Result<Option<CommitId>> {
         let Some(tip) = self.remote_tip()? else { return Ok(None) };
-        clear_the_way(&self.repository.git, &self.tracking_ref())?;
-        let fetched = match self.neighbour(Direction::Fetch)? {
-            Some(neighbour) => {
-                // Packing what is copied takes as much memory as its longest object.
+        delete_conflicting_tracking_ref(&self.repository.git, &self.tracking_ref())?;
+        let fetched = match self.local_repository(Direction::Fetch)? {
+            Some(local) => {
+                // Packing the copied objects takes as much memory as the longest one.
                 let refused = |reason| Error::RemoteInvalid { commit: tip.to_string(), reason };
-                vet(&neighbour.git, tip, &self.known(), Depth::Files).map_err(refused)?;
-                self.fetch_from_neighbour(&neighbour, tip)
+                vet(&local.git, tip, &self.known(), Depth::Files).map_err(refused)?;
+                self.fetch_from_local(&local, tip)
             }
-            None => self.fetch_over_the_wire(tip),
+            None => self.fetch_over_network(tip),
         };
         let fetched = fetched.map_err(|error| self.failed(&error))?;
-        // What was fetched may become the local ref as it is.
+        // The fetched commit may become the local ref as it is.
         self.repository.sync_packs()?;
         Ok(Some(fetched.to_string()))
     }
 
-    /// The commits of the sync ref that are here, with all they build on.
+    /// Returns the commits of the sync ref that are here with their whole history.
     fn known(&self) -> Vec<Oid> {
         let git = &self.repository.git;
         let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
@@ -293,54 +292,55 @@ impl Line {
         known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok()).collect()
     }
 
-    /// The library forgets that a clone is shallow when it fetches from a path on this machine, and the clone is broken
-    /// for good. So the objects come as one pack, as they go.
-    fn fetch_from_neighbour(&self, neighbour: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
+    /// Fetches from a repository on this machine. libgit2 would lose track of the boundary of a shallow clone
+    /// and break it permanently, so the objects are copied as one pack.
+    fn fetch_from_local(&self, local: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
         let (git, known) = (&self.repository.git, self.known());
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
-            copy(&neighbour.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
+            copy(&local.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
         }
-        outwait_lock(git.commondir(), &self.tracking_ref());
+        wait_for_ref_lock(git.commondir(), &self.tracking_ref());
         git.reference(&self.tracking_ref(), tip, true, "bd sync")?;
         Ok(tip)
     }
 
-    fn fetch_over_the_wire(&self, tip: Oid) -> Result<Oid, git2::Error> {
+    fn fetch_over_network(&self, tip: Oid) -> Result<Oid, git2::Error> {
         let git = &self.repository.git;
-        outwait_lock(git.commondir(), &self.tracking_ref());
+        wait_for_ref_lock(git.commondir(), &self.tracking_ref());
         let mut options = FetchOptions::new();
         let url = self.url(Direction::Fetch)?;
         options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
         options.update_fetchhead(false);
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;
-        Ok(git.refname_to_id(&self.tracking_ref()).unwrap_or(tip))
+        let tracked = git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
+        Oid::from_str(&self.repository.newest_fetched(tip.to_string(), tracked))
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
-        let pushed = match self.neighbour(Direction::Push)? {
-            Some(neighbour) => self.push_to_neighbour(&neighbour, expected, new)?,
+        let pushed = match self.local_repository(Direction::Push)? {
+            Some(local) => self.push_to_local(&local, expected, new)?,
             None => {
-                library::load_certificates();
-                self.push_over_the_wire(new)?
+                libgit2::load_certificates();
+                self.push_over_network(new)?
             }
         };
         if pushed != Pushed::Done {
             return Ok(pushed);
         }
-        // Believed when the remote shows it.
+        // The push counts once the remote shows the commit.
         let (new, seen) = (Oid::from_str(new)?, self.remote_tip()?);
         if seen != Some(new) {
             let at = seen.map_or_else(|| "nothing".to_owned(), |seen| seen.to_string());
             return Ok(self.lost(&format!("the push was accepted, but {REF} is at {at} there")));
         }
-        // Only a note of what we saw; the next fetch makes it again.
+        // Errors are ignored, because the next fetch updates the tracking ref again.
         let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");
         Ok(Pushed::Done)
     }
 }
 
-/// Brings a commit and its history from one repository into another, but not what `known` brings along already.
+/// Copies a commit and its history from one repository to another, without the history of `known`.
 pub(crate) fn copy(
     from: &git2::Repository,
     to: &git2::Repository,
@@ -352,7 +352,7 @@ pub(crate) fn copy(
     let mut walk = from.revwalk()?;
     walk.push(wanted)?;
     for known in known {
-        // Not there means that nothing builds on it, and more is sent than would be needed.
+        // If a known commit is not there, more is copied than necessary.
         let _ = walk.hide(known);
     }
     let mut pack = from.packbuilder()?;
@@ -366,7 +366,7 @@ pub(crate) fn copy(
     writer.commit().map(|_| ())
 }
 
-/// What servers say when somebody else was faster.
+/// Returns whether a server's message says that another machine pushed first.
 fn is_race(reason: &str) -> bool {
     let signs = [
         "fast-forward",

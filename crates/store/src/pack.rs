@@ -1,5 +1,5 @@
-//! Keeping the repository small. Each checkpoint leaves a few loose objects, whole copies of files that hardly differ;
-//! once there are enough of them they go into one pack, as deltas.
+//! Keeps the repository small. Each checkpoint leaves a few loose objects: whole copies of files that hardly
+//! differ. Once there are enough, they are packed as deltas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,14 +12,14 @@ use crate::disk::sync_directory;
 use crate::repository::REF;
 use crate::{Error, GitRepository, Result};
 
-/// So many loose commits are packed together. At 1,000 beads a commit is about a quarter of a megabyte loose and a few
-/// kilobytes packed, so this many bound the loose part to some 8 MB.
+/// After this many loose commits they are packed. At 1,000 beads a commit takes about a quarter of a megabyte
+/// loose and a few kilobytes packed, so the loose part stays below some 8 MB.
 pub const PACK_AFTER: usize = 32;
 
-/// Where packed loose objects wait until the pack has proved readable without them.
+/// Where packed loose objects stay until the pack has proved readable without them.
 const ASIDE: &str = "beads-packed";
 
-/// What there is to pack.
+/// The loose part of a history.
 struct LooseHistory {
     commits: Vec<Oid>,
     /// Commits, trees and blobs, newest first.
@@ -29,21 +29,22 @@ struct LooseHistory {
 struct LooseObject {
     id: Oid,
     kind: ObjectType,
-    /// The name of a file, by which the packer finds deltas.
+    /// The file name, which helps the packer to find deltas.
     name: Option<String>,
 }
 
 impl GitRepository {
-    /// Packs the loose objects of the sync ref's history when there are many. Returns how many objects were packed.
+    /// Packs the loose objects of the sync ref's history if there are many. Returns how many objects were
+    /// packed.
     pub fn pack_loose_history(&self) -> Result<usize> {
-        self.remove_leftovers()?;
+        self.restore_leftovers()?;
         let tip = self.git.refname_to_id(REF).ok();
         let LooseHistory { commits, objects } = self.loose_history(tip, None)?;
         if commits.len() < PACK_AFTER {
             return Ok(0);
         }
         self.write_pack(&objects)?;
-        self.trade_loose_for_packed(&commits, &objects)?;
+        self.replace_loose_with_packed(&commits, &objects)?;
         Ok(objects.len())
     }
 
@@ -56,7 +57,8 @@ impl GitRepository {
         self.objects_dir().join(&name[..2]).join(&name[2..])
     }
 
-    /// Loose commits from a tip back to the first packed or known one on each line, and their loose objects.
+    /// Returns the loose commits from a tip back to the first packed or known one on each path, and their
+    /// loose objects.
     fn loose_history(&self, tip: Option<Oid>, known: Option<Oid>) -> Result<LooseHistory> {
         let (mut commits, mut objects) = (Vec::new(), Vec::new());
         let mut seen: BTreeSet<Oid> = known.into_iter().collect();
@@ -82,10 +84,11 @@ impl GitRepository {
         Ok(LooseHistory { commits, objects })
     }
 
-    /// Makes durable what somebody else brought who may not have done so: the history of a tip up to what was known before.
-    pub(crate) fn settle_objects(&self, tip: &str, known: Option<&str>) -> Result<()> {
+    /// Makes the history of a fetched tip durable, back to `known`. The program that fetched it may not have
+    /// synced it.
+    pub(crate) fn sync_objects(&self, tip: &str, known: Option<&str>) -> Result<()> {
         let known = known.and_then(|known| Oid::from_str(known).ok());
-        // What cannot be read is told by whoever needs it.
+        // Unreadable objects are reported by the code that needs them.
         let Ok(history) = self.loose_history(Oid::from_str(tip).ok(), known) else { return Ok(()) };
         let objects: Vec<_> = history.objects.iter().map(|object| object.id).collect();
         for object in &objects {
@@ -100,7 +103,7 @@ impl GitRepository {
     fn write_pack(&self, objects: &[LooseObject]) -> Result<()> {
         let mut pack = self.git.packbuilder()?;
         for LooseObject { id, kind, name } in objects {
-            // The library would never return from one that was cut short.
+            // libgit2 would never return from a truncated object.
             self.loose(&id.to_string(), *id, *kind)?;
             pack.insert_object(*id, name.as_deref())?;
         }
@@ -111,7 +114,7 @@ impl GitRepository {
         self.sync_packs()
     }
 
-    /// Makes the names of packs durable; their contents are.
+    /// Makes the directory entries of packs durable. Their contents already are.
     pub(crate) fn sync_packs(&self) -> Result<()> {
         let directory = self.objects_dir().join("pack");
         match sync_directory(&directory) {
@@ -120,8 +123,9 @@ impl GitRepository {
         }
     }
 
-    /// Moves the loose objects aside, reads every commit back from the pack alone, and only then lets go of them.
-    fn trade_loose_for_packed(&self, commits: &[Oid], objects: &[LooseObject]) -> Result<()> {
+    /// Moves the loose objects aside, reads every commit back from the pack alone, and only then deletes
+    /// them.
+    fn replace_loose_with_packed(&self, commits: &[Oid], objects: &[LooseObject]) -> Result<()> {
         let aside = self.objects_dir().join(ASIDE);
         let io = |source| Error::Io { action: "move packed objects to", path: aside.clone(), source };
         fs::create_dir_all(&aside).map_err(io)?;
@@ -150,8 +154,8 @@ impl GitRepository {
         Ok(())
     }
 
-    /// What a crash left aside goes back to where it was: then it is packed again, or simply found.
-    fn remove_leftovers(&self) -> Result<()> {
+    /// Moves objects that a crash left aside back to their place, where they are found or packed again.
+    fn restore_leftovers(&self) -> Result<()> {
         let aside = self.objects_dir().join(ASIDE);
         let Ok(entries) = fs::read_dir(&aside) else { return Ok(()) };
         let io = |source| Error::Io { action: "put objects back from", path: aside.clone(), source };

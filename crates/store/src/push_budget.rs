@@ -1,35 +1,36 @@
-//! How often a machine pushes to a server that others share. Hosting services publish what they tolerate; GitHub recommends at
-//! most 6 pushes a minute for one repository. Moments are times since any fixed one.
+//! A limit on how often a machine pushes to a shared server. Hosting services publish limits; GitHub
+//! recommends at most 6 pushes per minute and repository. Times are durations since any fixed moment.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// More than any rate needs to know.
+/// How many pushes are remembered; more than any rate needs.
 const MAX_KEPT: usize = 1_000;
 
-/// The pushes of this machine, and among how many it shares.
+/// The recent pushes of this machine, and how many machines share the rate.
 #[derive(Debug, Default)]
 pub struct PushBudget {
     pushes: VecDeque<Duration>,
-    /// Machines that wrote lately, this one among them.
+    /// The number of machines that pushed recently, including this one.
     pub machines: usize,
 }
 
 impl PushBudget {
+    /// Returns a budget shared by this many machines.
     pub fn among(machines: usize) -> Self {
         Self { machines, ..Self::default() }
     }
 
-    /// How many pushes fit into which time, for a rate that all machines share.
+    /// Returns how many pushes are allowed in which period, for a rate that all machines share.
     pub fn share(&self, rate: u32) -> (usize, Duration) {
         let machines = u32::try_from(self.machines.max(1)).unwrap_or(u32::MAX);
         let pushes = (rate / machines).max(1);
         (pushes as usize, MINUTE.saturating_mul(machines).saturating_mul(pushes) / rate.max(1))
     }
 
-    /// When the next push may be made that nobody asked for; `None`: at once.
+    /// Returns when the next automatic push may happen; `None` means now.
     pub fn next(&self, rate: Option<u32>, now: Duration) -> Option<Duration> {
         let (pushes, window) = self.share(rate?);
         let recent = self.since(now, window);
@@ -37,7 +38,7 @@ impl PushBudget {
         let due = if recent >= pushes {
             self.pushes[self.pushes.len() - pushes] + window
         } else if recent * 2 >= pushes {
-            // The second half is spread, so that what comes next need not wait for the whole time.
+            // The second half is spread out, so that the next push need not wait for the whole period.
             last + window / u32::try_from(pushes).unwrap_or(u32::MAX)
         } else {
             return None;
@@ -45,14 +46,15 @@ impl PushBudget {
         (due > now).then_some(due)
     }
 
-    pub fn pushed(&mut self, now: Duration) {
+    /// Records a push.
+    pub fn record_push(&mut self, now: Duration) {
         self.pushes.push_back(now);
         while self.pushes.len() > MAX_KEPT {
             self.pushes.pop_front();
         }
     }
 
-    /// How many pushes were made within the last minute.
+    /// Returns the number of pushes within the last minute.
     pub fn last_minute(&self, now: Duration) -> usize {
         self.since(now, MINUTE)
     }

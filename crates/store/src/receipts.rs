@@ -1,8 +1,8 @@
-//! Receipts: what callers were told, so that a repeated request gets the first answer.
+//! Receipts: the answers to past requests, so that a repeated request gets the first answer.
 //!
-//! Two kinds. A passing one (its id begins with `~`, `bd` mints such) only has to outlive the loss of one reply; the
-//! journal's headers carry it along. A lasting one has an id that its caller chose and is kept for a day; before the journal
-//! that holds it is trimmed, it goes into files of its own.
+//! There are two kinds. A short-lived receipt only has to survive one retry; its id begins with `~`, and `bd`
+//! generates it. The journal's headers carry it along. A long-lived receipt has an id that its caller chose,
+//! and is kept for a day. Before the journal that holds it is trimmed, it is written to a separate file.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,43 +10,44 @@ use beads_core::planted::{Bug, is_planted};
 
 use crate::disk::{Disk, DiskFile};
 use crate::log_file::{Frames, LogFile, io, line, lines, numbers};
-use crate::{Asked, Error, Receipt, Result};
+use crate::{Error, Receipt, RequestKey, Result};
 
 const NAME: &str = "receipts.";
 
-/// A file that has grown past this is followed by a new one, so that old receipts can go.
+/// A file above this size is followed by a new one, so that old receipts can be deleted.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Lasting receipts of one replica at a time. They are read at each opening, so there must be an end to them.
-pub const MAX_LASTING: usize = 100_000;
+/// How many long-lived receipts are kept. All of them are read at each opening, so their number is limited.
+pub const MAX_LONG_LIVED_RECEIPTS: usize = 100_000;
 
-/// Passing receipts at a time; each header of the journal carries them all.
-pub const MAX_PASSING: usize = 50_000;
+/// How many short-lived receipts are kept. Each header of the journal carries all of them.
+pub const MAX_SHORT_LIVED_RECEIPTS: usize = 50_000;
 
-/// A passing receipt may go before its time when there are too many, but never sooner than this: clients ask again for
-/// fifteen seconds.
-const LEAST_AGE_MS: u64 = 20_000;
+/// If there are too many, a short-lived receipt may be dropped early, but not before this age: clients retry
+/// for fifteen seconds.
+const MIN_AGE_MS: u64 = 20_000;
 
+/// All receipts of a replica that have not expired.
 #[derive(Debug)]
-pub struct Receipts<F> {
+pub(crate) struct Receipts<F> {
     kept: BTreeMap<String, Receipt>,
-    /// In the order in which they were made.
-    passing: VecDeque<String>,
-    lasting: VecDeque<String>,
-    /// Lasting ones that only the journal holds.
+    /// Ids in the order in which they were added.
+    short_lived: VecDeque<String>,
+    long_lived: VecDeque<String>,
+    /// Long-lived ones that only the journal holds.
     unwritten: Vec<String>,
-    /// Each file with the time until which it is of use.
+    /// The number of each file, and when its last receipt expires.
     files: Vec<(u64, u64)>,
     file: Option<LogFile<F>>,
 }
 
 impl<F: DiskFile> Receipts<F> {
-    /// Reads what was kept. What cannot be read is passed over: it is not data, and the rest is still good.
-    pub fn open<D: Disk<File = F>>(disk: &D, now_ms: u64) -> Result<Self> {
+    /// Reads the files. Skips what cannot be read: receipts are not data, and the rest is still useful.
+    pub(crate) fn open<D: Disk<File = F>>(disk: &D, now_ms: u64) -> Result<Self> {
         let mut receipts = Self {
             kept: BTreeMap::new(),
-            passing: VecDeque::new(),
-            lasting: VecDeque::new(),
+            short_lived: VecDeque::new(),
+            long_lived: VecDeque::new(),
             unwritten: Vec::new(),
             files: Vec::new(),
             file: None,
@@ -68,55 +69,56 @@ impl<F: DiskFile> Receipts<F> {
         Ok(receipts)
     }
 
-    /// The receipt of a request that was answered before. Another request under the same id is refused.
-    pub fn find(&self, asked: &Asked, now_ms: u64) -> Result<Option<&Receipt>> {
-        let Some(receipt) = self.kept.get(&asked.id).filter(|receipt| receipt.until_ms > now_ms) else {
+    /// Returns the receipt of a request that was answered before. Refuses another request under the same id.
+    pub(crate) fn find(&self, key: &RequestKey, now_ms: u64) -> Result<Option<&Receipt>> {
+        let Some(receipt) = self.kept.get(&key.id).filter(|receipt| receipt.until_ms > now_ms) else {
             return Ok(None);
         };
-        if receipt.digest != asked.digest {
-            // Each operation of a request has its own number behind the id that was given.
-            let given = asked.id.rsplit_once('/').map_or(asked.id.as_str(), |(given, _)| given);
+        if receipt.digest != key.digest {
+            // Each operation of a request has its own number after the id that the caller chose.
+            let given = key.id.rsplit_once('/').map_or(key.id.as_str(), |(given, _)| given);
             return Err(Error::RequestReused(given.to_owned()));
         }
         Ok(Some(receipt))
     }
 
-    /// Refuses a request whose receipt could not be kept for as long as was promised.
-    pub fn check_room(&self, asked: &Asked, now_ms: u64) -> Result<()> {
-        let (order, most, least_ms) = if asked.is_passing() {
-            (&self.passing, MAX_PASSING, LEAST_AGE_MS)
+    /// Refuses a request whose receipt could not be kept for as long as promised.
+    pub(crate) fn check_capacity(&self, key: &RequestKey, now_ms: u64) -> Result<()> {
+        let (order, most, least_ms) = if key.is_short_lived() {
+            (&self.short_lived, MAX_SHORT_LIVED_RECEIPTS, MIN_AGE_MS)
         } else {
-            (&self.lasting, MAX_LASTING, u64::MAX)
+            (&self.long_lived, MAX_LONG_LIVED_RECEIPTS, u64::MAX)
         };
         let oldest = order.front().and_then(|id| self.kept.get(id));
         let needed = oldest.is_some_and(|oldest| {
             let left_ms = oldest.until_ms.saturating_sub(now_ms);
-            left_ms > 0 && asked.keep_ms.saturating_sub(left_ms) < least_ms
+            left_ms > 0 && key.keep_ms.saturating_sub(left_ms) < least_ms
         });
         if order.len() >= most && needed { Err(Error::TooManyRequests(most)) } else { Ok(()) }
     }
 
-    pub fn keep(&mut self, receipt: Receipt, now_ms: u64) {
+    /// Adds a receipt, and drops expired ones.
+    pub(crate) fn keep(&mut self, receipt: Receipt, now_ms: u64) {
         if receipt.until_ms <= now_ms {
             return;
         }
-        let (id, passing) = (receipt.id.clone(), receipt.is_passing());
+        let (id, short_lived) = (receipt.id.clone(), receipt.is_short_lived());
         let known = self.kept.get(&id) == Some(&receipt);
         if known && is_planted(Bug::ReceiptTakenForWritten) {
             return;
         }
-        // The journal tells it, so it must be written, even if a file shows it already: after a failed sync the
-        // system's cache shows what the disk does not have.
-        if !passing {
+        // The journal has it, so it must be written, even if a file seems to have it: after a failed sync,
+        // the system's cache shows data that the disk does not have.
+        if !short_lived {
             self.unwritten.push(id.clone());
         }
         if known {
             return;
         }
-        // An id that was used again after its receipt ran out keeps its place in the order.
+        // An id that is used again after its receipt expired keeps its place in the order.
         let new = self.kept.insert(id.clone(), receipt).is_none();
         if new {
-            let order = if passing { &mut self.passing } else { &mut self.lasting };
+            let order = if short_lived { &mut self.short_lived } else { &mut self.long_lived };
             order.push_back(id);
         }
         let kept = &mut self.kept;
@@ -131,19 +133,20 @@ impl<F: DiskFile> Receipts<F> {
                 }
             }
         };
-        drop_old(&mut self.passing, MAX_PASSING);
-        // Whether there is room for lasting ones was asked before; none of them goes before its time.
-        drop_old(&mut self.lasting, usize::MAX);
+        drop_old(&mut self.short_lived, MAX_SHORT_LIVED_RECEIPTS);
+        // `check_capacity` limits long-lived ones beforehand; none of them is dropped early.
+        drop_old(&mut self.long_lived, usize::MAX);
     }
 
-    /// What a new segment of the journal must carry.
-    pub fn passing(&self, now_ms: u64) -> Vec<Receipt> {
-        let alive = self.passing.iter().filter_map(|id| self.kept.get(id));
+    /// Returns the receipts that a new segment of the journal must carry.
+    pub(crate) fn short_lived(&self, now_ms: u64) -> Vec<Receipt> {
+        let alive = self.short_lived.iter().filter_map(|id| self.kept.get(id));
         alive.filter(|receipt| receipt.until_ms > now_ms).cloned().collect()
     }
 
-    /// Makes all lasting ones durable outside the journal, and lets go of files that nobody needs any more.
-    pub fn write<D: Disk<File = F>>(&mut self, disk: &D, now_ms: u64) -> Result<()> {
+    /// Makes all long-lived receipts durable outside the journal, and deletes files whose receipts have
+    /// expired.
+    pub(crate) fn write<D: Disk<File = F>>(&mut self, disk: &D, now_ms: u64) -> Result<()> {
         let mut payload = Vec::new();
         let mut until_ms = 0;
         for receipt in self.unwritten.iter().filter_map(|id| self.kept.get(id)) {
@@ -187,40 +190,46 @@ mod tests {
     use crate::RealDisk;
 
     fn receipts() -> Receipts<<RealDisk as Disk>::File> {
-        Receipts::open(&RealDisk::new("/nowhere/at/all"), 0).unwrap()
+        Receipts::open(&RealDisk::new("/nonexistent"), 0).unwrap()
     }
 
-    fn asked(id: String, keep_ms: u64) -> Asked {
-        Asked { id, digest: String::new(), keep_ms }
+    fn key(id: String, keep_ms: u64) -> RequestKey {
+        RequestKey { id, digest: String::new(), keep_ms }
     }
 
     fn fill(receipts: &mut Receipts<<RealDisk as Disk>::File>, mark: &str, count: usize, keep_ms: u64) {
         for n in 0..count {
-            let receipt = Receipt::new(&asked(format!("{mark}{n}"), keep_ms), 0, &Default::default());
+            let receipt = Receipt::new(&key(format!("{mark}{n}"), keep_ms), 0, &Default::default());
             receipts.keep(receipt, 0);
         }
     }
 
     #[test]
-    fn a_lasting_receipt_is_never_forgotten_for_a_new_one() {
+    fn a_long_lived_receipt_is_never_dropped_for_a_new_one() {
         let mut receipts = receipts();
-        fill(&mut receipts, "r", MAX_LASTING, 1_000);
-        let next = asked("next".into(), 1_000);
-        assert_eq!(receipts.check_room(&next, 999).unwrap_err().code(), beads_core::Code::TooManyRequests);
-        assert!(receipts.find(&asked("r0".into(), 1_000), 999).unwrap().is_some());
-        assert!(receipts.check_room(&asked("~next".into(), 1_000), 999).is_ok(), "the others have room");
-        assert!(receipts.check_room(&next, 1_000).is_ok(), "the oldest has had its time");
+        fill(&mut receipts, "r", MAX_LONG_LIVED_RECEIPTS, 1_000);
+        let next = key("next".into(), 1_000);
+        assert_eq!(
+            receipts.check_capacity(&next, 999).unwrap_err().code(),
+            beads_core::Code::TooManyRequests
+        );
+        assert!(receipts.find(&key("r0".into(), 1_000), 999).unwrap().is_some());
+        assert!(
+            receipts.check_capacity(&key("~next".into(), 1_000), 999).is_ok(),
+            "short-lived ones have room"
+        );
+        assert!(receipts.check_capacity(&next, 1_000).is_ok(), "the oldest has expired");
     }
 
     #[test]
-    fn a_passing_receipt_may_go_when_its_client_has_given_up() {
+    fn a_short_lived_receipt_may_be_dropped_once_its_client_has_given_up() {
         let mut receipts = receipts();
-        fill(&mut receipts, "~r", MAX_PASSING, 60_000);
-        let next = asked("~next".into(), 60_000);
-        assert!(receipts.check_room(&next, LEAST_AGE_MS - 1).is_err());
-        assert!(receipts.check_room(&next, LEAST_AGE_MS).is_ok());
-        receipts.keep(Receipt::new(&next, LEAST_AGE_MS, &Default::default()), LEAST_AGE_MS);
-        assert!(receipts.find(&asked("~r0".into(), 0), LEAST_AGE_MS).unwrap().is_none());
-        assert_eq!(receipts.passing(LEAST_AGE_MS).len(), MAX_PASSING);
+        fill(&mut receipts, "~r", MAX_SHORT_LIVED_RECEIPTS, 60_000);
+        let next = key("~next".into(), 60_000);
+        assert!(receipts.check_capacity(&next, MIN_AGE_MS - 1).is_err());
+        assert!(receipts.check_capacity(&next, MIN_AGE_MS).is_ok());
+        receipts.keep(Receipt::new(&next, MIN_AGE_MS, &Default::default()), MIN_AGE_MS);
+        assert!(receipts.find(&key("~r0".into(), 0), MIN_AGE_MS).unwrap().is_none());
+        assert_eq!(receipts.short_lived(MIN_AGE_MS).len(), MAX_SHORT_LIVED_RECEIPTS);
     }
 }

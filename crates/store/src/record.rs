@@ -1,4 +1,4 @@
-//! What the journal keeps of one mutation.
+//! The journal's record of one mutation.
 
 use beads_core::op::Undo;
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
@@ -7,101 +7,131 @@ use serde_json::{Value, json};
 
 use crate::repository::CommitId;
 
-/// One acknowledged mutation: what it added to the state, and what its caller was told.
+/// One acknowledged mutation: its change to the state, and the answer to its caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The place in the single order of all mutations of this replica, from 1.
+    /// The position among all mutations of this replica, from 1.
     pub position: u64,
+    /// When it was made, in milliseconds since 1970.
     pub at_ms: u64,
+    /// The actor who made it.
     pub by: Actor,
+    /// The change to the state.
     pub delta: Delta,
+    /// The answer, if the request may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Receipt>,
-    /// The commit that this and what follows builds on, when it is another than before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ground: Option<CommitId>,
+    /// The commit that this and the following records are based on, if it changed.
+    #[serde(default, rename = "ground", skip_serializing_if = "Option::is_none")]
+    pub base_commit: Option<CommitId>,
 }
 
-/// A request that may come again.
+/// Identifies a request that may be repeated, so that a retry gets the first answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// Begins with `~` when it only has to outlive the loss of one reply.
+pub struct RequestKey {
+    /// Chosen by the caller. Begins with `~` if it is short-lived, that is, only has to survive one retry.
     pub id: String,
-    /// Tells this request from others that come under the same id.
+    /// Distinguishes this request from others under the same id.
     pub digest: String,
-    /// How long it is remembered.
+    /// How long the answer is kept.
     pub keep_ms: u64,
 }
 
-impl Asked {
-    pub fn is_passing(&self) -> bool {
+impl RequestKey {
+    /// Returns whether the answer only has to survive one retry.
+    pub(crate) fn is_short_lived(&self) -> bool {
         self.id.starts_with('~')
     }
 }
 
-/// Stands in a receipt for an operation that had nothing to do.
+/// The cached answer of an operation that had nothing to do.
 const UNCHANGED: &str = "unchanged";
 
-/// Remembers a request, so that its repetition gets the first answer instead of a second mutation.
+/// The answer to a request, so that a repetition gets it instead of causing a second mutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
+    /// The id of the request.
     pub id: String,
-    /// Of the request, so that another one under the same id is noticed.
+    /// The digest of the request, to notice another request under the same id.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// Until when the receipt is kept.
+    /// When the receipt expires.
     pub until_ms: u64,
+    /// The bead that the operation was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bead: Option<Lineage>,
+    /// The dependency that it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<EdgeKey>,
+    /// The note that was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<NoteId>,
+    /// Whether a claim was renewed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub renewed: bool,
+    /// The fence of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Stamp>,
+    /// Beads that became ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unblocked: Vec<Lineage>,
+    /// The operation that was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone: Option<Box<Undo>>,
-    /// What each operation of an all-or-nothing batch was told, in their order. Only the batch has an id.
+    /// The answers to the operations of an all-or-nothing batch, in their order. Only the batch has an id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Self>,
-    /// What was told beside or instead of a bead: an import's summary, a sync's outcome, [`UNCHANGED`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Value>,
+    /// An answer beside or instead of a bead: the summary of an import, the result of a sync, or "unchanged".
+    #[serde(default, rename = "told", skip_serializing_if = "Option::is_none")]
+    pub cached_answer: Option<Value>,
 }
 
 impl Receipt {
-    pub fn new(asked: &Asked, now_ms: u64, applied: &Applied) -> Self {
-        let (id, digest) = (asked.id.clone(), asked.digest.clone());
-        let until_ms = now_ms.saturating_add(asked.keep_ms);
+    /// Returns the receipt of an applied operation.
+    pub fn new(key: &RequestKey, now_ms: u64, applied: &Applied) -> Self {
+        let (id, digest) = (key.id.clone(), key.digest.clone());
+        let until_ms = now_ms.saturating_add(key.keep_ms);
         let Applied { delta: _, bead, edge, note, renewed, fence, unchanged, unblocked, warnings: _, undone } =
             applied.clone();
-        let (parts, told) = (Vec::new(), unchanged.then(|| json!(UNCHANGED)));
-        Self { id, digest, until_ms, bead, edge, note, renewed, fence, unblocked, undone, parts, told }
+        let (parts, cached_answer) = (Vec::new(), unchanged.then(|| json!(UNCHANGED)));
+        Self {
+            id,
+            digest,
+            until_ms,
+            bead,
+            edge,
+            note,
+            renewed,
+            fence,
+            unblocked,
+            undone,
+            parts,
+            cached_answer,
+        }
     }
 
-    pub fn of_batch(asked: &Asked, now_ms: u64, applied: &[Applied]) -> Self {
-        let nameless = Asked { id: String::new(), digest: String::new(), keep_ms: asked.keep_ms };
-        let part = |applied: &Applied| Self::new(&nameless, now_ms, applied);
-        Self { parts: applied.iter().map(part).collect(), ..Self::new(asked, now_ms, &Applied::default()) }
+    /// Returns the receipt of an applied batch.
+    pub(crate) fn of_batch(key: &RequestKey, now_ms: u64, applied: &[Applied]) -> Self {
+        let anonymous = RequestKey { id: String::new(), digest: String::new(), keep_ms: key.keep_ms };
+        let entry = |applied: &Applied| Self::new(&anonymous, now_ms, applied);
+        Self { parts: applied.iter().map(entry).collect(), ..Self::new(key, now_ms, &Applied::default()) }
     }
 
-    pub fn of_answer(asked: &Asked, now_ms: u64, told: Value) -> Self {
-        Self { told: Some(told), ..Self::new(asked, now_ms, &Applied::default()) }
+    /// Returns a receipt that holds an answer verbatim.
+    pub(crate) fn of_answer(key: &RequestKey, now_ms: u64, answer: Value) -> Self {
+        Self { cached_answer: Some(answer), ..Self::new(key, now_ms, &Applied::default()) }
     }
 
-    pub fn is_passing(&self) -> bool {
+    /// Returns whether the receipt only has to survive one retry.
+    pub(crate) fn is_short_lived(&self) -> bool {
         self.id.starts_with('~')
     }
 
-    /// The first answer again; the delta is in the state already.
+    /// Returns the first answer again. Its delta is empty, because the state already holds it.
     pub fn applied(&self) -> Applied {
-        let unchanged = self.told.as_ref().is_some_and(|told| told == UNCHANGED);
+        let unchanged = self.cached_answer.as_ref().is_some_and(|answer| answer == UNCHANGED);
         let Self { bead, edge, note, renewed, fence, unblocked, undone, .. } = self.clone();
         Applied {
             delta: Delta::default(),
@@ -118,30 +148,35 @@ impl Receipt {
     }
 }
 
-/// What somebody did last, so that it can be undone.
+/// The last operation of an actor, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LastOperation {
+    /// The actor.
     pub by: Actor,
+    /// When the operation was made, in milliseconds since 1970.
     pub at_ms: u64,
+    /// How to undo it.
     pub undo: Undo,
 }
 
-/// The first frame of each segment: what must outlive the segments before it.
+/// The first frame of each segment: everything that must outlive the previous segments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
+    /// The format version of the segment.
     pub version: u32,
     /// The position of the last record before this segment.
     pub position: u64,
     /// The last stamp minted here.
     pub last: Stamp,
+    /// Short-lived receipts. Long-lived ones have their own files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
     /// The last operation of each actor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_operations: Vec<LastOperation>,
-    /// The commit that the records build on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ground: Option<CommitId>,
+    /// The commit that the records are based on.
+    #[serde(default, rename = "ground", skip_serializing_if = "Option::is_none")]
+    pub base_commit: Option<CommitId>,
 }

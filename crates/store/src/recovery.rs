@@ -1,5 +1,5 @@
-//! What a store is when it is opened: the state of the ref and every record of the journal, the clock that follows from them,
-//! the events that were not told yet, and the writes that lost without anybody noticing.
+//! Opening a store: joins the state of the ref with every record of the journal, and derives the clock, the
+//! events that are not logged yet, and writes that lost without being recorded.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use beads_core::limits::COUNTER_STEP;
 use beads_core::planted::{Bug, is_planted};
 use beads_core::{Catalog, Clock, Conflict, Patch, Stamp, State, concurrent_writes, is_sane};
 
+use crate::changes::Changes;
 use crate::checkpoint::{contains, is_within, state_of};
 use crate::disk::DiskFile;
 use crate::event_log::EventLog;
@@ -15,41 +16,41 @@ use crate::last_operations::LastOperations;
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
 
-/// Records that lost against writes which their writer had not seen: the ref moved on while nobody watched, or a merge
-/// was cut short after it had moved the ref.
+/// Finds records that lost to writes their writer had not seen: another program moved the ref on, or a merge
+/// was interrupted after it had moved the ref.
 pub(crate) fn unseen_writes(
     repository: &impl Repository,
     recovered: &Recovered,
     heads: &Heads,
     state: &State,
 ) -> Result<Vec<Conflict>> {
-    if recovered.records.is_empty() || heads.are_only(recovered.ground.as_ref()) {
+    if recovered.records.is_empty() || heads.consist_of(recovered.base_commit.as_ref()) {
         return Ok(Vec::new());
     }
-    // Ground that cannot be read any more only told which writes were concurrent.
-    let Some(ground) = &recovered.ground else { return Ok(Vec::new()) };
-    let Ok(mut ours) = state_of(repository, ground) else { return Ok(Vec::new()) };
+    // An unreadable base commit counts as none: it only helps to tell which writes were concurrent.
+    let Some(base_commit) = &recovered.base_commit else { return Ok(Vec::new()) };
+    let Ok(mut ours) = state_of(repository, base_commit) else { return Ok(Vec::new()) };
     for record in &recovered.records {
-        // What the ground lacks is in the ref, or opening fails for a better reason.
-        let _ = ours.take(&record.delta);
+        // What the base commit lacks is in the ref, or opening fails with a better error.
+        let _ = ours.join_delta(&record.delta);
     }
     let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());
     let own: BTreeSet<_> = patches.flat_map(Patch::marks).map(|(_, mark)| mark).collect();
-    let mut conflicts = heads.compare(repository, (ground, &ours), state)?;
-    // Of two writes of one replica the later knew the earlier. And the ground may hold writes of others: they are compared
-    // with the other heads if it is one of them.
+    let mut conflicts = heads.compare(repository, (base_commit, &ours), state)?;
+    // A replica's later write knew its earlier one, so those two are not concurrent. The base commit may also
+    // hold writes of others; they are compared with the other heads if it is a head itself.
     conflicts.retain(|conflict| own.contains(&conflict.lost) != own.contains(&conflict.won));
     Ok(conflicts)
 }
 
-/// What the ref holds. A fresh clone has no ref of its own yet, but what it needs came along.
+/// Decodes the state on the ref. A fresh clone has no local ref yet; it uses the tracking refs.
 pub(crate) fn state_at(
     repository: &impl Repository,
     commit: Option<&CommitId>,
     events: &EventLog<impl DiskFile>,
 ) -> Result<State> {
     if let Some(commit) = commit {
-        // The log of events names commits that this store wrote, or took in after it had read them.
+        // The event log names only commits that this store wrote, or merged after decoding them.
         let known = events.covered().and_then(|covered| covered.commit.as_ref()) == Some(commit);
         let snapshot = repository.snapshot(commit)?;
         return Ok(if known { snapshot.decode_again()? } else { snapshot.decode()? }.state);
@@ -61,101 +62,106 @@ pub(crate) fn state_at(
     Ok(state)
 }
 
-/// The state of the ref and all records, what everybody did last, and the events that the log does not have yet: first
-/// those of the records, as they were told when they were made, then those of a merge that was saved and not told. And what was passed over.
+/// Replays all records on the state of the ref, and restores each actor's last operation.
+///
+/// Adds the events that the log lacks: first those of the records, as they happened, then those of a merge
+/// that was saved but not logged. Also returns messages about skipped records, and a summary of all records.
 pub(crate) fn replay(
     repository: &impl Repository,
     state: State,
-    base: Option<&CommitId>,
+    tip: Option<&CommitId>,
     recovered: &Recovered,
     (events, last_operations): (&mut EventLog<impl DiskFile>, &mut LastOperations),
     now_ms: u64,
-) -> Result<(Catalog, Vec<String>)> {
+) -> Result<(Catalog, Vec<String>, Changes)> {
     let position = recovered.records.last().map(|record| record.position);
     let position = position.or(recovered.header.as_ref().map(|header| header.position)).unwrap_or(0);
-    let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != base) {
+    let (start, merged) = match events.covered().filter(|covered| covered.commit.as_ref() != tip) {
         None => (state, None),
         Some(covered) => match state_at(repository, covered.commit.as_ref(), events) {
-            // A tracking ref may have moved since, by a fetch whose merge never came; what it shows must not come into memory
-            // behind the back of the ref.
-            Ok(start) if is_within(&start, &state) && takes_all(start.clone(), recovered) => {
+            // A fetch whose merge never finished may have moved a tracking ref since. Its changes must not
+            // reach memory before the ref holds them.
+            Ok(start) if is_within(&start, &state) && all_apply_to(start.clone(), recovered) => {
                 (start, Some(state))
             }
             _ => {
-                // Nobody can tell any more what the ref brought since.
+                // The changes that arrived on the ref since can no longer be derived.
                 events.abandon();
                 (state, None)
             }
         },
     };
     if events.covered().is_some_and(|covered| covered.position > position) {
-        // The log is of another journal than this one.
+        // The log belongs to another journal.
         events.abandon();
     }
-    let told = events.covered().map(|covered| covered.position);
+    let logged = events.covered().map(|covered| covered.position);
     let mut catalog = Catalog::from(start);
-    let mut skipped = Vec::new();
+    let (mut skipped, mut changes) = (Vec::new(), Changes::default());
     for record in &recovered.records {
         last_operations.replay(&catalog, record);
-        let mut taken = catalog.take_watched(&record.delta, record.at_ms);
+        let mut taken = catalog.join_delta_with_events(&record.delta, record.at_ms);
         if taken.is_err() && catalog.state().gc_floor().epoch > 0 {
-            let (known, unknown) = record.delta.known_to(catalog.state());
+            let (known, unknown) = record.delta.without_unknown_beads(catalog.state());
             skipped.extend(unknown.iter().map(|id| {
                 format!("journal record {}: {id} was dropped by garbage collection", record.position)
             }));
-            taken = catalog.take_watched(&known, record.at_ms);
+            taken = catalog.join_delta_with_events(&known, record.at_ms);
         }
         let news = taken.map_err(|error| Error::JournalDamaged {
             file: "journal".into(),
             offset: 0,
             reason: format!("record {}: {error}", record.position),
         })?;
-        if told.is_some_and(|told| record.position > told) {
+        if !record.delta.is_empty() {
+            changes.note(&record.by, &news);
+        }
+        if logged.is_some_and(|logged| record.position > logged) {
             events.push(record.position, news);
         }
     }
     if let Some(mut merged) = merged {
-        // What a record says about a bead that the start lacks, and that was born below the floor of garbage collection, was
-        // passed over. The bead is here all the same if another commit has it.
+        // Records about a bead that the start lacks, born below the floor of garbage collection, were
+        // skipped. Another commit may still hold that bead.
         for record in &recovered.records {
-            let _ = merged.take(&record.delta);
+            let _ = merged.join_delta(&record.delta);
         }
-        events.push(position, catalog.join_watched(&merged, now_ms));
+        events.push(position, catalog.join_with_events(&merged, now_ms));
     }
-    events.settle();
-    Ok((catalog, skipped))
+    events.mark_durable();
+    Ok((catalog, skipped, changes))
 }
 
-/// Whether the records can be told from here: a tracking ref may have moved since they were made.
-fn takes_all(mut start: State, recovered: &Recovered) -> bool {
-    recovered.records.iter().all(|record| start.take(&record.delta).is_ok())
+/// Returns whether all records apply to this state. They may not if a tracking ref moved since.
+fn all_apply_to(mut start: State, recovered: &Recovered) -> bool {
+    recovered.records.iter().all(|record| start.join_delta(&record.delta).is_ok())
 }
 
-/// The commits that a store consists of when it is opened, and what was found out by joining them.
+/// The commits that make up a store when it is opened, and what joining them revealed.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
-    /// The ref, or without one the tracking refs; then those that were joined back in.
+    /// The ref, or without one the tracking refs, followed by commits that were joined again.
     commits: Vec<CommitId>,
-    /// Saved commits were joined back in that the ref does not have.
+    /// Whether saved commits were joined that the ref does not contain.
     pub(crate) joined: bool,
-    /// Saved commits that cannot be read any more.
+    /// Saved commits that can no longer be read.
     pub(crate) missing: Vec<CommitId>,
-    /// Writes of one head that lost against another head's.
+    /// Writes of one head that lost to those of another.
     pub(crate) conflicts: Vec<Conflict>,
 }
 
 impl Heads {
-    pub(crate) fn new(base: Option<&CommitId>, tracked: &[CommitId]) -> Self {
-        Self { commits: base.into_iter().chain(tracked).cloned().collect(), ..Self::default() }
+    pub(crate) fn new(tip: Option<&CommitId>, tracked: &[CommitId]) -> Self {
+        Self { commits: tip.into_iter().chain(tracked).cloned().collect(), ..Self::default() }
     }
 
-    /// Whether the store is this commit and the journal, and nothing besides.
-    fn are_only(&self, ground: Option<&CommitId>) -> bool {
-        self.commits.iter().eq(ground)
+    /// Returns whether the store consists of this commit and the journal only.
+    fn consist_of(&self, base_commit: Option<&CommitId>) -> bool {
+        self.commits.iter().eq(base_commit)
     }
 
-    /// Returns the writes that lost between a state that was built on a commit and each head: those that either made since
-    /// the commit and the head parted. `state` is all heads together.
+    /// Returns the writes that lost between each head and a state that builds on `commit`: those made on
+    /// either side since their merge base. `state` is the join of all heads.
     fn compare(
         &self,
         repository: &impl Repository,
@@ -164,7 +170,7 @@ impl Heads {
     ) -> Result<Vec<Conflict>> {
         let mut conflicts = Vec::new();
         for head in &self.commits {
-            // History that cannot be read, as behind a shallow clone, only told which writes were concurrent.
+            // Unreadable history, as in a shallow clone, only helps to tell which writes were concurrent.
             let agreed = repository.merge_base(commit, head).ok().flatten();
             let agreed = agreed.and_then(|agreed| state_of(repository, &agreed).ok());
             let theirs = if self.commits.len() == 1 { state.clone() } else { state_of(repository, head)? };
@@ -173,8 +179,10 @@ impl Heads {
         Ok(conflicts)
     }
 
-    /// Joins a commit that was found, and compares its writes with those of every other head. Returns whether it brought
-    /// anything. Heads are compared before they are joined: afterwards a write that lost is in neither.
+    /// Joins a commit and compares its writes with those of every other head. Returns whether it added
+    /// anything.
+    ///
+    /// The comparison comes first: after joining, a write that lost is in neither state.
     fn join(
         &mut self,
         repository: &impl Repository,
@@ -189,23 +197,26 @@ impl Heads {
         Ok(brought)
     }
 
-    /// Joins the saved commits that the ref does not contain: it was rewound, replaced or deleted, and the journal behind
-    /// them was trimmed. Without a ref and without them, nothing may pass for the store. Returns the last one joined.
+    /// Joins the saved commits that the ref does not contain. The ref was rewound, replaced or deleted, and
+    /// their part of the journal is trimmed. Returns the last commit joined.
+    ///
+    /// Fails if there is neither a ref nor a readable saved commit, because the rest must not pass for the
+    /// whole store.
     pub(crate) fn join_saved(
         &mut self,
         repository: &impl Repository,
         state: &mut State,
-        base: Option<&CommitId>,
+        tip: Option<&CommitId>,
     ) -> Result<Option<CommitId>> {
         if is_planted(Bug::TrimBehindLostRef) {
             return Ok(None);
         }
         let mut last = None;
         for saved in repository.saved()? {
-            if contains(repository, base, &saved)? {
+            if contains(repository, tip, &saved)? {
                 continue;
             }
-            match (state_of(repository, &saved), base) {
+            match (state_of(repository, &saved), tip) {
                 (Ok(found), _) => self.joined |= self.join(repository, state, (&saved, &found))?,
                 (Err(_), Some(_)) => {
                     self.missing.push(saved);
@@ -215,7 +226,9 @@ impl Heads {
                     return Err(Error::RefDamaged {
                         reference: REF,
                         commit: saved,
-                        reason: format!("the branch is gone, and its last commit cannot be read: {error}"),
+                        reason: format!(
+                            "the branch was deleted, and its last commit cannot be read: {error}"
+                        ),
                     });
                 }
             }
@@ -224,38 +237,40 @@ impl Heads {
         Ok(last)
     }
 
-    /// Joins the commits that the records were made upon, when there is no ref and the tracking ref that showed them is gone
-    /// or elsewhere, or when somebody else made a ref here that does not hold them: records speak of beads that only these
-    /// commits bring along. Returns whether they were needed.
-    pub(crate) fn join_grounds(
+    /// Joins the base commits of the records if they are needed. Records may refer to beads that only these
+    /// commits hold. That happens when there is no ref and the tracking ref is gone or elsewhere, or when
+    /// another program created a ref without them. Returns whether they were needed.
+    pub(crate) fn join_base_commits(
         &mut self,
         repository: &impl Repository,
         state: &mut State,
         recovered: &Recovered,
-        base: Option<&CommitId>,
+        tip: Option<&CommitId>,
     ) -> Result<bool> {
-        if recovered.records.is_empty() || (base.is_some() && takes_all(state.clone(), recovered)) {
+        if recovered.records.is_empty() || (tip.is_some() && all_apply_to(state.clone(), recovered)) {
             return Ok(false);
         }
         let mut needed = false;
-        for ground in &recovered.grounds {
-            if !self.commits.contains(ground)
-                && let Ok(found) = state_of(repository, ground)
+        for base_commit in &recovered.base_commits {
+            if !self.commits.contains(base_commit)
+                && let Ok(found) = state_of(repository, base_commit)
                 && !is_within(&found, state)
             {
-                needed |= self.join(repository, state, (ground, &found))?;
+                needed |= self.join(repository, state, (base_commit, &found))?;
             }
         }
         Ok(needed)
     }
 }
 
-/// A clock that never repeats a stamp minted here: the header knows those before the segment, the records the rest. Stamps
-/// from the future are not followed: they were minted over a broken one, or by an earlier release that followed such.
+/// Returns a clock that never repeats a stamp minted here. The header knows the last stamp before the
+/// segment, the records the rest.
+///
+/// Stamps from the future are ignored: a broken clock produced them, or an earlier release that followed one.
 pub(crate) fn recovered_clock(recovered: &Recovered, tag: u16, now_ms: u64) -> Clock {
     let carried = recovered.header.as_ref().map_or(Stamp::ZERO, |header| header.last);
     let mut last = if is_sane(carried, now_ms) { carried } else { Stamp::ZERO };
-    // Imported stamps carry tag 0: they were not minted here, and may be years ahead.
+    // Imported stamps carry tag 0. They were not minted here and may be years ahead.
     let mut minted = |stamp: Stamp| {
         if !stamp.counter().is_multiple_of(COUNTER_STEP) && is_sane(stamp, now_ms) {
             last = last.max(stamp);

@@ -1,20 +1,20 @@
-//! Opens files that other programs chose, without ever waiting for one.
+//! Opens files that other programs chose, without ever blocking.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file to read. Anything else is refused: opening a pipe waits for its other end, and reading a device may
-/// never end.
+/// Opens a regular file for reading. Refuses anything else: opening a pipe blocks until its other end is
+/// opened, and reading a device may never end.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // A pipe is opened at once with this, and seen to be one below. Regular files ignore it.
+    // With this flag a pipe is opened at once, and detected below. Regular files ignore it.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
-/// The reason why a pipe, a device, a socket or a directory is not opened.
+/// Returns the error for a pipe, a device, a socket or a directory.
 pub fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
 }
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_opened_and_none_is_waited_for() {
+    fn only_regular_files_are_opened_and_nothing_blocks() {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe) = (dir.path().join("file"), dir.path().join("pipe"));
         std::fs::write(&file, "x").unwrap();

@@ -1,5 +1,5 @@
-//! Replaces a file in one step: readers see the old content or the new, never half of it. This is the only way in which a file
-//! is replaced.
+//! Replaces a file atomically: readers see the old content or the new, never a mix. All files in this project
+//! are replaced through this module.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use crate::disk::sync_directory;
 use crate::not_regular;
 
-/// The mode of a file that others on this machine may read, as far as the user's umask lets them.
+/// The mode of a file that other users may read, as far as the umask allows.
 const SHARED: u32 = 0o666;
 
-/// The mode of a file for its owner alone.
+/// The mode of a file that only its owner may read.
 const PRIVATE: u32 = 0o600;
 
-/// Writes beside the file, syncs, and renames. Through a link the file it leads to is replaced. A pipe or a device is refused:
-/// opening one may never return.
+/// Writes a temporary file beside the target, syncs it, and renames it. If the target is a link, replaces the
+/// file it leads to. Refuses a pipe or a device, because opening one may never return.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut replacement = Replacement::begin(path)?;
     replacement.write_all(content)?;
     replacement.finish()
 }
 
-/// The next content of a file, beside it until it is complete.
+/// The new content of a file, in a temporary file until it is complete.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -31,7 +31,7 @@ pub struct Replacement {
     target: PathBuf,
 }
 
-/// A file that is removed unless it was renamed: an unfinished replacement leaves nothing behind.
+/// A file that is removed on drop unless it was renamed.
 #[derive(Debug)]
 struct Temporary(Option<PathBuf>);
 
@@ -44,7 +44,8 @@ impl Drop for Temporary {
 }
 
 impl Replacement {
-    /// Opens the temporary file, so that a directory that cannot be written shows before there is anything to write.
+    /// Opens the temporary file, so that an unwritable directory is detected before there is anything to
+    /// write.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
@@ -56,12 +57,12 @@ impl Replacement {
         Self::open(target, temporary, SHARED)
     }
 
-    /// Opens `temporary`, which takes the place of `target`. A link at either name is replaced, never followed.
+    /// Opens `temporary`, which will replace `target`. A link at either path is replaced, never followed.
     pub fn beside(target: &Path, temporary: PathBuf) -> io::Result<Self> {
         Self::open(target.to_owned(), temporary, SHARED)
     }
 
-    /// The same for a file that only its owner may read.
+    /// Like [`beside`](Self::beside), for a file that only its owner may read.
     pub fn private(target: &Path, temporary: PathBuf) -> io::Result<Self> {
         Self::open(target.to_owned(), temporary, PRIVATE)
     }
@@ -71,22 +72,22 @@ impl Replacement {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // A link planted under this name is not followed.
+        // `create_new` does not follow a link planted under this name.
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
         Ok(Self { file, temporary: Temporary(Some(temporary)), target })
     }
 
-    /// Returns the temporary file, to lock it before it is seen.
+    /// Returns the temporary file, to lock it before it becomes visible.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Makes the content durable. It is still beside the file.
+    /// Makes the content durable, still in the temporary file.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 
-    /// Puts the content in the place of the file without waiting for the disk, and returns the file, still open.
+    /// Renames the temporary file without waiting for the disk, and returns it, still open.
     pub fn publish(mut self) -> io::Result<File> {
         if let Some(temporary) = &self.temporary.0 {
             fs::rename(temporary, &self.target)?;
@@ -95,7 +96,7 @@ impl Replacement {
         Ok(self.file)
     }
 
-    /// Makes the content durable and puts it in the place of the file.
+    /// Makes the content durable and renames the temporary file.
     pub fn finish(self) -> io::Result<()> {
         self.sync()?;
         let target = self.target.clone();
@@ -120,7 +121,7 @@ fn directory(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_link_the_link_is_replaced() {
+    fn beside_replaces_a_link_instead_of_following_it() {
         let dir = tempfile::tempdir().unwrap();
         let [file, link, temporary] = ["file", "link", "tmp"].map(|name| dir.path().join(name));
         fs::write(&file, "theirs").unwrap();

@@ -1,59 +1,63 @@
-//! What the replica asks of a git repository: snapshots under one reference, compared and swapped.
+//! The interface to a git repository: snapshots under one ref, which is updated by compare-and-swap.
 
 use beads_core::Snapshot;
 
 use crate::Result;
 
-/// The sync ref (§5.1).
+/// The sync ref: the branch that holds the store.
 pub const REF: &str = "refs/heads/beads/store";
 
-/// A branch of this name keeps the sync ref from existing: git cannot have both a branch and a directory of that name.
-pub const BRANCH_IN_THE_WAY: &str = "refs/heads/beads";
+/// A branch with this name prevents the sync ref: git cannot have both a branch and a directory of one name.
+pub(crate) const CONFLICTING_BRANCH: &str = "refs/heads/beads";
 
-/// A commit, by its hexadecimal name.
+/// The hexadecimal name of a commit.
 pub type CommitId = String;
 
-/// Objects and the sync ref. Written through the git library, or simulated.
+/// A repository with the sync ref. [`GitRepository`](crate::GitRepository) is the real one; the simulator has
+/// another.
 pub trait Repository: Send {
-    /// The commit the sync ref points at.
+    /// Returns the commit that the sync ref points at.
     fn tip(&self) -> Result<Option<CommitId>>;
 
-    /// The files of a commit. Anything but exactly our files is an error. That their content is what was committed is only
-    /// known once it is decoded.
+    /// Returns the files of a commit. Fails if the commit has other files than a store.
+    ///
+    /// Only decoding the snapshot shows whether the content is intact.
     fn snapshot(&self, commit: &str) -> Result<Snapshot>;
 
-    /// Writes a commit with these files. When this returns, the objects are on stable storage, as those are that a fetch
-    /// brought and that it has in common with them.
+    /// Writes a commit with these files. When this returns, its objects are on stable storage, including
+    /// those that it shares with fetched commits.
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId>;
 
-    /// Refuses a commit that came from elsewhere when anything in its history that `known` does not have is longer than this
-    /// store ever writes, and says why. Nothing of it was read before.
+    /// Checks a fetched commit before any of it is read. Returns the reason if an object in its history that
+    /// `known` does not have is longer than anything this store writes.
     fn vet(&self, _theirs: &str, _known: &str) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether a commit has exactly these files.
+    /// Returns whether a commit has exactly these files.
     fn holds(&self, commit: &str, snapshot: &Snapshot) -> Result<bool>;
 
-    /// Whether the history of `commit` contains `ancestor`.
+    /// Returns whether the history of `commit` contains `ancestor`.
     fn is_ancestor(&self, ancestor: &str, commit: &str) -> Result<bool>;
 
-    /// The last commit that both have in common, if they have any.
+    /// Returns the last commit that both have in common, if any.
     fn merge_base(&self, one: &str, other: &str) -> Result<Option<CommitId>>;
 
-    /// What a clone brought along or a fetch has seen: the tips of the sync ref on remotes.
+    /// Returns the tips of the sync ref on remotes, as of the last clone or fetch.
     fn tracked(&self) -> Result<Vec<CommitId>>;
 
-    /// The commits that [`record_saved`](Self::record_saved) recorded last. The journal behind them may be gone, so the sync
-    /// ref must contain them; where it does not, it was rewound, replaced or deleted.
+    /// Returns the commits that [`record_saved`](Self::record_saved) recorded last.
+    ///
+    /// The sync ref must contain them, because their part of the journal may be trimmed. If it does not, the
+    /// ref was rewound, replaced or deleted.
     fn saved(&self) -> Result<Vec<CommitId>>;
 
-    /// Records, durably and apart from the sync ref, that the ref contains this commit.
+    /// Records durably, outside the sync ref, that the ref contains this commit.
     fn record_saved(&self, commit: &str) -> Result<()>;
 
-    /// Makes the ref durable as it stands: whoever moved it may have died before its sync.
-    fn settle(&self) -> Result<()>;
+    /// Makes the ref durable. The process that moved it may have died before syncing it.
+    fn sync_ref(&self) -> Result<()>;
 
-    /// Moves the sync ref if it still points at `from`; durable when this returns `true`.
-    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool>;
+    /// Moves the sync ref to `to` if it still points at `from`. The move is durable when this returns `true`.
+    fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool>;
 }

@@ -1,5 +1,5 @@
-//! The rescue file: the whole state of a store whose repository was replaced under its daemon. It is made of frames, as
-//! the journal is: a header, then the files of a snapshot in pieces.
+//! The rescue file: the whole state of a store whose repository was replaced while its daemon ran. It
+//! consists of frames, as the journal does: a header, then the files of a snapshot in pieces.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -17,45 +17,48 @@ use crate::frame::{self, Found};
 use crate::regular_file::open_regular;
 use crate::replica::Replica;
 use crate::repository::{CommitId, Repository};
-use crate::wall::World;
+use crate::world::World;
 use crate::{Error, Result};
 
 const VERSION: u32 = 1;
 
-/// A file of the snapshot is cut into pieces of this size, well below the limit of a frame.
+/// The size of the pieces of a snapshot's files, well below the limit of a frame.
 const PIECE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The payload of the last frame: a file that was cut between two frames lacks it.
+/// The payload of the last frame. A file that was truncated between two frames lacks it.
 const END: &[u8] = b"end";
 
-/// A header is small; so much of a file is read to find it.
+/// How much of a file is read to find its header.
 const MAX_HEADER_BYTES: u64 = 64 * 1024;
 
-/// Where a rescued state comes from.
+/// The origin of a rescued state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RescueHeader {
+    /// The version of the file format.
     pub version: u32,
-    /// The git directory, as it was called.
+    /// The path of the git directory.
     pub git_dir: String,
+    /// When the file was written, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The last mutation in the state, and the last one that the remote has.
+    /// The position of the last mutation in the state.
     pub position: u64,
+    /// The position of the last mutation that the remote has.
     pub pushed_position: u64,
     /// The last commit that the state was saved to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitId>,
-    /// SHA-256 of the remote's address, which may itself hold a secret.
+    /// SHA-256 of the remote's URL, which may itself contain a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
 }
 
 impl RescueHeader {
-    /// How many mutations exist nowhere else.
+    /// Returns how many mutations exist nowhere else.
     pub fn unsaved(&self) -> u64 {
         self.position.saturating_sub(self.pushed_position)
     }
 
-    /// The header of a rescue file, read without the rest.
+    /// Reads only the header of a rescue file.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut start = Vec::new();
         open_regular(path)?.take(MAX_HEADER_BYTES).read_to_end(&mut start)?;
@@ -68,22 +71,24 @@ impl RescueHeader {
     }
 }
 
-/// SHA-256 of the address of a remote, by which two clones know that they belong together.
+/// Returns the SHA-256 of a remote's URL, which shows whether two clones belong together.
 pub fn remote_fingerprint(git_dir: &Path, remote: &str) -> Option<String> {
     let repository = crate::GitRepository::open(git_dir).ok()?;
     let remote = repository.git.find_remote(remote).ok()?;
     Some(hex(&Sha256::digest(remote.url_bytes())))
 }
 
-/// A state that was rescued.
+/// A rescued state.
 #[derive(Debug)]
 pub struct Rescue {
+    /// Where the state comes from.
     pub header: RescueHeader,
+    /// The whole state of the store.
     pub state: State,
 }
 
 impl Rescue {
-    /// Writes a new file that only its owner can read, and returns when it is on stable storage.
+    /// Writes a new file that only its owner can read, durably.
     pub fn write(path: &Path, header: &RescueHeader, state: &State) -> io::Result<()> {
         let header = RescueHeader { version: VERSION, ..header.clone() };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -102,7 +107,7 @@ impl Rescue {
         path.parent().map_or(Ok(()), sync_directory)
     }
 
-    /// Reads a file back. It is complete and undamaged, or an error: the checksums of frames and snapshot are checked.
+    /// Reads a file back, and verifies the checksums of its frames and of the snapshot.
     pub fn read(path: &Path) -> Result<Self> {
         let io = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let damaged = |offset, reason: &str| {
@@ -156,8 +161,8 @@ fn file_of<'a>(snapshot: &'a mut Snapshot, name: &[u8]) -> Option<&'a mut Vec<u8
 }
 
 impl<D: Disk, W: World> Replica<D, W> {
-    /// Joins a rescued state and saves the result to the ref. Returns how many values lost against concurrent writes;
-    /// they are kept as conflicts.
+    /// Joins a rescued state and saves the result to the ref. Returns how many values lost to concurrent
+    /// writes; they are recorded as conflicts.
     pub fn join_rescued(&mut self, repository: &impl Repository, rescue: &Rescue) -> Result<usize> {
         let mut checkpoint = self.begin_checkpoint()?;
         let conflicts = checkpoint.join(repository, &rescue.state, rescue.header.base.as_deref());
@@ -165,7 +170,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         Ok(conflicts)
     }
 
-    /// Whether a rescued state is of this store: it was saved to a commit that is here, or has a bead in common.
+    /// Returns whether a rescued state belongs to this store: it was saved to a commit that is here, or has a
+    /// bead in common.
     pub fn shares_history(&self, repository: &impl Repository, rescue: &Rescue) -> bool {
         let known = self.catalog.state().beads();
         rescue.header.base.as_ref().is_some_and(|base| repository.snapshot(base).is_ok())
@@ -175,7 +181,7 @@ impl<D: Disk, W: World> Replica<D, W> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use super::*;
 
@@ -192,11 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_back_whole_or_not_at_all() {
+    fn a_rescue_file_is_read_completely_or_not_at_all() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.journal");
         Rescue::write(&path, &header(), &State::default()).unwrap();
-        assert!(Rescue::write(&path, &header(), &State::default()).is_err(), "no file is ever overwritten");
+        assert!(
+            Rescue::write(&path, &header(), &State::default()).is_err(),
+            "an existing file is never overwritten"
+        );
         let read = Rescue::read(&path).unwrap();
         assert_eq!((read.header.unsaved(), read.header), (4, header()));
         assert!(read.state == State::default());

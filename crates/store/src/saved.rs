@@ -1,5 +1,6 @@
-//! The record of the last commits that the sync ref was seen to contain. The newest stands twice: in a file, because whatever
-//! moves our ref may take other refs with it, and as a ref, because git deletes commits that no ref leads to.
+//! The record of the last commits that the sync ref was seen to contain. The newest is recorded twice: in a
+//! file, because a program that moves our ref may move other refs too, and as a ref, because git deletes
+//! commits that no ref points at.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,31 +10,31 @@ use std::sync::{Mutex, PoisonError};
 use git2::{ErrorCode, Oid};
 
 use crate::checkpoint::state_of;
-use crate::collecting::outwait_collection;
+use crate::git_gc::wait_for_git_gc;
 use crate::replace_file::replace_file;
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, GitRepository, Result};
 
-/// In the store's directory: names of commits, a line each, the newest first.
+/// A file in the store's directory with one commit name per line, newest first.
 const FILE: &str = "saved";
 
-/// How many of them are kept. Only the newest counts for the journal; the others are a way back for `repair`.
+/// How many commits are kept. The journal depends on the newest only; `repair` can go back to the others.
 const MAX_PAST: usize = 8;
 
-/// Keeps the commit from being collected as garbage.
+/// The ref that keeps the saved commit from being collected as garbage.
 const REFERENCE: &str = "refs/beads/saved";
 
-/// The same for a commit that the sync ref is about to move to.
+/// The ref that protects a commit which the sync ref is about to move to.
 const STAGING: &str = "refs/beads/saving";
 
-/// How often a ref is tried whose lock another program, such as `git gc`, takes in between.
+/// How often writing a ref is retried if another program, such as `git gc`, locks it.
 const MAX_LOCKED: usize = 10;
 
-/// How often, and after which pause, a save that was not finished is tried to be taken back.
-const TAKE_BACK_TRIES: usize = 100;
-const TAKE_BACK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+/// How often, and after which pause, rolling back an unfinished save is retried.
+const ROLL_BACK_TRIES: usize = 100;
+const ROLL_BACK_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// One at a time: a checkpoint in the engine's thread and an exchange beside it may both have something to record.
+/// Allows one recorder at a time: a checkpoint in the engine's thread and an exchange may both record.
 static RECORDING: Mutex<()> = Mutex::new(());
 
 impl GitRepository {
@@ -41,7 +42,7 @@ impl GitRepository {
     fn point(&self, name: &str, commit: Oid) -> Result<()> {
         let mut tried = 0;
         loop {
-            crate::git::outwait_lock(self.git.commondir(), name);
+            crate::git::wait_for_ref_lock(self.git.commondir(), name);
             tried += 1;
             match self.git.reference(name, commit, true, "bd checkpoint") {
                 Err(error) if error.code() == ErrorCode::Locked && tried < MAX_LOCKED => {}
@@ -54,7 +55,7 @@ impl GitRepository {
         self.git.commondir().join("beads").join(FILE)
     }
 
-    /// The commits in the file, the newest first. What names no commit is none.
+    /// Returns the commits in the file, newest first. Skips lines that are not commit names.
     pub(crate) fn past_tips(&self) -> Result<Vec<CommitId>> {
         let path = self.saved_file();
         match fs::read_to_string(&path) {
@@ -70,7 +71,7 @@ impl GitRepository {
         }
     }
 
-    /// The newest commit in the file, and the one that the ref names, if that is another.
+    /// Returns the newest commit in the file, and the ref's commit if it differs.
     pub(crate) fn saved_commits(&self) -> Result<Vec<CommitId>> {
         let mut commits = self.past_tips()?;
         commits.truncate(1);
@@ -79,10 +80,12 @@ impl GitRepository {
         Ok(commits)
     }
 
-    /// Adds to the record, durably. The refs lead to the commit by now, so a `git gc` that begins later keeps it; one that runs may
-    /// not, and is waited for.
+    /// Adds a commit to the record, durably.
+    ///
+    /// The refs already point at the commit, so a `git gc` that starts later keeps it. One that is running
+    /// may not, so this waits for it.
     pub(crate) fn write_saved(&self, commit: &str) -> Result<()> {
-        outwait_collection(self.git.commondir())?;
+        wait_for_git_gc(self.git.commondir())?;
         if !self.is_complete(commit) {
             return Err(Error::RefMoved(REF));
         }
@@ -105,8 +108,8 @@ impl GitRepository {
         write().map_err(|source| Error::Io { action: "write", path: path.clone(), source })
     }
 
-    /// Lets a ref lead to a commit that the sync ref will move to, and says whether all of it is still there: git may have
-    /// collected objects as garbage before anything led to them.
+    /// Protects a commit that the sync ref will move to, and returns whether it is complete: git may have
+    /// collected some of its objects before a ref pointed at them.
     pub(crate) fn stage(&self, commit: Oid) -> Result<bool> {
         let recording = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
         self.point(STAGING, commit)?;
@@ -114,22 +117,23 @@ impl GitRepository {
         Ok(self.is_complete(&commit.to_string()))
     }
 
-    /// Moves the sync ref back to what was saved before, if it leads to a commit that cannot be read, that was being saved
-    /// here, and that was never recorded as saved: then the journal still has all that the commit had. Says whether it did.
-    /// The caller holds the lock.
-    pub fn take_back_unfinished_save(&self) -> Result<bool> {
-        for _ in 0..TAKE_BACK_TRIES {
-            if let Some(done) = self.try_to_take_back()? {
+    /// Moves the sync ref back to the last saved commit if it points at a commit that cannot be read, was
+    /// being saved here, and was never recorded as saved. The journal still has all changes of that commit.
+    ///
+    /// Returns whether the ref was moved back. The caller holds the lock.
+    pub fn roll_back_unfinished_save(&self) -> Result<bool> {
+        for _ in 0..ROLL_BACK_TRIES {
+            if let Some(done) = self.try_to_roll_back()? {
                 return Ok(done);
             }
-            // Git that packs refs holds their locks for milliseconds.
-            std::thread::sleep(TAKE_BACK_PAUSE);
+            // Git holds the locks of refs for milliseconds while it packs them.
+            std::thread::sleep(ROLL_BACK_PAUSE);
         }
         Ok(false)
     }
 
-    /// Returns `None` when the ref cannot be moved, or moved back to what was saved, just now.
-    fn try_to_take_back(&self) -> Result<Option<bool>> {
+    /// Tries once. Returns `None` if the ref or the saved commit is not accessible right now.
+    fn try_to_roll_back(&self) -> Result<Option<bool>> {
         let (Ok(tip), Ok(staged)) = (self.git.refname_to_id(REF), self.git.refname_to_id(STAGING)) else {
             return Ok(Some(false));
         };
@@ -139,9 +143,9 @@ impl GitRepository {
         }
         match saved.first() {
             Some(saved) if state_of(self, saved).is_ok() => {
-                Ok(self.swing(Some(&tip.to_string()), saved)?.then_some(true))
+                Ok(self.compare_and_swap_ref(Some(&tip.to_string()), saved)?.then_some(true))
             }
-            // Git may be moving its objects into a pack just now.
+            // Git may be moving its objects into a pack right now.
             Some(_) => Ok(None),
             None => {
                 self.git.find_reference(REF)?.delete()?;
@@ -150,21 +154,22 @@ impl GitRepository {
         }
     }
 
-    /// Whether a commit and its files are here, without reading them. A partial clone gets them now.
+    /// Returns whether a commit and its files exist here, without reading them. A partial clone fetches them
+    /// now.
     pub(crate) fn is_complete(&self, commit: &str) -> bool {
         let (Ok(tree), Ok(objects)) = (self.tree(commit), self.git.odb()) else { return false };
-        tree.iter().all(|entry| objects.exists(entry.id()) || self.bring(entry.id()))
+        tree.iter().all(|entry| objects.exists(entry.id()) || self.fetch_missing_object(entry.id()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use super::*;
 
     #[test]
-    fn threads_that_record_at_once_do_not_lock_each_other_out() {
+    fn threads_that_record_at_once_do_not_fail() {
         let directory = tempfile::tempdir().unwrap();
         let git = git2::Repository::init_bare(directory.path()).unwrap();
         let by = git2::Signature::now("ann", "ann@here").unwrap();

@@ -1,5 +1,5 @@
-//! Synchronisation: fetch → decode → join → encode → commit → compare-and-swap the local ref → push, and again if
-//! somebody else was faster.
+//! Synchronization with a remote: fetch → decode → join → encode → commit → compare-and-swap the local ref →
+//! push. If another machine pushed first, start over.
 
 use beads_core::State;
 use beads_core::limits::{MAX_MERGED_FILE_BYTES, MAX_MERGED_LINE_BYTES};
@@ -10,25 +10,25 @@ use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, Result};
 
-/// How often a lost race is run again before the caller is told.
+/// How often a sync tries again after losing a race.
 pub const MAX_ROUNDS: u32 = 10;
 
-/// So many pushes that fail while the remote's ref stays where it is are no lost races: the remote keeps the ref from
-/// moving. One such push may have met another one half-way.
+/// After this many failed pushes while the remote's ref stayed in place, the remote refuses to move the ref
+/// and no race was lost. A single such push may have collided with another one.
 const MAX_UNMOVED: u32 = 3;
 
-/// The pushes of one exchange that did not arrive.
+/// The failed pushes of one exchange.
 #[derive(Debug, Default)]
-struct Losses {
-    /// Where the remote's ref was before the last of them.
+struct FailedPushes {
+    /// Where the remote's ref was before the last one.
     expected: Option<Option<CommitId>>,
     unmoved: u32,
-    /// The commit that was pushed last. It may be there although a later one was seen.
+    /// The commit pushed last. It may have arrived although the remote then showed a later one.
     offered: Option<CommitId>,
 }
 
-impl Losses {
-    /// Whether the remote refuses, rather than others being faster.
+impl FailedPushes {
+    /// Returns whether the remote refuses pushes, as opposed to other machines pushing first.
     fn is_refusal(&self) -> bool {
         self.unmoved >= MAX_UNMOVED
     }
@@ -40,32 +40,35 @@ impl Losses {
     }
 }
 
-/// Where our commit stands after a fetch.
+/// How our commit compares with the remote's after a fetch.
 #[derive(Debug)]
-enum Met {
+enum Comparison {
     /// Both sides are at the same commit.
     Equal,
-    /// Ours has more than the remote's, which is this one, if there is any.
+    /// Ours has more than the remote's commit, which is this one, if any.
     Ahead(Option<CommitId>),
 }
 
-/// What an exchange with a remote did.
+/// The result of an exchange with a remote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchange {
-    /// Their changes came here.
+    /// Whether changes of others arrived here.
     pub pulled: bool,
-    /// Our changes went there.
+    /// Whether our changes arrived at the remote.
     pub pushed: bool,
+    /// How many rounds of fetch and push it took.
     pub rounds: u32,
-    /// Concurrent writes that were found and kept.
+    /// How many concurrent writes were found and recorded as conflicts.
     pub conflicts: usize,
-    /// The last commit of others that came here.
+    /// The last commit of others that arrived here.
     pub theirs: Option<CommitId>,
 }
 
 impl Checkpoint {
-    /// Saves locally, then exchanges with the remote until both hold the same. What was saved stays saved when the
-    /// exchange fails; `pause` waits before a race is run again.
+    /// Saves locally, then exchanges changes with the remote until both have the same commit.
+    ///
+    /// The local save stands even if the exchange fails. `pause` waits before the next round after a lost
+    /// race; its argument is the number of rounds so far.
     pub fn sync(
         mut self,
         repository: &impl Repository,
@@ -73,29 +76,29 @@ impl Checkpoint {
         mut pause: impl FnMut(u32),
     ) -> Result<(Saved, Result<Exchange>)> {
         let mut done = Exchange::default();
-        // The first sync of an empty replica: what the remote has becomes ours, without a commit of our own. Not so when
-        // there is anything of ours: it must be on a commit first, so that what both sides wrote can be told.
+        // In the first sync of an empty replica, the remote's commit becomes ours without a commit of our
+        // own. A replica with changes must commit them first, so that concurrent writes can be detected.
         let is_first = repository.tip()?.is_none() && repository.tracked()?.is_empty();
         let mut adopted = Ok(());
         if is_first && self.state == State::default() {
             adopted = self.adopt(repository, remote, &mut done);
         }
         let mut commit = self.save_local(repository)?;
-        let mut losses = Losses::default();
+        let mut failed = FailedPushes::default();
         let outcome = loop {
             if let Err(error) = std::mem::replace(&mut adopted, Ok(())) {
-                // The remote just failed; asking it again would only take as long again.
+                // The remote has just failed. Asking again would only take as long again.
                 break Err(error);
             }
             done.rounds += 1;
-            match self.round(repository, remote, &mut commit, &mut done, &mut losses) {
+            match self.round(repository, remote, &mut commit, &mut done, &mut failed) {
                 Ok(Pushed::Done) => break Ok(done),
-                Ok(Pushed::Lost(reason)) if losses.is_refusal() => {
+                Ok(Pushed::Lost(reason)) if failed.is_refusal() => {
                     break Err(Error::PushRefused { remote: remote.name().to_owned(), reason });
                 }
                 Ok(Pushed::Lost(_)) if done.rounds >= MAX_ROUNDS => break Err(Error::Contention(MAX_ROUNDS)),
                 Ok(Pushed::Lost(_)) => pause(done.rounds),
-                // Another program moved our own ref meanwhile.
+                // Another program moved the local ref in the meantime.
                 Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
                     commit = self.save_local(repository)?;
                 }
@@ -106,7 +109,7 @@ impl Checkpoint {
         Ok((self.into_saved(commit), outcome))
     }
 
-    /// Takes what the remote has before there is a local ref. A commit that cannot be used is reported by the first round.
+    /// Joins the remote's state before there is a local ref. The first round reports an invalid commit.
     fn adopt(
         &mut self,
         repository: &impl Repository,
@@ -115,14 +118,14 @@ impl Checkpoint {
     ) -> Result<()> {
         let Some(theirs) = remote.fetch()? else { return Ok(()) };
         let Ok(state) = state_of(repository, &theirs) else { return Ok(()) };
-        self.remember();
+        self.keep_initial_state();
         self.state.join(&state);
         done.pulled = true;
         done.theirs = Some(theirs);
         Ok(())
     }
 
-    /// Saves locally and takes in what the remote has. Nothing is pushed, so no race can be lost.
+    /// Saves locally and merges the remote's changes. Pushes nothing, so it cannot lose a race.
     pub fn fetch(
         mut self,
         repository: &impl Repository,
@@ -131,9 +134,9 @@ impl Checkpoint {
         let mut done = Exchange { rounds: 1, ..Exchange::default() };
         let mut commit = self.save_local(repository)?;
         let outcome = loop {
-            match self.catch_up(repository, remote, &mut commit, &mut done, &Losses::default()) {
+            match self.catch_up(repository, remote, &mut commit, &mut done, &FailedPushes::default()) {
                 Ok(_) => break Ok(done),
-                // Another program moved our own ref meanwhile.
+                // Another program moved the local ref in the meantime.
                 Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
                     done.rounds += 1;
                     commit = self.save_local(repository)?;
@@ -145,51 +148,51 @@ impl Checkpoint {
         Ok((self.into_saved(commit), outcome))
     }
 
-    /// One fetch, merge and push. Our commit moves along as it is merged.
+    /// Fetches, merges and pushes once. Updates `commit` to the merged commit.
     fn round(
         &mut self,
         repository: &impl Repository,
         remote: &impl Remote,
         commit: &mut CommitId,
         done: &mut Exchange,
-        losses: &mut Losses,
+        failed: &mut FailedPushes,
     ) -> Result<Pushed> {
-        match self.catch_up(repository, remote, commit, done, losses)? {
-            Met::Equal => Ok(Pushed::Done),
-            Met::Ahead(theirs) => {
-                losses.pushing(theirs.as_deref(), commit);
+        match self.catch_up(repository, remote, commit, done, failed)? {
+            Comparison::Equal => Ok(Pushed::Done),
+            Comparison::Ahead(theirs) => {
+                failed.pushing(theirs.as_deref(), commit);
                 self.push(repository, remote, theirs.as_deref(), commit, done)
             }
         }
     }
 
-    /// Fetches, and merges what is new. Our commit moves along.
+    /// Fetches, and merges new changes. Updates `commit` to the merged commit.
     fn catch_up(
         &mut self,
         repository: &impl Repository,
         remote: &impl Remote,
         commit: &mut CommitId,
         done: &mut Exchange,
-        losses: &Losses,
-    ) -> Result<Met> {
-        let Some(theirs) = remote.fetch()? else { return Ok(Met::Ahead(None)) };
+        failed: &FailedPushes,
+    ) -> Result<Comparison> {
+        let Some(theirs) = remote.fetch()? else { return Ok(Comparison::Ahead(None)) };
         let invalid = |reason| Error::RemoteInvalid { commit: theirs.clone(), reason };
         repository.vet(&theirs, commit).map_err(invalid)?;
-        if let Some(offered) = &losses.offered {
-            // What another replica builds on did arrive.
+        if let Some(offered) = &failed.offered {
+            // Our push did arrive if another replica built on it.
             done.pushed |= repository.is_ancestor(offered, &theirs)?;
         }
         if theirs == *commit {
-            return Ok(Met::Equal);
+            return Ok(Comparison::Equal);
         }
         if !repository.is_ancestor(&theirs, commit)? {
-            let before = (self.state.clone(), self.begun.clone());
+            let before = (self.state.clone(), self.initial_state.clone());
             let merged = match self.merge(repository, &theirs, commit, done) {
                 Ok(merged) => merged,
                 Err(error) => {
-                    // Nothing of theirs may come into memory before the ref holds it.
+                    // Their changes must not reach memory before the ref holds them.
                     if !is_planted(Bug::FailedMergeKept) {
-                        (self.state, self.begun) = before;
+                        (self.state, self.initial_state) = before;
                     }
                     return Err(error);
                 }
@@ -197,13 +200,14 @@ impl Checkpoint {
             let fast_forwarded = merged == theirs;
             *commit = merged;
             if fast_forwarded {
-                return Ok(Met::Equal);
+                return Ok(Comparison::Equal);
             }
         }
-        Ok(Met::Ahead(Some(theirs)))
+        Ok(Comparison::Ahead(Some(theirs)))
     }
 
-    /// Pushes, and reads back meanwhile what was saved. If that fails it is tried again, and told, in the end.
+    /// Pushes, and reads back the saved commit in the meantime. If reading fails, `confirm` tries again and
+    /// reports it.
     fn push(
         &mut self,
         repository: &impl Repository,
@@ -219,8 +223,8 @@ impl Checkpoint {
         Ok(pushed)
     }
 
-    /// Joins their state into ours and moves the local ref there: to their own commit when it holds everything, else to
-    /// a merge of both.
+    /// Joins their state into ours and moves the local ref: to their commit if it holds everything, else to a
+    /// merge commit.
     fn merge(
         &mut self,
         repository: &impl Repository,
@@ -238,8 +242,8 @@ impl Checkpoint {
         done.pulled = true;
         done.theirs = Some(theirs.to_owned());
         let snapshot = self.state.encode();
-        if let Some(reason) = snapshot.beyond(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
-            let reason = format!("joined with what is here, {reason}");
+        if let Some(reason) = snapshot.find_oversized(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
+            let reason = format!("joined with the local state, {reason}");
             return Err(Error::RemoteInvalid { commit: theirs.to_owned(), reason });
         }
         let is_theirs = repository.holds(theirs, &snapshot)?;
@@ -249,15 +253,16 @@ impl Checkpoint {
             repository.write(&snapshot, &[commit.to_owned(), theirs.to_owned()], "beads: merge")?
         };
         for _ in 0..MAX_ROUNDS {
-            if repository.swing(Some(commit), &target)? {
-                self.base = Some(target.clone());
+            if repository.compare_and_swap_ref(Some(commit), &target)? {
+                self.known_tip = Some(target.clone());
                 if !is_theirs {
-                    // It holds all that our own commit before it does.
+                    // It contains our previous commit, so reading it back is enough.
                     self.written = Some((target.clone(), snapshot));
                 }
                 return Ok(target);
             }
-            // A lock that a killed process left is gone by now; where the ref is elsewhere, somebody moved it.
+            // A lock that a killed process left is gone by now. If the ref is elsewhere, another program
+            // moved it.
             if repository.tip()?.as_deref() != Some(commit) {
                 break;
             }

@@ -1,5 +1,6 @@
-//! The tags that this replica drew, kept only where garbage collection is configured: its floor must stay below what other
-//! replicas made lately, and only the tag in a birth's stamp tells whose it is.
+//! The tags that this replica drew, recorded only if garbage collection is configured. The floor of garbage
+//! collection must stay below recent births of other replicas, and only the tag in a birth's stamp shows
+//! which replica made it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,22 +14,22 @@ use crate::{Error, Result};
 
 const NAME: &str = "tags";
 
-/// When the list is longer it begins anew, so that it stays a small part of all tags.
+/// A longer list is started over, so that it stays a small part of all tags.
 const MAX_TAGS: usize = 4_096;
 
-/// Each opening draws a tag, so the list grows with the openings that wrote something.
+/// Our own tags. Each opening draws one, so the list grows with the openings that wrote something.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tags {
     own: BTreeSet<u16>,
-    /// Tags of births that were there when the list began, each with the last of them. They may be our own; a later
-    /// birth with such a tag is not, because no opening draws a tag a second time on purpose.
+    /// Tags of births that existed when the list was started, each with its last birth. They may be our own.
+    /// A later birth with such a tag is not, because no opening draws a tag twice on purpose.
     before: BTreeMap<u16, Stamp>,
 }
 
 impl Tags {
-    /// The list on disk. One that cannot be read begins anew with what is in the store now.
-    pub fn load(disk: &impl Disk, state: &State) -> Self {
+    /// Reads the list on disk. If it is unreadable, starts over with the content of the store.
+    pub(crate) fn load(disk: &impl Disk, state: &State) -> Self {
         let bytes = disk.read(NAME).unwrap_or_default();
         let read = match frame::find(&bytes, 0) {
             Found::Frame { payload, .. } => serde_json::from_slice(payload).ok(),
@@ -46,8 +47,8 @@ impl Tags {
         Self { own: BTreeSet::new(), before }
     }
 
-    /// Notes a tag before anything minted with it is durable.
-    pub fn note(&mut self, tag: u16, disk: &impl Disk, state: &State) -> Result<()> {
+    /// Records a tag before anything minted with it becomes durable.
+    pub(crate) fn note(&mut self, tag: u16, disk: &impl Disk, state: &State) -> Result<()> {
         if self.own.contains(&tag) {
             return Ok(());
         }
@@ -69,8 +70,9 @@ impl Tags {
         Error::Io { action: "write", path: disk.describe(NAME).into(), source }
     }
 
-    /// When another replica last made a bead, by its own clock. `current` is the tag of this opening.
-    pub fn newest_foreign_ms(&self, state: &State, current: u16) -> Option<u64> {
+    /// Returns when another replica last created a bead, by its own clock. `current` is the tag of this
+    /// opening.
+    pub(crate) fn newest_foreign_ms(&self, state: &State, current: u16) -> Option<u64> {
         let foreign = births(state).filter(|(tag, at)| {
             *tag != current && !self.own.contains(tag) && self.before.get(tag).is_none_or(|last| at > last)
         });
@@ -78,7 +80,7 @@ impl Tags {
     }
 }
 
-/// The births that a replica minted, by its tag. Imported ones carry tag 0.
+/// Returns the births that a replica minted, with its tag. Imported ones carry tag 0.
 fn births(state: &State) -> impl Iterator<Item = (u16, Stamp)> + '_ {
     let births = state.beads().keys().map(beads_core::Lineage::at);
     births.map(|at| ((at.counter() % COUNTER_STEP) as u16, at)).filter(|(tag, _)| *tag != 0)

@@ -1,10 +1,10 @@
-//! Which way to a remote: the user's git program, or the library.
+//! The choice of transport: the user's git program, or libgit2.
 
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped};
+use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped};
 use crate::git_program::GitProgram;
 use crate::native::Native;
 use crate::remote::{Pushed, Remote};
@@ -14,10 +14,12 @@ use crate::{Error, Result};
 /// The setting `sync.transport`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// The git program if there is one, else the library.
+    /// The git program if it is installed, else libgit2.
     #[default]
     Auto,
+    /// The git program.
     Git,
+    /// libgit2.
     Native,
 }
 
@@ -37,11 +39,14 @@ impl FromStr for Transport {
 /// A remote behind either transport.
 #[derive(Debug)]
 pub enum AnyRemote {
+    /// Through the git program.
     Git(GitProgram),
+    /// Through libgit2.
     Native(Native),
 }
 
 impl AnyRemote {
+    /// Returns the remote through the chosen transport. The deadline starts now.
     pub fn open(git_dir: &Path, remote: &str, transport: Transport, deadline: Duration) -> Self {
         let git = || Self::Git(GitProgram::new(git_dir, remote, deadline));
         match transport {
@@ -83,7 +88,7 @@ impl Remote for AnyRemote {
 }
 
 impl ClaimRemote for AnyRemote {
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+    fn claims(&self, prefix: &str) -> Result<ClaimListing> {
         match self {
             Self::Git(remote) => remote.claims(prefix),
             Self::Native(remote) => remote.claims(prefix),
@@ -98,19 +103,19 @@ impl ClaimRemote for AnyRemote {
     }
 }
 
-/// Whether a remote is reached over a network; one whose address cannot be told counts as such.
+/// Returns whether a remote is reached over a network. False if its URL cannot be determined.
 pub fn is_over_network(git_dir: &Path, remote: &str) -> bool {
     let url = || -> Result<String> {
         let repository = crate::GitRepository::open(git_dir)?;
         let address = crate::address::Address::of(&repository.git, remote)?;
-        // The library applies `url.*.insteadOf`.
+        // libgit2 applies `url.*.insteadOf`.
         let remote = repository.git.remote_anonymous(&address.push)?;
         Ok(remote.url().unwrap_or_default().to_owned())
     };
     url().is_ok_and(|url| crate::url::local_path(&url).is_none())
 }
 
-/// The remote to synchronise with when none is named: `origin`, or the only one there is.
+/// Returns the remote to sync with if none is configured: `origin`, or the only one there is.
 pub fn default_remote(git_dir: &Path) -> Result<Option<String>> {
     let repository = crate::GitRepository::open(git_dir)?;
     let remotes = repository.git.remotes()?;
@@ -121,7 +126,7 @@ pub fn default_remote(git_dir: &Path) -> Result<Option<String>> {
         [] => Ok(None),
         _ => Err(Error::Remote {
             remote: names.join(", "),
-            reason: "which of them? say so with: bd config set sync.remote NAME".into(),
+            reason: "there are several remotes; choose one with: bd config set sync.remote NAME".into(),
         }),
     }
 }

@@ -1,24 +1,24 @@
-//! Removing a store. What it held stays behind a backup ref.
+//! Removes a store. Its last commit stays reachable through a backup ref.
 
 use git2::ErrorCode;
 
 use crate::claim_refs::{ClaimRemote, RefChange, Swapped};
-use crate::earlier::BACKUP_REFS;
+use crate::legacy::BACKUP_REFS;
 use crate::remote::Remote;
 use crate::repository::{CommitId, REF, Repository};
 use crate::{Error, GitRepository, Result};
 
-/// The refs of a store beside the sync ref.
+/// The refs of a store besides the sync ref.
 const OWN_REFS: [&str; 3] = ["refs/remotes/*/beads/store", "refs/beads/seen/*", "refs/beads/sav*"];
 
 impl GitRepository {
-    /// Keeps the sync ref's commit as a backup and deletes every ref of the store. Returns the backup, if there was
-    /// anything to keep. The caller holds the lock, and has saved everything.
+    /// Keeps the sync ref's commit under a backup ref and deletes every ref of the store. Returns the backup
+    /// ref, if there was a commit. The caller holds the lock and has saved everything.
     pub fn remove_store(&self, name: &str) -> Result<Option<String>> {
         let backup = match self.tip()? {
             Some(tip) => {
                 let backup = format!("{BACKUP_REFS}{name}");
-                self.keep_as(&backup, &tip, "bd uninstall")?;
+                self.keep_commit_as(&backup, &tip, "bd uninstall")?;
                 Some(backup)
             }
             None => None,
@@ -37,8 +37,8 @@ impl GitRepository {
     }
 }
 
-/// Keeps the store of a remote as a backup ref there, and deletes it together with its claim refs. Returns the backup, if
-/// there was a store. Nothing is deleted unless the backup stands.
+/// Keeps the store of a remote under a backup ref there, and deletes it together with its claim refs. Returns
+/// the backup ref, if there was a store. Deletes nothing unless the backup ref exists.
 pub fn remove_remote_store(
     remote: &(impl Remote + ClaimRemote),
     name: &str,
@@ -53,7 +53,7 @@ pub fn remove_remote_store(
     change(remote, &format!("{prefix}/"), delete(store, tip))?;
     let claims = remote.claims(claim_prefix)?.refs;
     let ended: Vec<RefChange> = claims.into_iter().map(|(name, value)| delete(&name, value.commit)).collect();
-    // A claim ref without a store decides nothing; one that stays is only untidy.
+    // Without a store a claim ref has no effect, so one that stays is harmless.
     let _ = remote.swap(claim_prefix, &ended);
     Ok(Some(format!("{BACKUP_REFS}{name}")))
 }

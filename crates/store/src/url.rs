@@ -1,9 +1,9 @@
-//! Addresses of remotes: which are on this machine, and what may be shown of them.
+//! URLs of remotes: which are on this machine, and which parts may be shown.
 
 use std::path::PathBuf;
 
-/// The path of a remote on this machine; `None` for one that is reached over a wire.
-pub fn local_path(url: &str) -> Option<PathBuf> {
+/// Returns the path of a remote on this machine, or `None` for one that is reached over a network.
+pub(crate) fn local_path(url: &str) -> Option<PathBuf> {
     if let Some(path) = url.strip_prefix("file://") {
         return Some(PathBuf::from(path.strip_prefix("localhost").unwrap_or(path)));
     }
@@ -18,21 +18,21 @@ pub fn local_path(url: &str) -> Option<PathBuf> {
     }
 }
 
-/// `https://host:port` of a remote that is reached over http, without user, password and path.
-pub fn web_host(url: &str) -> Option<String> {
+/// Returns `https://host:port` of a remote over http, without user, password and path.
+pub(crate) fn web_host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))?;
     let authority = rest.split('/').next()?;
     let host = authority.rsplit('@').next()?;
     Some(format!("{scheme}://{host}"))
 }
 
-/// The text without user names and passwords in addresses.
-pub fn redact(text: &str) -> String {
+/// Returns the text without user names and passwords in URLs.
+pub(crate) fn redact(text: &str) -> String {
     text.split(' ').map(redact_word).collect::<Vec<_>>().join(" ")
 }
 
-/// Hides the user and password before the host, and everything behind a `?`. A password may have any character, also a
-/// slash; rather too much is hidden than too little.
+/// Hides the user and password before the host, and everything after a `?`. A password may contain any
+/// character, even a slash, so this hides too much rather than too little.
 fn redact_word(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let quote = rest.rfind(['\'', '"']).unwrap_or(rest.len());
@@ -48,9 +48,9 @@ fn redact_word(word: &str) -> String {
     }
 }
 
-/// Whether a server may have the credentials of a remote: it is the remote's own host, at the same port, or the same host over
-/// https. A redirection must not carry them elsewhere.
-pub fn is_own_host(remote: &str, asking: &str) -> bool {
+/// Returns whether a server may have the credentials of a remote: it must be the remote's own host and port,
+/// or the same host over https. A redirect must not carry credentials elsewhere.
+pub(crate) fn is_own_host(remote: &str, asking: &str) -> bool {
     let parts = |url: &str| -> Option<(String, String, u16)> {
         let host = web_host(url)?;
         let (scheme, host) = host.split_once("://")?;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_what_is_on_this_machine() {
+    fn paths_on_this_machine_are_recognized() {
         assert_eq!(local_path("/srv/x.git"), Some("/srv/x.git".into()));
         assert_eq!(local_path("../x.git"), Some("../x.git".into()));
         assert_eq!(local_path("file:///srv/x.git"), Some("/srv/x.git".into()));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_who_a_password_is_for() {
+    fn the_host_of_a_url_is_found() {
         assert_eq!(web_host("https://me:secret@host:8443/x.git").unwrap(), "https://host:8443");
         assert_eq!(web_host("http://host").unwrap(), "http://host");
         assert_eq!(web_host("ssh://git@host/x.git"), None);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_credential_is_shown() {
+    fn credentials_are_hidden() {
         assert_eq!(
             redact("fatal: 'https://me:secret@host/x' not found"),
             "fatal: 'https://***@host/x' not found"
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_for_the_remotes_own_host() {
+    fn credentials_are_only_for_the_remotes_own_host() {
         let own = |asking| is_own_host("https://me@Host/x.git", asking);
         assert!(own("https://host/x.git/info/refs") && own("https://host:443/y"));
         assert!(!own("https://other/x.git") && !own("https://host:8443/x.git") && !own("http://host/x.git"));

@@ -1,5 +1,5 @@
-//! Looks at the lengths of what came from elsewhere before it is read. A few kilobytes inflate to gigabytes, and the library
-//! inflates whole commits wherever it follows a history.
+//! Checks the sizes of fetched objects before they are read. A few kilobytes can inflate to gigabytes, and
+//! libgit2 inflates whole commits wherever it follows a history.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,23 +8,23 @@ use git2::{ObjectType, Oid, Repository};
 
 use crate::loose;
 
-/// So many commits of the known history are found at first, and, when the other history does not meet them soon, so many.
+/// How many commits of the known history are collected at first; and after `SOON` unknown commits, `FAR`.
 const NEAR: usize = 8;
 const SOON: usize = 64;
 const FAR: usize = 512;
 
-/// What of each commit is looked at.
+/// Which objects of each commit are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
-    /// The commits themselves.
+pub(crate) enum Depth {
+    /// Only the commits.
     Commits,
     /// Their trees and files as well.
     Files,
 }
 
-/// Refuses a history with an object that is longer than this store ever writes, and says which. Where the history of `known`
-/// begins it ends; objects that are missing in a shallow or partial clone are passed over.
-pub fn vet(git: &Repository, tip: Oid, known: &[Oid], depth: Depth) -> Result<(), String> {
+/// Refuses a history with an object that is longer than anything this store writes, and returns which one.
+/// Stops at the history of `known`. Skips objects that are missing in a shallow or partial clone.
+pub(crate) fn vet(git: &Repository, tip: Oid, known: &[Oid], depth: Depth) -> Result<(), String> {
     let mut ours = ancestors(git, known, NEAR);
     let (mut open, mut seen, mut files) = (vec![tip], BTreeSet::new(), BTreeSet::new());
     while let Some(id) = open.pop() {
@@ -44,8 +44,8 @@ pub fn vet(git: &Repository, tip: Oid, known: &[Oid], depth: Depth) -> Result<()
     Ok(())
 }
 
-/// A record in a commit of its own is far shorter than a file of the store.
-pub fn check_record(git: &Repository, id: Oid) -> Result<(), String> {
+/// Checks a commit that holds a single record, which is far shorter than a file of the store.
+pub(crate) fn check_record(git: &Repository, id: Oid) -> Result<(), String> {
     check(git, id, ObjectType::Commit)?;
     let Ok(commit) = git.find_commit(id) else { return Ok(()) };
     check(git, commit.tree_id(), ObjectType::Tree)?;
@@ -78,8 +78,8 @@ fn check_files(git: &Repository, tree: Oid, seen: &mut BTreeSet<Oid>) -> Result<
     Ok(())
 }
 
-/// Refuses an object that is too long. A loose commit or tree is read as a whole as well, within its bound: the library would
-/// never return from one that was cut short.
+/// Refuses an object that is too long. Also reads a loose commit or tree completely, within its limit:
+/// libgit2 would never return from a truncated one.
 fn check(git: &Repository, id: Oid, kind: ObjectType) -> Result<(), String> {
     let too_long = |reason| format!("object {id}: {reason}");
     if kind != ObjectType::Blob {
@@ -88,8 +88,8 @@ fn check(git: &Repository, id: Oid, kind: ObjectType) -> Result<(), String> {
     length(git, id, kind).map_or(Ok(()), |length| loose::check_length(length, kind).map_err(too_long))
 }
 
-/// How long an object is when it is inflated, from its header alone; `None` when it is not here or damaged, which its reader
-/// finds out.
+/// Returns how long an object is when inflated, from its header alone, or `None` if it is missing or damaged,
+/// which its reader reports.
 fn length(git: &Repository, id: Oid, kind: ObjectType) -> Option<usize> {
     match loose::length(&git.commondir().join("objects"), id, kind) {
         Ok(Some(length)) => Some(length),
@@ -98,7 +98,8 @@ fn length(git: &Repository, id: Oid, kind: ObjectType) -> Option<usize> {
     }
 }
 
-/// Some commits of a history, the nearest first. They are here already, and were looked at when they came.
+/// Returns some commits of a history, nearest first. They are already here, and were checked when they
+/// arrived.
 fn ancestors(git: &Repository, tips: &[Oid], most: usize) -> BTreeSet<Oid> {
     let mut found: BTreeSet<Oid> = tips.iter().copied().collect();
     let mut open: VecDeque<Oid> = tips.iter().copied().collect();
@@ -114,7 +115,7 @@ fn ancestors(git: &Repository, tips: &[Oid], most: usize) -> BTreeSet<Oid> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // failing is a test's job
+    #![allow(clippy::unwrap_used)] // a failing test may panic
 
     use std::io::Write;
 
@@ -124,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// A pack with one object that inflates to so many bytes of zeros, as a remote may send it.
+    /// Adds a pack with one object that inflates to this many bytes, as a remote may send it.
     fn bomb(git: &Repository, kind: u8, start: &[u8], length: usize) {
         let mut pack = b"PACK\0\0\0\x02\0\0\0\x01".to_vec();
         let (mut byte, mut rest) = (kind << 4 | (length & 15) as u8, length >> 4);
@@ -143,7 +144,7 @@ mod tests {
             left -= piece;
         }
         let mut pack = zlib.finish().unwrap();
-        assert!(pack.len() < 4 << 20, "it is short on its way: {}", pack.len());
+        assert!(pack.len() < 4 << 20, "it is small when transferred: {}", pack.len());
         let trailer = sha1_of(&pack);
         pack.extend(trailer);
         let odb = git.odb().unwrap();
@@ -152,7 +153,7 @@ mod tests {
         writer.commit().unwrap();
     }
 
-    /// The SHA-1 of plain bytes, which ends a pack. The library only hashes objects with their headers.
+    /// Returns the SHA-1 of plain bytes, which ends a pack. libgit2 only hashes objects with their headers.
     fn sha1_of(bytes: &[u8]) -> Vec<u8> {
         let mut hash: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
         let mut message = bytes.to_vec();
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_without_end_is_refused_wherever_it_stands_in_a_history() {
+    fn an_oversized_commit_is_refused_anywhere_in_a_history() {
         let dir = tempfile::tempdir().unwrap();
         let git = Repository::init_bare(dir.path()).unwrap();
         let empty = git.find_tree(git.treebuilder(None).unwrap().write().unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! Several operations as one: all or none, in memory, in the journal and for those who ask twice.
-#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+//! All-or-nothing batches: in memory, in the journal, and for repeated requests.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 mod bench_store;
 
@@ -21,7 +21,7 @@ fn dep(from: &str, to: &str) -> Op {
     Op::DepAdd(DepAdd { from: from.into(), to: to.into(), kind: EdgeKind::Blocks })
 }
 
-/// One of every kind that a batch can hold, each depending on what is before it.
+/// One operation of every kind that a batch can hold, each depending on those before it.
 fn everything() -> Vec<Op> {
     let id = || "bd-a".to_owned();
     let update = Update {
@@ -37,7 +37,7 @@ fn everything() -> Vec<Op> {
         Op::Update(Box::new(update)),
         Op::Claim(ClaimBead { id: id(), ..ClaimBead::default() }),
         note("bd-a", "a note"),
-        note("bd-old", "a note on what was there"),
+        note("bd-old", "a note on an existing bead"),
         Op::Close(Close { id: id(), ..Close::default() }),
         Op::Reopen(Reopen { id: id(), ..Reopen::default() }),
         Op::DepRemove(DepRemove { from: id(), to: "bd-b".into(), kind: EdgeKind::Blocks }),
@@ -62,7 +62,7 @@ fn batch(ops: &[Op]) -> Batch<'_> {
 }
 
 #[test]
-fn a_failure_at_any_place_leaves_no_trace() {
+fn a_failure_at_any_position_leaves_no_trace() {
     for length in 0..=everything().len() {
         let (store, mut replica) = store_with_one_bead();
         let (before, files, position) = (replica.catalog().clone(), store.listing(), replica.position());
@@ -75,15 +75,15 @@ fn a_failure_at_any_place_leaves_no_trace() {
         assert_eq!(replica.catalog().state().names(), before.state().names());
         assert_eq!(replica.position(), position);
         replica.commit().unwrap();
-        assert_eq!(store.listing(), files, "the journal knows nothing of it");
-        // The failed attempt is not remembered either: the request may be made again.
+        assert_eq!(store.listing(), files, "the journal has no trace of it");
+        // The failed attempt is not remembered either, so the request may be repeated.
         replica.apply_all(batch(&ops[..length]), &requested("r", 60_000)).unwrap();
     }
 }
 
-/// A failed batch uses up no stamp: what comes next is the same as if it had never been.
+/// A failed batch uses up no stamp: the next stamp is the same as if the batch had never been tried.
 #[test]
-fn the_clock_is_taken_back() {
+fn the_clock_is_rolled_back() {
     let next_stamp = |fails: bool| {
         let (_store, mut replica) = store_with_one_bead();
         if fails {
@@ -100,7 +100,7 @@ fn the_clock_is_taken_back() {
 }
 
 #[test]
-fn what_goes_through_is_one_record_and_equals_one_by_one() {
+fn a_batch_is_one_record_and_equals_its_operations_one_by_one() {
     let (store, mut replica) = store_with_one_bead();
     let position = replica.position();
     let applied = replica.apply_all(batch(&everything()), &caller()).unwrap();
@@ -126,7 +126,7 @@ fn what_goes_through_is_one_record_and_equals_one_by_one() {
 }
 
 #[test]
-fn asked_twice_it_happens_once_and_answers_the_same() {
+fn a_repeated_batch_runs_once_and_gets_the_same_answer() {
     let (store, mut replica) = store_with_one_bead();
     let beads = |applied: &[beads_core::Applied]| -> Vec<_> {
         applied
@@ -145,7 +145,7 @@ fn asked_twice_it_happens_once_and_answers_the_same() {
 }
 
 #[test]
-fn names_stand_for_what_the_batch_makes() {
+fn names_refer_to_beads_that_the_batch_creates() {
     let (_store, mut replica) = store_with_one_bead();
     let child = Create { parent: Some("epic".into()), ..Create::titled("child".parse().unwrap()) };
     let ops = [create("epic"), Op::Create(Box::new(child)), dep("child", "bd-old"), note("child", "n")];
@@ -154,7 +154,7 @@ fn names_stand_for_what_the_batch_makes() {
     let id = |index: usize| replica.catalog().id_of(applied[index].bead.as_ref().unwrap()).to_string();
     assert_eq!(id(1), format!("{}.1", id(0)));
     assert_eq!(id(2), id(1));
-    // A name that is made only later means nothing yet.
+    // A name whose bead is created later has no meaning yet.
     let ops = [note("late", "n"), create("late")];
     let names = BTreeMap::from([("late".to_owned(), 1)]);
     let error = replica.apply_all(Batch { ops: &ops, names: &names }, &caller()).unwrap_err();
@@ -162,11 +162,11 @@ fn names_stand_for_what_the_batch_makes() {
 }
 
 #[test]
-fn a_rehearsal_shows_the_outcome_and_changes_nothing() {
+fn a_dry_run_shows_the_result_and_changes_nothing() {
     let (_store, mut replica) = store_with_one_bead();
     let before = replica.catalog().clone();
     let shown = replica
-        .rehearse_all(batch(&everything()), &caller(), |catalog, applied| {
+        .dry_run_all(batch(&everything()), &caller(), |catalog, applied| {
             (catalog.live_count(), applied.len())
         })
         .unwrap();

@@ -1,6 +1,6 @@
-//! Objects of a remote that are short on the wire and inflate past every bound.
+//! Objects of a remote that are small in transfer and inflate beyond every limit.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; a skipped one says so
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
 mod clones;
 
@@ -13,7 +13,7 @@ use git2::{ObjectType, Oid, Repository};
 
 use clones::{create, transports, world};
 
-/// Puts an object into a pack of its own.
+/// Writes an object into a separate pack.
 fn write_packed(git: &Repository, kind: ObjectType, content: &[u8]) -> Oid {
     let odb = git.odb().unwrap();
     let id = odb.write(kind, content).unwrap();
@@ -27,7 +27,7 @@ fn write_packed(git: &Repository, kind: ObjectType, content: &[u8]) -> Oid {
     id
 }
 
-/// A commit with the files of the tip, whose second parent never ends.
+/// Puts a commit on the remote with the files of the tip, whose second parent is far too long.
 fn plant(remote: &Path) -> Oid {
     let git = Repository::open_bare(remote).unwrap();
     let good = git.refname_to_id(REF).unwrap();
@@ -54,15 +54,15 @@ fn a_packed_bomb_is_refused_before_it_is_inflated() {
         let good = plant(&remote);
         for clone in &mut clones {
             let name = format!("bd-{}", clone.actor);
-            clone.run(&create(&name, "made meanwhile"));
+            clone.run(&create(&name, "created meanwhile"));
             let error = clone.try_sync(|_| {}).unwrap_err();
             assert!(matches!(error, Error::RemoteInvalid { .. }), "{transport:?}: {error}");
             assert!(error.to_string().contains("more than 16777216"), "{transport:?}: {error}");
-            assert!(clone.tip().is_some(), "{transport:?}: what was made here is saved");
+            assert!(clone.tip().is_some(), "{transport:?}: local changes are saved");
         }
         Repository::open_bare(&remote).unwrap().reference(REF, good, true, "healed").unwrap();
         clones[0].sync();
         clones[1].sync();
-        assert_eq!(clones[1].replica.catalog().live_count(), 3, "{transport:?}: all is well again");
+        assert_eq!(clones[1].replica.catalog().live_count(), 3, "{transport:?}: the sync works again");
     }
 }

@@ -1,6 +1,6 @@
-//! Claim refs on a path, with the git program and without it.
+//! Claim refs on a path, with and without the git program.
 
-#![allow(clippy::unwrap_used)] // a test that cannot go on stops
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// Writes a value that replaces another, and what it takes to put it on its ref.
+    /// Writes a value that replaces another, and returns the change that puts it on its ref.
     fn change(&self, record: &ClaimRecord, expected: Option<&str>) -> RefChange {
         let new = GitRepository::open(&self.git_dir).unwrap().write_claim(record, expected).unwrap();
         let expected = expected.map(str::to_owned);
@@ -78,9 +78,9 @@ fn a_claim_has_one_winner_and_the_loser_learns_who() {
         assert!(matches!(ben.swap(theirs), Swapped::Lost(_)));
         let (commit, record) = ben.seen(&second).unwrap();
         assert_eq!(record.as_ref(), Some(&first));
-        // Expecting another value than the one that is there is as good as expecting none.
+        // A stale expectation fails just like a missing one.
         let stale = ben.change(&second, Some(&commit));
-        assert_eq!(ann.swap(ann.change(&first.over(Stamp::ZERO), Some(&commit))), Swapped::Done);
+        assert_eq!(ann.swap(ann.change(&first.ended(Stamp::ZERO), Some(&commit))), Swapped::Done);
         assert!(matches!(ben.swap(stale), Swapped::Lost(_)));
         let (over, record) = ben.seen(&second).unwrap();
         assert_eq!(record.unwrap().state, ClaimState::Over);
@@ -95,14 +95,14 @@ fn claims_of_different_beads_never_race_and_each_value_is_a_child_of_the_last() 
         let (one, two) = (ann.record("bd-1", 10), ben.record("bd-2", 20));
         let (ours, theirs) = (ann.change(&one, None), ben.change(&two, None));
         assert_eq!((ann.swap(ours.clone()), ben.swap(theirs)), (Swapped::Done, Swapped::Done));
-        let over = ann.change(&one.over(Stamp::ZERO), None);
+        let over = ann.change(&one.ended(Stamp::ZERO), None);
         let bare = git2::Repository::open(root.join("remote.git")).unwrap();
-        // Two changes at once, one of which is lost: the other goes through.
+        // Of two changes at once one is lost; the other succeeds.
         let (lost, wins) = (over, ann.record("bd-3", 30));
         let both = ann.remote().swap(CLAIM_REFS, &[lost, ann.change(&wins, None)]);
         let both = both.unwrap_or_else(|error| panic!("{error}"));
         assert!(matches!(both[0], Swapped::Lost(_)) && both[1] == Swapped::Done, "{both:?}");
-        let next = ann.change(&one.over(Stamp::ZERO), ours.new.as_deref());
+        let next = ann.change(&one.ended(Stamp::ZERO), ours.new.as_deref());
         assert_eq!(ann.swap(next), Swapped::Done);
         let name = format!("{CLAIM_REFS}{}", one.lineage.claim_name());
         let tip = bare.find_reference(&name).unwrap().peel_to_commit().unwrap();
@@ -112,7 +112,7 @@ fn claims_of_different_beads_never_race_and_each_value_is_a_child_of_the_last() 
 }
 
 #[test]
-fn a_ref_is_deleted_only_where_it_was_seen() {
+fn a_ref_is_only_deleted_if_it_has_the_value_that_was_seen() {
     on_every_transport(|_, ann, ben| {
         let record = ann.record("bd-1", 10);
         let live = ann.change(&record, None);
@@ -122,7 +122,7 @@ fn a_ref_is_deleted_only_where_it_was_seen() {
             new: None,
         };
         assert_eq!(ann.swap(live.clone()), Swapped::Done);
-        let over = ann.change(&record.over(Stamp::ZERO), live.new.as_deref());
+        let over = ann.change(&record.ended(Stamp::ZERO), live.new.as_deref());
         assert_eq!(ann.swap(over.clone()), Swapped::Done);
         assert!(matches!(ben.swap(delete(&live.new)), Swapped::Lost(_)));
         assert!(ben.seen(&record).is_some());
@@ -132,7 +132,7 @@ fn a_ref_is_deleted_only_where_it_was_seen() {
 }
 
 #[test]
-fn what_is_no_record_of_its_ref_is_seen_as_such() {
+fn a_value_that_is_not_a_record_of_its_ref_has_no_record() {
     on_every_transport(|root, ann, ben| {
         let (record, other) = (ann.record("bd-1", 10), ann.record("bd-2", 10));
         let strange = ann.change(&other, None);
@@ -141,7 +141,7 @@ fn what_is_no_record_of_its_ref_is_seen_as_such() {
         let bare = git2::Repository::open(root.join("remote.git")).unwrap();
         let blob = bare.blob(b"no commit").unwrap();
         bare.reference(&format!("{CLAIM_REFS}00"), blob, true, "").unwrap();
-        // A ref that points at no commit keeps nobody from seeing the others.
+        // A ref that points at no commit does not hide the others.
         if ann.transport == Transport::Native {
             let seen = ben.remote().claims(CLAIM_REFS);
             assert!(seen.is_err() || seen.unwrap().refs.contains_key(&record.lineage.claim_name()));
@@ -150,7 +150,7 @@ fn what_is_no_record_of_its_ref_is_seen_as_such() {
 }
 
 #[test]
-fn a_server_that_forbids_the_refs_is_told_from_a_lost_race() {
+fn a_server_that_forbids_the_refs_is_distinguished_from_a_lost_race() {
     if !GitProgram::is_installed() {
         return;
     }

@@ -1,8 +1,8 @@
-//! Replicas that write at the same time end with the same bytes, and every acknowledged write is present, was overwritten
-//! by somebody who knew it, or is in the conflict list. What must be there is worked out apart from the join: from who
-//! knew which write when.
+//! Replicas that write concurrently end with the same bytes, and every acknowledged write is present, was
+//! overwritten by a replica that knew it, or is in the conflict list. The expectation is computed
+//! independently of the join, from which replica knew which write when.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; figures are for people
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; figures are for people
 
 mod clones;
 
@@ -13,16 +13,16 @@ use std::time::Duration;
 use beads_core::op::{ClaimBead, Close, Create, Delete, DepAdd, DepRemove, NoteAdd, Restore, Update};
 use beads_core::{Applied, EdgeKind, Op, Priority, State};
 use beads_sim::Dice;
-use beads_sim::ledger::{Fact, Reading, facts};
+use beads_sim::ledger::{Fact, ParsedSnapshot, facts};
 use beads_store::{Error, MAX_ROUNDS, Transport};
 use serde_json::Value;
 
-use clones::{Clone, create, retitle, settle, transports, world};
+use clones::{Clone, create, retitle, sync_all, transports, world};
 
 /// A stamp and its actor.
 type Mark = (u64, u64, String);
 
-/// One write of one register, as it was acknowledged.
+/// One acknowledged write of one register.
 struct Write {
     bead: String,
     register: String,
@@ -30,14 +30,14 @@ struct Write {
     value: Value,
 }
 
-/// Who knows what. Syncs come one after the other here, so what a replica and the remote know can be told exactly.
+/// Tracks which replica knows which writes. Syncs happen one after the other here, so this is known exactly.
 #[derive(Default)]
 struct Witness {
     facts: Vec<Fact>,
     writes: Vec<Write>,
     known: BTreeMap<usize, BTreeSet<usize>>,
     remote: BTreeSet<usize>,
-    /// Writes that lost against one that its writer did not know.
+    /// Writes that lost to a write whose writer did not know them.
     overwritten: BTreeSet<usize>,
 }
 
@@ -72,7 +72,7 @@ impl Witness {
         self.known.insert(side, self.remote.clone());
     }
 
-    /// The last write of each register among those that are known.
+    /// Returns the last write of each register among the known ones.
     fn latest(&self, known: &BTreeSet<usize>) -> BTreeMap<(String, String), usize> {
         let mut latest: BTreeMap<_, usize> = BTreeMap::new();
         for write in known {
@@ -86,7 +86,7 @@ impl Witness {
     }
 
     fn check(&self, state: &State) -> Result<(), String> {
-        Reading::new(&state.encode())?.check_all(&self.facts)?;
+        ParsedSnapshot::new(&state.encode())?.check_all(&self.facts)?;
         let kept: BTreeSet<(String, String, String)> = state.conflicts().values().map(kept).collect();
         for write in &self.overwritten {
             let Write { bead, register, mark, value } = &self.writes[*write];
@@ -108,8 +108,9 @@ fn kept(conflict: &beads_core::Conflict) -> (String, String, String) {
     (bead, conflict.field.name().to_owned(), text(serde_json::to_value(&conflict.lost).unwrap()))
 }
 
-/// The kinds of mutation that meet: the same bead in different fields and in the same field, labels, deletions against
-/// edits, edges added and removed, children of one parent on both sides, ids taken on both sides.
+/// Returns a random operation of a kind that can collide: the same bead in different fields or in the same
+/// field, labels, deletions and edits, edges added and removed, children of one parent and ids taken on both
+/// sides.
 fn random_op(dice: &mut Dice, side: usize) -> Op {
     let id = format!("bd-{}", dice.below(6));
     let other = format!("bd-{}", dice.below(6));
@@ -139,12 +140,12 @@ fn random_op(dice: &mut Dice, side: usize) -> Op {
     }
 }
 
-/// Plays one history. Returns how many writes lost and were kept.
-fn converges(seed: u64, names: &[&str], transport: Transport, steps: usize) -> usize {
+/// Plays one history. Returns how many writes lost and were recorded.
+fn run_history(seed: u64, names: &[&str], transport: Transport, steps: usize) -> usize {
     let (_root, mut clones) = world(names, transport);
     let mut dice = Dice::new(seed);
     let mut witness = Witness::default();
-    // Something that all know, to fight over.
+    // Beads that all replicas know, to compete for.
     for number in 0..4 {
         let applied = clones[0].attempt(&create(&format!("bd-{number}"), "seed")).unwrap();
         witness.acknowledged(0, &applied);
@@ -166,7 +167,7 @@ fn converges(seed: u64, names: &[&str], transport: Transport, steps: usize) -> u
         clones[side].sync();
         witness.synced(side);
     }
-    settle(&mut clones);
+    sync_all(&mut clones);
     witness.check(clones[0].state()).unwrap_or_else(|lost| panic!("seed {seed}, {transport:?}: {lost}"));
     witness.overwritten.len()
 }
@@ -177,17 +178,17 @@ const FIVE: &[&str] = &["ann", "ben", "cyd", "dan", "eve"];
 fn campaign(seeds: u64, steps: usize) {
     let mut kept = 0;
     for transport in transports() {
-        // Each step of the git program is a process.
+        // Each step of the git transport starts a process.
         let seeds = if transport == Transport::Git { seeds.div_ceil(5) } else { seeds };
         for seed in 0..seeds {
-            kept += converges(seed, TWO, transport, steps);
-            kept += converges(1_000_000 + seed, FIVE, transport, steps);
+            kept += run_history(seed, TWO, transport, steps);
+            kept += run_history(1_000_000 + seed, FIVE, transport, steps);
         }
     }
     println!(
         "{seeds} seeds of two and of five replicas, {steps} steps: {kept} writes lost a race and were kept"
     );
-    assert!(kept > 0, "nothing ever met: this proves nothing");
+    assert!(kept > 0, "no writes collided, so this proves nothing");
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn two_and_five_replicas_converge_and_nothing_is_lost_at_length() {
     campaign(100, 80);
 }
 
-/// Everybody writes and pushes at once. Returns how many rounds each sync took.
+/// All replicas write and push at once. Returns how many rounds each sync took.
 fn rush(transport: Transport, rounds: usize) -> Vec<u32> {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let (_root, mut clones) = world(&names, transport);
@@ -218,12 +219,13 @@ fn rush(transport: Transport, rounds: usize) -> Vec<u32> {
             }
         });
     }
-    settle(&mut clones);
+    sync_all(&mut clones);
     assert_eq!(clones[0].replica.catalog().live_count(), rounds * names.len());
     needed.into_inner().unwrap()
 }
 
-/// As a daemon does: after ten lost races in a row everything is safe here, and the next sync goes on.
+/// Retries like a daemon: after ten lost races in a row the changes are saved locally, and the next sync
+/// tries again.
 fn get_through(clone: &mut Clone) -> u32 {
     let mut lost = 0;
     loop {

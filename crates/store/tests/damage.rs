@@ -1,6 +1,6 @@
-//! Opening a damaged store: an error that names the place, nothing on disk changes, and once the damage is undone the
-//! store opens as if nothing had been.
-#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+//! Opening a damaged store: the error names the place, nothing on disk changes, and once the damage is undone
+//! the store opens as before.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 mod bench_store;
 
@@ -18,7 +18,7 @@ use git2::{ObjectType, Oid, Signature};
 const FILES: [&str; 4] = [STATE, TOMBSTONES, DEPS, META];
 const REGULAR: i32 = 0o100_644;
 
-/// A store whose four files all have something in them, with a bit more in its journal.
+/// A store whose four files all have content, with some more records in its journal.
 struct Damaged {
     store: BenchStore,
     tip: Oid,
@@ -43,11 +43,11 @@ impl Damaged {
             replica.commit().unwrap();
         }
         let whole = replica.catalog().state().encode();
-        let tip = replica.base().unwrap().parse().unwrap();
+        let tip = replica.known_tip().unwrap().parse().unwrap();
         Self { store, tip, whole }
     }
 
-    /// Refused with all of `names` in the message, and nothing touched.
+    /// Expects an error with all of `names` in its message, and that nothing on disk changed.
     fn expect_refused(&self, names: &[&str], what: &str) {
         let before = self.store.listing();
         let Err(error) = self.store.try_open() else { panic!("{what}: the store opens") };
@@ -64,7 +64,7 @@ impl Damaged {
 
     fn expect_whole(&self, what: &str) {
         let replica = self.store.try_open().unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert!(replica.catalog().state().encode() == self.whole, "{what}: the state is another");
+        assert!(replica.catalog().state().encode() == self.whole, "{what}: the state differs");
     }
 
     fn content(&self, name: &str) -> Vec<u8> {
@@ -109,7 +109,7 @@ impl Damaged {
     /// Replaces a file below the store, checks, and puts it back.
     fn with_file(&self, path: &Path, content: Option<&[u8]>, check: impl FnOnce(&Self)) {
         let before = fs::read(path).unwrap();
-        // Object files are read-only, so they are made anew.
+        // Object files are read-only, so they are created again.
         fs::remove_file(path).unwrap();
         if let Some(content) = content {
             fs::write(path, content).unwrap();
@@ -129,7 +129,7 @@ impl Damaged {
     }
 }
 
-/// Places spread over a file. Each costs several syncs, so not all of them.
+/// Returns offsets spread over a file. Each costs several syncs, so not all of them.
 fn spots(length: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..length).step_by((length / count).max(1))
 }
@@ -155,7 +155,7 @@ fn a_flipped_bit_in_a_file_is_named() {
         for offset in spots(content.len(), 20) {
             let mut flipped = content.clone();
             flipped[offset] ^= 1 << (offset % 7);
-            // Only a version that became greater is told apart; everything else is damage in a named file.
+            // Only a version that became greater is reported differently; the rest is damage in a named file.
             damaged.with_content(name, &flipped, |damaged| {
                 damaged.expect_refused(&[], &format!("{name} byte {offset}"));
             });
@@ -179,7 +179,7 @@ fn a_newer_format_asks_for_an_upgrade() {
 }
 
 #[test]
-fn a_missing_strange_or_disguised_entry_is_named() {
+fn a_missing_unknown_or_disguised_entry_is_named() {
     let damaged = Damaged::new();
     let blob = damaged.blob(STATE);
     for name in FILES {
@@ -218,7 +218,8 @@ fn a_missing_object_is_named() {
     }
 }
 
-/// A flip may hit a bit that means nothing, as in the compression's own checksum; then the state must be whole.
+/// A flip may hit a bit without meaning, such as one in the compression's checksum. Then the state must be
+/// intact.
 #[test]
 fn a_flipped_bit_in_an_object_never_changes_the_state() {
     let damaged = Damaged::new();

@@ -1,5 +1,6 @@
-//! The journal under every cut and every flipped byte: a valid prefix of its records, or an error that names the place.
-#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+//! The journal cut at every byte and with every byte flipped: recovery returns a valid prefix of its records,
+//! or an error that names the place.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 mod memory_disk;
 
@@ -10,19 +11,19 @@ use memory_disk::{Files, MemoryDisk};
 /// The last position in each segment of the journal under test.
 const SEGMENT_ENDS: [u64; 3] = [80, 150, 200];
 
-/// How much of the zeros behind the frames is kept: enough to be hit, few enough to be quick.
+/// How many of the zeros after the frames are kept: enough to be hit, few enough to be quick.
 const KEPT_ZEROS: usize = 24;
 
 fn stamp(number: u64) -> Stamp {
     Stamp::decode(number, 1).unwrap()
 }
 
-/// The smallest mutation there is, so that every byte of 200 of them can be damaged in seconds.
+/// The smallest possible mutation, so that every byte of 200 of them can be damaged in seconds.
 fn record(position: u64) -> Record {
     let prefix: Prefix = format!("p{position}").parse().unwrap();
     let chosen = PrefixRegister::chosen(prefix, stamp(position), "a".parse().unwrap());
     let delta = Delta { prefix: Some(chosen), ..Delta::default() };
-    Record { position, at_ms: position, by: "a".parse().unwrap(), delta, request: None, ground: None }
+    Record { position, at_ms: position, by: "a".parse().unwrap(), delta, request: None, base_commit: None }
 }
 
 fn header(position: u64) -> Header {
@@ -32,7 +33,7 @@ fn header(position: u64) -> Header {
         last: stamp(position),
         receipts: Vec::new(),
         last_operations: Vec::new(),
-        ground: None,
+        base_commit: None,
     }
 }
 
@@ -112,7 +113,7 @@ impl Sample {
     }
 }
 
-/// The journal opens with exactly the records up to `last`, and nothing on the disk changed.
+/// Expects that the journal opens with exactly the records up to `last`, and that nothing on disk changed.
 fn expect_prefix(files: &Files, last: u64, what: &str) -> Journal<MemoryDisk> {
     let (disk, recovered) = recover(files.clone());
     let (journal, recovered) = recovered.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -122,7 +123,8 @@ fn expect_prefix(files: &Files, last: u64, what: &str) -> Journal<MemoryDisk> {
     journal
 }
 
-/// The journal is refused with the file and a place at or before the damage, and nothing on the disk changed.
+/// Expects an error that names the file and an offset at or before the damage, and that nothing on disk
+/// changed.
 fn expect_damaged(files: &Files, file: &str, at_most: usize, what: &str) {
     let (disk, recovered) = recover(files.clone());
     match recovered {
@@ -135,9 +137,9 @@ fn expect_damaged(files: &Files, file: &str, at_most: usize, what: &str) {
     assert!(disk.files() == *files, "{what}: recovery changed the disk");
 }
 
-/// Two more batches go behind what was recovered, and all of it is there the next time.
+/// Appends two batches after what was recovered, and expects that all of it is recovered the next time.
 fn expect_appendable(mut journal: Journal<MemoryDisk>, disk: &MemoryDisk, last: u64, what: &str) {
-    if !journal.takes(1) {
+    if !journal.accepts_version(1) {
         journal.rotate(&header(last)).unwrap();
     }
     journal.append(&[record(last + 1)]).unwrap();
@@ -164,7 +166,7 @@ fn an_earlier_segment_cut_anywhere_before_its_end_is_damage() {
             let (disk, recovered) = recover(sample.cut(index, length));
             let error = recovered.err().unwrap_or_else(|| panic!("segment {index} cut to {length} opens"));
             let Error::JournalDamaged { file, offset, .. } = &error else { panic!("{error}") };
-            // A cut between two frames shows only where the next segment begins.
+            // A cut between two frames only shows where the next segment begins.
             let between = sample.frames[index].iter().any(|frame| frame.end == length);
             let named = if between { index + 1 } else { index };
             assert_eq!(*file, format!("memory/{}", segment_name(named)), "cut to {length}: {error}");
@@ -185,7 +187,7 @@ fn every_flipped_byte_is_damage_or_costs_the_last_frame_at_most() {
             let what = format!("segment {index} byte {offset}");
             let files = sample.flipped(index, offset, offset % 8);
             match sample.frame_at(index, offset) {
-                // The one place where damage and a torn write look the same: nothing was ever written behind it.
+                // Here damage and a torn write look the same, because nothing was written after this frame.
                 Some(frame) if index == 2 && frame.last == 200 => {
                     let before = sample.frames[2][sample.frames[2].len() - 2];
                     expect_prefix(&files, before.last, &what);
@@ -267,7 +269,7 @@ fn remains_of_a_rotation_do_not_hide_a_torn_tail_from_recovery() {
 }
 
 #[test]
-fn a_segment_may_go_only_from_the_front() {
+fn segments_can_only_be_removed_from_the_front() {
     let sample = Sample::new();
     for (gone, first) in [(1, 81), (2, 151)] {
         let files: Files = sample.files.clone().into_iter().skip(gone).collect();
@@ -280,7 +282,7 @@ fn a_segment_may_go_only_from_the_front() {
 }
 
 #[test]
-fn trimming_goes_on_after_a_removal_that_failed_half_way() {
+fn trimming_continues_after_a_removal_that_failed_halfway() {
     let sample = Sample::new();
     let disk = MemoryDisk::holding(sample.files.clone());
     let (mut journal, _) = Journal::recover(disk.clone()).unwrap();
@@ -290,7 +292,7 @@ fn trimming_goes_on_after_a_removal_that_failed_half_way() {
     journal.trim_before(3).unwrap();
 }
 
-/// After a trim the header alone knows the last stamp and the receipts, so losing it is not a torn tail.
+/// After a trim only the header has the last stamp and the receipts, so losing it is not a torn tail.
 #[test]
 fn a_lone_segment_whose_header_is_damaged_is_refused() {
     let disk = MemoryDisk::default();

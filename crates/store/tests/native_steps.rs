@@ -1,5 +1,5 @@
-//! Syncs that were given up leave a bounded number of threads and connections behind.
-#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+//! Syncs that were given up leave a bounded number of threads and connections.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 use std::net::TcpListener;
 use std::sync::mpsc::channel;
@@ -14,13 +14,13 @@ fn a_server_that_never_answers_holds_a_few_connections_at_most() {
     let url = format!("http://{}/store.git", listener.local_addr().unwrap());
     git2::Repository::init(dir.path()).unwrap().remote("origin", &url).unwrap();
     let (accepted, connections) = channel();
-    // It takes connections and keeps them, without a word.
+    // It accepts connections and keeps them open without answering.
     std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| drop(accepted.send(stream))));
     let git_dir = dir.path().join(".git");
     let failures: Vec<String> = (0..12)
         .map(|_| Native::new(&git_dir, "origin", Duration::from_millis(20)).fetch().unwrap_err().to_string())
         .collect();
     assert!(failures[0].contains("took longer than"), "{failures:?}");
-    assert!(failures[11].contains("earlier attempts still wait"), "{failures:?}");
+    assert!(failures[11].contains("earlier attempts are still waiting"), "{failures:?}");
     assert!(connections.try_iter().count() <= 4);
 }

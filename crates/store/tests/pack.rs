@@ -1,5 +1,5 @@
-//! A long history stays small, and nothing of it is lost on the way into the pack.
-#![allow(clippy::unwrap_used)] // a test that cannot go on stops
+//! A long history stays small, and packing loses none of it.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 use beads_core::op::{Create, Op, Update};
 use beads_store::{Caller, GitRepository, PACK_AFTER, REF, RealDisk, RealWorld, Replica, Repository};
@@ -23,7 +23,7 @@ fn loose_objects(git_dir: &std::path::Path) -> usize {
 }
 
 #[test]
-fn every_commit_is_still_there_after_packing_and_the_loose_ones_are_gone() {
+fn packing_keeps_every_commit_and_removes_the_loose_objects() {
     let (directory, repository, mut replica) = store();
     for number in 0..50 {
         let create = Create {
@@ -53,7 +53,7 @@ fn every_commit_is_still_there_after_packing_and_the_loose_ones_are_gone() {
 }
 
 #[test]
-fn what_a_crash_left_aside_is_put_back() {
+fn objects_that_a_crash_left_aside_are_restored() {
     let (directory, repository, mut replica) = store();
     replica.checkpoint(&repository).unwrap();
     let tip = repository.tip().unwrap().unwrap();
@@ -66,9 +66,9 @@ fn what_a_crash_left_aside_is_put_back() {
     GitRepository::open(directory.path()).unwrap().snapshot(&tip).unwrap();
 }
 
-/// The library never returns from such an object.
+/// libgit2 never returns from such an object.
 #[test]
-fn a_history_with_an_object_that_was_cut_short_is_not_packed_and_nothing_is_lost() {
+fn a_history_with_a_truncated_object_is_not_packed_and_nothing_is_lost() {
     let (directory, repository, mut replica) = store();
     for number in 0..PACK_AFTER {
         let create = Create::titled(format!("bead {number}").parse().unwrap());
@@ -82,7 +82,7 @@ fn a_history_with_an_object_that_was_cut_short_is_not_packed_and_nothing_is_lost
     for object in [blob, tree, commit].map(|id| id.to_string()) {
         let path = directory.path().join("objects").join(&object[..2]).join(&object[2..]);
         let whole = std::fs::read(&path).unwrap();
-        // As the library left it, it may not be written to.
+        // libgit2 makes its files read-only, so replace it.
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let before = loose_objects(directory.path());

@@ -1,5 +1,5 @@
-//! A repository that does not give back what was written to it: nothing leaves the journal for its sake.
-#![allow(clippy::unwrap_used)] // failing is a test's job
+//! A repository that does not return what was written to it: nothing may be trimmed from the journal.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 mod bench_store;
 
@@ -9,7 +9,7 @@ use beads_core::Snapshot;
 use beads_store::{CommitId, Error, GitRepository, Pushed, Remote, Repository, Result};
 use bench_store::{BenchStore, caller, create};
 
-/// Passes everything on, and claims that commits with at least so many parents do not hold what they should.
+/// Forwards everything, but claims that commits with at least this many parents do not hold what was written.
 struct Forgetful(GitRepository, usize);
 
 impl Repository for Forgetful {
@@ -42,15 +42,16 @@ impl Repository for Forgetful {
     fn record_saved(&self, commit: &str) -> Result<()> {
         self.0.record_saved(commit)
     }
-    fn settle(&self) -> Result<()> {
-        self.0.settle()
+    fn sync_ref(&self) -> Result<()> {
+        self.0.sync_ref()
     }
-    fn swing(&self, from: Option<&str>, to: &str) -> Result<bool> {
-        self.0.swing(from, to)
+    fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.0.compare_and_swap_ref(from, to)
     }
 }
 
-/// A remote that takes everything, and tells whether it was offered anything. Some have time for work meanwhile.
+/// A remote that accepts every push and records whether there was one. With `has_time` it calls `work`
+/// meanwhile.
 struct Willing {
     tip: Option<CommitId>,
     has_time: bool,
@@ -80,7 +81,7 @@ impl Remote for Willing {
 }
 
 #[test]
-fn a_save_that_cannot_be_read_back_is_none() {
+fn a_save_that_cannot_be_read_back_does_not_count() {
     let store = BenchStore::new();
     let mut replica = store.open();
     replica.apply(&create("kept"), &caller()).unwrap();
@@ -92,7 +93,7 @@ fn a_save_that_cannot_be_read_back_is_none() {
 }
 
 #[test]
-fn nor_is_a_sync_whoever_took_it() {
+fn a_sync_that_cannot_be_read_back_does_not_count_even_if_the_remote_took_it() {
     for has_time in [true, false] {
         let store = BenchStore::new();
         let mut replica = store.open();
@@ -108,10 +109,10 @@ fn nor_is_a_sync_whoever_took_it() {
 }
 
 #[test]
-fn nor_is_one_whose_merge_cannot_be_read_back() {
+fn a_sync_whose_merge_cannot_be_read_back_does_not_count() {
     for has_time in [true, false] {
         let (other, store) = (BenchStore::new(), BenchStore::new());
-        // Else the same bead would be made twice.
+        // Otherwise the same bead would be created twice.
         other.world.jump(1);
         let mut theirs = other.open();
         theirs.apply(&create("theirs"), &caller()).unwrap();

@@ -1,7 +1,7 @@
-//! A remote that keeps our ref from moving is not taken for one that others were faster on: each exchange asks it a few times,
-//! and ends with the reason. How often exchanges follow each other then is in `engine/src/daemon/saver.rs`.
+//! A remote that does not let our ref move is not mistaken for lost races: each exchange asks it a few times
+//! and ends with the reason. `engine/src/daemon/saver.rs` tests how often exchanges follow each other then.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; a skipped one says so
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
 mod clones;
 
@@ -13,18 +13,19 @@ use beads_store::{AnyRemote, CommitId, Error, Pushed, REF, Remote, Result, Trans
 
 use clones::{Clone, create, transports, world};
 
-/// So often an exchange may ask a remote that refuses it: a lost race is tried ten times, with a fetch and a push each.
+/// How often an exchange may ask a remote that refuses: a lost race is retried ten times, with a fetch and a
+/// push each.
 const FEW: usize = 6;
 
-/// Counts how often a remote is asked.
+/// Counts requests to a remote.
 struct Counted {
     remote: AnyRemote,
-    asked: Cell<usize>,
+    requests: Cell<usize>,
 }
 
 impl Counted {
     fn count(&self) {
-        self.asked.set(self.asked.get() + 1);
+        self.requests.set(self.requests.get() + 1);
     }
 }
 
@@ -49,21 +50,21 @@ impl Remote for Counted {
     }
 }
 
-/// Exchanges once, as a daemon does, and returns how often the remote was asked.
+/// Exchanges once, like a daemon, and returns how often the remote was asked.
 fn exchange(clone: &mut Clone) -> (usize, Result<()>) {
     let repository = clone.repository();
-    let remote = Counted { remote: clone.remote(), asked: Cell::new(0) };
+    let remote = Counted { remote: clone.remote(), requests: Cell::new(0) };
     let checkpoint = clone.replica.begin_checkpoint().unwrap();
     let (saved, exchange) = checkpoint.sync(&repository, &remote, |_| {}).unwrap();
     clone.replica.finish_checkpoint(saved, Vec::new()).unwrap();
-    (remote.asked.get(), exchange.map(drop))
+    (remote.requests.get(), exchange.map(drop))
 }
 
-/// Makes a remote refuse the ref of a clone, which has something to push then.
+/// Makes a remote refuse the ref of a clone that has something to push.
 type SetUp = fn(&Path, &mut Clone);
 
-/// A branch `beads` on the remote, where `beads/store` should be.
-fn branch_in_the_way(root: &Path, clone: &mut Clone) {
+/// Creates a branch `beads` on the remote, which prevents `beads/store`.
+fn conflicting_branch(root: &Path, clone: &mut Clone) {
     let remote = git2::Repository::open(root.join("remote.git")).unwrap();
     let tip = remote.refname_to_id(REF).unwrap();
     remote.find_reference(REF).unwrap().delete().unwrap();
@@ -71,13 +72,13 @@ fn branch_in_the_way(root: &Path, clone: &mut Clone) {
     clone.run(&create("bd-b1", "two"));
 }
 
-/// What a killed push leaves on the remote.
+/// Leaves a lock file on the remote, as a killed push does.
 fn stale_lock(root: &Path, clone: &mut Clone) {
     std::fs::write(root.join("remote.git").join(format!("{REF}.lock")), "").unwrap();
     clone.run(&create("bd-b1", "two"));
 }
 
-/// Fetches come from one repository and pushes go to another.
+/// Fetches from one repository and pushes to another.
 fn triangle(root: &Path, clone: &mut Clone) {
     let elsewhere = root.join("elsewhere.git");
     git2::Repository::init_bare(&elsewhere).unwrap();
@@ -89,10 +90,10 @@ fn triangle(root: &Path, clone: &mut Clone) {
 #[test]
 fn a_remote_that_refuses_the_ref_is_asked_a_few_times_per_exchange() {
     let set_ups: [(&str, SetUp); 3] =
-        [("a branch", branch_in_the_way), ("a lock", stale_lock), ("a triangle", triangle)];
+        [("a branch", conflicting_branch), ("a lock", stale_lock), ("a triangle", triangle)];
     for transport in transports() {
         for (name, set_up) in set_ups {
-            // The library takes a lock file on this machine away once it is old.
+            // Our libgit2 transport removes an old lock file on this machine.
             if name == "a lock" && transport == Transport::Native {
                 continue;
             }
@@ -100,13 +101,13 @@ fn a_remote_that_refuses_the_ref_is_asked_a_few_times_per_exchange() {
             clones[0].run(&create("bd-a1", "one"));
             clones[0].sync();
             set_up(root.path(), &mut clones[0]);
-            // Not only the first time: an idle daemon goes on asking.
+            // Not only the first time: an idle daemon keeps asking.
             for _ in 0..3 {
-                let (asked, exchanged) = exchange(&mut clones[0]);
+                let (requests, exchanged) = exchange(&mut clones[0]);
                 let error = exchanged.unwrap_err();
                 assert_eq!(error.code(), Code::PushRefused, "{name}, {transport:?}: {error}");
                 assert!(!matches!(error, Error::Contention(_)), "{name}, {transport:?}: {error}");
-                assert!(asked <= FEW, "{name}, {transport:?}: asked {asked} times");
+                assert!(requests <= FEW, "{name}, {transport:?}: asked {requests} times");
             }
         }
     }

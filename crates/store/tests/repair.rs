@@ -1,6 +1,6 @@
 //! `bd repair` on real repositories: each kind of damage, and what must survive it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl Store {
         Self { root }
     }
 
-    /// Opened afresh each time: the library remembers objects that it has read once.
+    /// Opens the repository again each time, because libgit2 caches objects.
     fn repository(&self) -> GitRepository {
         GitRepository::open(&self.git_dir()).unwrap()
     }
@@ -37,7 +37,7 @@ impl Store {
         Replica::open(RealDisk::new(self.store_dir()), &self.repository(), RealWorld)
     }
 
-    /// Makes beads with these ids, each in a frame of its own.
+    /// Creates beads with these ids, each in a separate frame.
     fn create(&self, ids: &[&str]) {
         let mut replica = self.open().unwrap();
         for id in ids {
@@ -50,7 +50,7 @@ impl Store {
     fn checkpoint(&self) -> String {
         let mut replica = self.open().unwrap();
         replica.checkpoint(&self.repository()).unwrap();
-        replica.base().unwrap().to_owned()
+        replica.known_tip().unwrap().to_owned()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -62,7 +62,7 @@ impl Store {
         let tip = self.repository().tip().unwrap();
         let parents: Vec<_> = tip.iter().cloned().collect();
         let commit = self.repository().write(snapshot, &parents, "damage").unwrap();
-        assert!(self.repository().swing(tip.as_deref(), &commit).unwrap());
+        assert!(self.repository().compare_and_swap_ref(tip.as_deref(), &commit).unwrap());
         commit
     }
 
@@ -109,7 +109,7 @@ fn caller() -> Caller {
     Caller { actor: "ann".parse().unwrap(), branch: Line::default(), lease_ms: 1000, request: None }
 }
 
-/// Every file with its bytes.
+/// Returns every file with its bytes.
 fn listing(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -140,7 +140,7 @@ fn a_healthy_store_needs_nothing() {
 }
 
 #[test]
-fn lines_that_still_read_survive_and_the_rest_is_reported() {
+fn readable_lines_survive_and_the_rest_is_reported() {
     let store = Store::new();
     store.create(&["bd-1", "bd-2", "bd-3"]);
     store.checkpoint();
@@ -156,11 +156,11 @@ fn lines_that_still_read_survive_and_the_rest_is_reported() {
     assert_eq!(kept.to_string(), damaged);
     let git = store.git();
     let tip = git.find_reference(REF).unwrap().peel_to_commit().unwrap();
-    assert_eq!(tip.parent_id(0).unwrap().to_string(), damaged, "history goes on from the damaged commit");
+    assert_eq!(tip.parent_id(0).unwrap().to_string(), damaged, "history continues from the damaged commit");
 }
 
 #[test]
-fn a_missing_blob_costs_only_what_no_other_commit_has() {
+fn a_missing_blob_costs_only_beads_that_no_other_commit_has() {
     let store = Store::new();
     store.create(&["bd-1"]);
     let before = store.checkpoint();
@@ -178,7 +178,7 @@ fn a_missing_blob_costs_only_what_no_other_commit_has() {
     let git = store.git();
     let tip = git.find_commit(git2::Oid::from_str(&tip).unwrap()).unwrap();
     let parents: Vec<_> = tip.parent_ids().map(|oid| oid.to_string()).collect();
-    assert_eq!(parents, [before], "no hole in the history");
+    assert_eq!(parents, [before], "no gap in the history");
     assert!(plan.backup_ref.is_some());
 }
 
@@ -190,19 +190,19 @@ fn a_missing_commit_falls_back_to_the_journal() {
     store.create(&["bd-2"]);
     store.remove_object(&commit);
     let plan = store.repair();
-    assert_eq!(plan.backup_ref, None, "there is nothing that a reference could keep");
+    assert_eq!(plan.backup_ref, None, "there is nothing to keep under a ref");
     assert_eq!(store.ids(), ["bd-2"]);
 }
 
 #[test]
-fn a_ref_that_names_nothing_is_moved_aside() {
+fn a_ref_that_names_no_commit_is_moved_to_the_backup() {
     let store = Store::new();
     store.git().config().unwrap().set_bool("core.logAllRefUpdates", true).unwrap();
     store.create(&["bd-1"]);
     store.checkpoint();
     fs::write(store.git_dir().join(REF), "not a commit\n").unwrap();
     store.repair();
-    assert_eq!(store.ids(), ["bd-1"], "the log of the ref knows where it was");
+    assert_eq!(store.ids(), ["bd-1"], "the reflog has the previous value");
     let kept = listing(&store.store_dir()).into_iter().find(|(_, bytes)| bytes == b"not a commit\n");
     assert!(kept.is_some(), "the old file is in the backup");
 }
@@ -229,14 +229,14 @@ fn frames_after_a_bad_one_survive() {
 
     assert_eq!(store.ids(), ["bd-1", "bd-3"]);
     let reasons: Vec<_> = plan.unreadable.iter().map(|lost| lost.reason.as_str()).collect();
-    assert!(reasons.iter().any(|reason| reason.contains("no frame")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("not a frame")), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason.contains("a change of bd-2")), "{reasons:?}");
     assert!(
         listing(&store.store_dir()).iter().any(|(_, kept)| *kept == bytes),
         "the segment is in the backup"
     );
     let mut replica = store.open().unwrap();
-    assert_eq!(replica.position(), position + 1, "positions go on");
+    assert_eq!(replica.position(), position + 1, "positions continue");
     let applied = replica.apply(&note("bd-1"), &caller()).unwrap();
     assert!(
         applied.delta.beads.values().next().unwrap().stamps().max().unwrap() > last,
@@ -256,9 +256,9 @@ fn a_later_format_is_not_damage() {
     assert_eq!(error.code(), beads_core::Code::NewerFormat);
 }
 
-/// What a power loss makes of files that were not synced. The library never returns from such an object.
+/// A power loss truncates files that were not synced. libgit2 never returns from such an object.
 #[test]
-fn an_object_that_was_cut_short_is_passed_over() {
+fn a_truncated_object_is_skipped() {
     for kind in ["state.jsonl", "tree", "commit"] {
         let store = Store::new();
         store.create(&["bd-a"]);
@@ -276,7 +276,7 @@ fn an_object_that_was_cut_short_is_passed_over() {
         .to_string();
         let path = store.git_dir().join("objects").join(&object[..2]).join(&object[2..]);
         let bytes = fs::read(&path).unwrap();
-        // As the library left it, it may not be written to.
+        // libgit2 makes its files read-only, so replace it.
         fs::remove_file(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
         let plan = store.repair();
@@ -285,14 +285,14 @@ fn an_object_that_was_cut_short_is_passed_over() {
             "{:?}",
             plan.damage
         );
-        // A bare repository keeps no log, but we do.
+        // A bare repository has no reflog, but we record saved commits.
         assert_eq!(store.ids(), ["bd-a"], "{kind}");
         assert_eq!(plan.after.beads, 1, "{kind}");
     }
 }
 
 #[test]
-fn a_repair_never_leaves_less_than_what_can_be_read_anywhere() {
+fn a_repair_takes_everything_that_can_be_read_anywhere() {
     for source in ["our record", "a backup", "a tracking ref"] {
         let store = Store::new();
         store.create(&["bd-1", "bd-2"]);
@@ -306,7 +306,7 @@ fn a_repair_never_leaves_less_than_what_can_be_read_anywhere() {
             "a tracking ref" => keep("refs/remotes/origin/beads/store"),
             _ => {}
         }
-        // An unrelated commit without its tree takes the place of the ref.
+        // The ref now points at an unrelated commit without its tree.
         let empty = beads_core::State::default().encode();
         let broken = store.repository().write(&empty, &[], "broken").unwrap();
         let oid = git2::Oid::from_str(&broken).unwrap();
@@ -324,7 +324,7 @@ fn a_repair_never_leaves_less_than_what_can_be_read_anywhere() {
 }
 
 #[test]
-fn a_deleted_ref_whose_commit_is_gone_falls_back_to_what_was_saved_before() {
+fn a_deleted_ref_whose_commit_is_gone_falls_back_to_the_previous_save() {
     let store = Store::new();
     store.create(&["bd-1"]);
     store.checkpoint();
@@ -343,7 +343,7 @@ fn a_deleted_ref_whose_commit_is_gone_falls_back_to_what_was_saved_before() {
 
 /// Git collected the objects of a commit that was being saved when the process was killed.
 #[test]
-fn an_unfinished_save_whose_objects_are_gone_is_taken_back() {
+fn an_unfinished_save_whose_objects_are_gone_is_rolled_back() {
     for saved_before in [true, false] {
         let store = Store::new();
         store.create(&["bd-1"]);
@@ -356,14 +356,14 @@ fn an_unfinished_save_whose_objects_are_gone_is_taken_back() {
         let tip = repository.tip().unwrap();
         let parents: Vec<_> = tip.iter().cloned().collect();
         let commit = repository.write(&snapshot, &parents, "beads").unwrap();
-        assert!(repository.swing(tip.as_deref(), &commit).unwrap());
+        assert!(repository.compare_and_swap_ref(tip.as_deref(), &commit).unwrap());
         drop(replica);
-        assert!(!store.repository().take_back_unfinished_save().unwrap(), "it can be read");
+        assert!(!store.repository().roll_back_unfinished_save().unwrap(), "it can be read");
         let tree =
             store.git().find_commit(git2::Oid::from_str(&commit).unwrap()).unwrap().tree().unwrap().id();
         store.remove_object(&tree.to_string());
         assert_eq!(store.open().unwrap_err().code(), beads_core::Code::CorruptStore);
-        assert!(store.repository().take_back_unfinished_save().unwrap());
+        assert!(store.repository().roll_back_unfinished_save().unwrap());
         let expected: &[&str] = if saved_before { &["bd-1", "bd-2"] } else { &["bd-1"] };
         assert_eq!(store.ids(), expected);
         store.checkpoint();

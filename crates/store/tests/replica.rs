@@ -1,10 +1,10 @@
-//! A replica on the real disk and a real repository: what it promised is there after every reopening.
-#![allow(clippy::unwrap_used)] // a test that cannot go on fails
+//! A replica on the real disk and a real repository: everything it acknowledged is there after reopening.
+#![allow(clippy::unwrap_used)] // a failing test may panic
 
 mod bench_store;
 
 use beads_core::{Op, Snapshot};
-use beads_store::{Asked, Caller, Repository, World};
+use beads_store::{Caller, Repository, RequestKey, World};
 use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -26,13 +26,13 @@ fn opening_an_empty_store_leaves_no_trace() {
     let before = store.listing();
     let replica = store.open();
     assert_eq!(replica.catalog().live_count(), 0);
-    assert_eq!((replica.position(), replica.base()), (0, None));
+    assert_eq!((replica.position(), replica.known_tip()), (0, None));
     drop(replica);
     assert_eq!(store.listing(), before);
 }
 
 #[test]
-fn what_was_committed_is_there_after_reopening_and_nothing_else() {
+fn committed_mutations_and_only_those_survive_reopening() {
     let store = BenchStore::new();
     let mut replica = store.open();
     for number in 0..20 {
@@ -60,7 +60,7 @@ fn a_checkpoint_puts_the_files_on_the_ref_and_trims_the_journal() {
     assert!(replica.checkpoint(&store.repository()).unwrap());
     let before = encoded(&replica);
     let tip = store.repository().tip().unwrap().unwrap();
-    assert_eq!(replica.base(), Some(tip.as_str()));
+    assert_eq!(replica.known_tip(), Some(tip.as_str()));
     assert_eq!(store.repository().snapshot(&tip).unwrap(), before);
     assert_eq!(store.journal_segments(), ["journal.000000000002"]);
     assert_eq!(replica.unsaved().records, 0);
@@ -123,7 +123,7 @@ fn an_abandoned_checkpoint_loses_nothing() {
     assert_eq!(store.open().catalog().live_count(), 3);
 }
 
-/// Two replicas with journals of their own on one repository, as a sync in another process would have it.
+/// Two replicas with separate journals on one repository, as if another process had synced.
 #[test]
 fn a_ref_that_moved_meanwhile_is_joined_never_overwritten() {
     let store = BenchStore::new();
@@ -131,32 +131,32 @@ fn a_ref_that_moved_meanwhile_is_joined_never_overwritten() {
     let (mut mine, mut theirs) = (store.open(), other.open());
     theirs.apply(&create("theirs"), &caller()).unwrap();
     theirs.checkpoint(&store.repository()).unwrap();
-    let their_commit = theirs.base().unwrap().to_owned();
+    let their_commit = theirs.known_tip().unwrap().to_owned();
 
     mine.apply(&create("mine"), &caller()).unwrap();
     mine.commit().unwrap();
-    assert_eq!(titles(&mine), ["mine"], "memory takes what is on the ref only with a checkpoint");
+    assert_eq!(titles(&mine), ["mine"], "memory takes changes from the ref only with a checkpoint");
     assert!(mine.checkpoint(&store.repository()).unwrap());
     assert_eq!(titles(&mine), ["mine", "theirs"]);
-    let tip = mine.base().unwrap().to_owned();
+    let tip = mine.known_tip().unwrap().to_owned();
     assert_eq!(store.parents(&tip), [their_commit]);
     assert_eq!(store.repository().snapshot(&tip).unwrap(), encoded(&mine));
 
-    // They had nothing new to say: they take ours and make no commit.
+    // They had no changes, so they take ours and make no commit.
     theirs.checkpoint(&store.repository()).unwrap();
-    assert_eq!((theirs.base(), encoded(&theirs)), (Some(tip.as_str()), encoded(&mine)));
+    assert_eq!((theirs.known_tip(), encoded(&theirs)), (Some(tip.as_str()), encoded(&mine)));
     drop((mine, theirs));
     assert_eq!(titles(&store.open()), ["mine", "theirs"]);
 }
 
 #[test]
-fn a_request_is_done_once_over_reopening_and_checkpoint() {
+fn a_request_is_executed_once_across_reopening_and_checkpoints() {
     let store = BenchStore::new();
     let mut replica = store.open();
-    let asked = requested("request-1", 30 * DAY_MS);
-    let first = replica.apply(&create("once"), &asked).unwrap();
+    let caller = requested("request-1", 30 * DAY_MS);
+    let first = replica.apply(&create("once"), &caller).unwrap();
     let again = |replica: &mut TestReplica, when: &str| {
-        let answer = replica.apply(&create("once"), &asked).unwrap();
+        let answer = replica.apply(&create("once"), &caller).unwrap();
         assert_eq!(answer.bead, first.bead, "{when}");
         assert_eq!((replica.catalog().live_count(), replica.position()), (1, 1), "{when}");
     };
@@ -175,42 +175,42 @@ fn a_request_is_done_once_over_reopening_and_checkpoint() {
     replica.apply(&create("another"), &requested("request-2", DAY_MS)).unwrap();
     replica.checkpoint(&store.repository()).unwrap();
     drop(replica);
-    let answer = store.open().apply(&create("once"), &asked).unwrap();
+    let answer = store.open().apply(&create("once"), &caller).unwrap();
     assert_eq!(answer.bead, first.bead, "carried over two checkpoints");
 }
 
 #[test]
-fn an_id_stands_for_one_request() {
+fn a_request_id_identifies_one_request() {
     let store = BenchStore::new();
     let mut replica = store.open();
-    let asked = |id: &str, digest: &str| Caller {
-        request: Some(Asked { id: id.into(), digest: digest.into(), keep_ms: DAY_MS }),
+    let with_id = |id: &str, digest: &str| Caller {
+        request: Some(RequestKey { id: id.into(), digest: digest.into(), keep_ms: DAY_MS }),
         ..caller()
     };
-    let first = replica.apply(&create("a"), &asked("r", "one")).unwrap();
-    let refused = replica.apply(&create("b"), &asked("r", "two")).unwrap_err();
+    let first = replica.apply(&create("a"), &with_id("r", "one")).unwrap();
+    let refused = replica.apply(&create("b"), &with_id("r", "two")).unwrap_err();
     assert_eq!(refused.code(), beads_core::Code::RequestIdReused);
     replica.checkpoint(&store.repository()).unwrap();
     drop(replica);
     let mut replica = store.open();
     assert_eq!(
-        replica.apply(&create("b"), &asked("r", "two")).unwrap_err().code(),
+        replica.apply(&create("b"), &with_id("r", "two")).unwrap_err().code(),
         beads_core::Code::RequestIdReused
     );
-    assert_eq!(replica.apply(&create("a"), &asked("r", "one")).unwrap().bead, first.bead);
-    // What changed nothing is an answer too: it must not be done later, when there would be something to do.
+    assert_eq!(replica.apply(&create("a"), &with_id("r", "one")).unwrap().bead, first.bead);
+    // "Nothing changed" is an answer too: the operation must not run later, when it would change something.
     let id = replica.catalog().id_of(&first.bead.clone().unwrap()).to_string();
     let reopen = Op::Reopen(beads_core::op::Reopen { id: id.clone(), ..Default::default() });
-    replica.apply(&reopen, &asked("nothing", "")).unwrap();
+    replica.apply(&reopen, &with_id("nothing", "")).unwrap();
     replica.apply(&Op::Close(beads_core::op::Close { id, ..Default::default() }), &caller()).unwrap();
     let before = encoded(&replica);
-    replica.apply(&reopen, &asked("nothing", "")).unwrap();
+    replica.apply(&reopen, &with_id("nothing", "")).unwrap();
     assert_eq!(encoded(&replica), before);
 }
 
-/// A day's receipts survive checkpoints outside the journal, and are gone from the disk after it.
+/// A day's receipts survive checkpoints outside the journal, and are deleted from the disk afterwards.
 #[test]
-fn lasting_receipts_have_files_of_their_own() {
+fn long_lived_receipts_have_separate_files() {
     let store = BenchStore::new();
     let files = |prefix: &str| {
         let names = std::fs::read_dir(store.journal_dir()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -234,29 +234,29 @@ fn lasting_receipts_have_files_of_their_own() {
 }
 
 #[test]
-fn a_receipt_runs_out() {
+fn a_receipt_expires() {
     let store = BenchStore::new();
     let mut replica = store.open();
-    let asked = requested("request-1", DAY_MS);
-    let first = replica.apply(&create("again"), &asked).unwrap();
+    let caller = requested("request-1", DAY_MS);
+    let first = replica.apply(&create("again"), &caller).unwrap();
     replica.checkpoint(&store.repository()).unwrap();
     store.world.jump(i64::try_from(DAY_MS).unwrap());
-    let second = replica.apply(&create("again"), &asked).unwrap();
+    let second = replica.apply(&create("again"), &caller).unwrap();
     assert_ne!(first.bead, second.bead);
     assert_eq!(
-        replica.apply(&create("again"), &asked).unwrap().bead,
+        replica.apply(&create("again"), &caller).unwrap().bead,
         second.bead,
-        "a new receipt took its place"
+        "a new receipt replaced it"
     );
     replica.commit().unwrap();
     drop(replica);
     let mut replica = store.open();
-    assert_eq!(replica.apply(&create("again"), &asked).unwrap().bead, second.bead);
+    assert_eq!(replica.apply(&create("again"), &caller).unwrap().bead, second.bead);
     assert_eq!(replica.catalog().live_count(), 2);
 }
 
 #[test]
-fn no_stamp_is_minted_twice_over_restarts_even_when_the_clock_jumps_back() {
+fn no_stamp_is_minted_twice_across_restarts_even_if_the_clock_jumps_back() {
     let store = BenchStore::new();
     let mut minted = std::collections::BTreeSet::new();
     for round in 0..30_i64 {
@@ -274,7 +274,7 @@ fn no_stamp_is_minted_twice_over_restarts_even_when_the_clock_jumps_back() {
     }
 }
 
-/// A stamp ahead of the clock that was minted here stays known when only the header of the journal is left to tell.
+/// A stamp ahead of the clock that was minted here stays known when only the journal's header still has it.
 #[test]
 fn the_last_stamp_survives_a_trim() {
     let store = BenchStore::new();
@@ -291,19 +291,19 @@ fn the_last_stamp_survives_a_trim() {
 }
 
 #[test]
-fn a_rehearsal_changes_nothing() {
+fn a_dry_run_changes_nothing() {
     let store = BenchStore::new();
     let mut replica = store.open();
     let before = encoded(&replica);
     let op: Op = create("not yet");
-    assert!(!replica.rehearse(&op, &caller()).unwrap().delta.is_empty());
+    assert!(!replica.dry_run(&op, &caller()).unwrap().delta.is_empty());
     assert_eq!((encoded(&replica), replica.position()), (before, 0));
     replica.commit().unwrap();
     assert!(store.journal_segments().is_empty());
 }
 
 #[test]
-fn the_first_record_of_a_later_format_starts_a_segment_that_earlier_programs_refuse() {
+fn the_first_record_of_a_later_format_starts_a_segment_that_older_programs_refuse() {
     let store = BenchStore::new();
     let mut replica = store.open();
     replica.apply(&create("plain"), &caller()).unwrap();
@@ -320,14 +320,14 @@ fn the_first_record_of_a_later_format_starts_a_segment_that_earlier_programs_ref
     let replica = store.open();
     assert_eq!(encoded(&replica), before);
     assert_eq!(replica.catalog().state().format_version(), 2);
-    // The header comes first, and it is what a program of format 1 looks at first.
+    // The header comes first, and a program of format 1 reads it first.
     let bytes = std::fs::read(store.journal_dir().join("journal.000000000002")).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.find("\"version\":2").unwrap() < text.find("status_word").unwrap());
 }
 
 #[test]
-fn births_of_other_replicas_are_told_from_our_own() {
+fn births_of_other_replicas_are_distinguished_from_our_own() {
     let store = BenchStore::new();
     let mut replica = store.open();
     replica.apply(&create("before the list began"), &caller()).unwrap();
@@ -337,11 +337,7 @@ fn births_of_other_replicas_are_told_from_our_own() {
     drop(replica);
     let mut replica = store.open();
     replica.apply(&create("ours again"), &caller()).unwrap();
-    assert_eq!(
-        replica.newest_foreign_ms(),
-        None,
-        "each opening has a tag of its own, and the list knows them"
-    );
+    assert_eq!(replica.newest_foreign_ms(), None, "each opening has its own tag, and the list knows them");
     replica.checkpoint(&store.repository()).unwrap();
     drop(replica);
     let other = store.second_journal();

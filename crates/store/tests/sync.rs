@@ -1,7 +1,7 @@
-//! Several replicas and one bare remote on this machine, over both transports: what can happen between two of them, one
-//! thing at a time.
+//! Several replicas and one bare remote on this machine, over both transports: each test covers one thing
+//! that can happen between two replicas.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; a skipped one says so
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
 mod clones;
 
@@ -11,10 +11,10 @@ use beads_core::op::{DepAdd, Update};
 use beads_core::{EdgeKind, Field, Op, Priority};
 use beads_store::{Error, Pushed, REF, Remote, Transport};
 
-use clones::{Clone, create, retitle, settle, tick, transports, world};
+use clones::{Clone, create, retitle, sync_all, tick, transports, world};
 
 #[test]
-fn the_first_push_makes_the_branch_and_a_second_replica_adopts_it_without_a_commit() {
+fn the_first_push_creates_the_branch_and_a_second_replica_adopts_it_without_a_commit() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
@@ -28,15 +28,15 @@ fn the_first_push_makes_the_branch_and_a_second_replica_adopts_it_without_a_comm
 }
 
 #[test]
-fn concurrent_edits_of_different_fields_both_survive_and_nothing_is_a_conflict() {
+fn concurrent_edits_of_different_fields_both_survive_without_a_conflict() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         clones[0].run(&retitle("bd-a1", "better"));
         clones[1]
             .run(&Op::Update(Box::new(Update { priority: Some(Priority::HIGHEST), ..Update::of("bd-a1") })));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let view =
             clones[0].replica.catalog().view(clones[0].replica.catalog().resolve("bd-a1").unwrap()).unwrap();
         assert_eq!((view.title.as_str(), view.priority), ("better", Priority::HIGHEST));
@@ -49,17 +49,17 @@ fn the_losing_title_is_kept_and_can_be_restored() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         clones[0].run(&retitle("bd-a1", "from ann"));
         tick();
         clones[1].run(&retitle("bd-a1", "from ben"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let conflicts: Vec<_> = clones[1].state().conflicts().iter().collect();
         let [(id, conflict)] = conflicts.as_slice() else { panic!("one conflict, not {}", conflicts.len()) };
         assert_eq!((conflict.field, conflict.value.as_str()), (Field::Title, Some("from ann")));
         let restore = Op::ConflictRestore(beads_core::op::ConflictRestore { id: (*id).clone() });
         clones[1].run(&restore);
-        settle(&mut clones);
+        sync_all(&mut clones);
         let catalog = clones[0].replica.catalog();
         let bead = catalog.bead(catalog.resolve("bd-a1").unwrap()).unwrap();
         assert_eq!(bead.title.value.as_str(), "from ann");
@@ -77,7 +77,7 @@ fn an_id_taken_on_both_sides_belongs_to_the_older_bead() {
         clones[1].run(&create("bd-b1", "needs it"));
         let dep = DepAdd { from: "bd-b1".into(), to: "bd-a1".into(), kind: EdgeKind::Blocks };
         clones[1].run(&Op::DepAdd(dep));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let catalog = clones[0].replica.catalog();
         let title = |id: &str| catalog.view(catalog.resolve(id).unwrap()).unwrap().title.to_string();
         assert_eq!(title("bd-a1"), "older");
@@ -93,19 +93,19 @@ fn any_shape_of_remote_history_is_joined() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let remote = git2::Repository::open_bare(root.path().join("remote.git")).unwrap();
         let early = remote.refname_to_id(REF).unwrap();
         clones[1].run(&create("bd-b1", "two"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         // Rewound.
         remote.reference(REF, early, true, "test").unwrap();
         clones[0].run(&create("bd-c1", "three"));
-        settle(&mut clones);
-        // Deleted, and made again.
+        sync_all(&mut clones);
+        // Deleted, then created again.
         remote.find_reference(REF).unwrap().delete().unwrap();
         clones[1].run(&create("bd-d1", "four"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         // Replaced by an unrelated history.
         let (other_root, mut others) = world(&["cyd"], transport);
         others[0].run(&create("bd-e1", "five"));
@@ -113,7 +113,7 @@ fn any_shape_of_remote_history_is_joined() {
         let stranger = other_root.path().join("remote.git");
         let mut strange = remote.remote_anonymous(stranger.to_str().unwrap()).unwrap();
         strange.fetch(&[format!("+{REF}:{REF}")], None, None).unwrap();
-        settle(&mut clones);
+        sync_all(&mut clones);
         assert_eq!(clones[0].replica.catalog().live_count(), 5);
     }
 }
@@ -123,7 +123,7 @@ fn a_rival_push_between_fetch_and_push_never_vanishes() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let seen = clones[0].remote().fetch().unwrap();
         clones[1].run(&create("bd-b1", "rival"));
         clones[1].sync();
@@ -135,13 +135,13 @@ fn a_rival_push_between_fetch_and_push_never_vanishes() {
             let pushed = clones[0].remote().push(expected, &tip).unwrap();
             assert!(matches!(pushed, Pushed::Lost(_)), "{transport:?}: {pushed:?}");
         }
-        settle(&mut clones);
+        sync_all(&mut clones);
         assert_eq!(clones[1].replica.catalog().live_count(), 3);
     }
 }
 
 #[test]
-fn trouble_with_the_remote_leaves_everything_safe_here() {
+fn after_an_error_of_the_remote_all_changes_are_saved_locally() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         clones[0].run(&create("bd-a1", "one"));
@@ -150,7 +150,7 @@ fn trouble_with_the_remote_leaves_everything_safe_here() {
         assert!(matches!(clones[0].try_sync(|_| {}), Err(Error::Remote { .. })), "{transport:?}");
         let mut clone = clones.pop().unwrap().reopen();
         assert_eq!(clone.replica.catalog().live_count(), 1);
-        // Not a valid store: refused, and nothing changes here.
+        // Not a valid store: it is refused, and nothing changes here.
         std::fs::rename(root.path().join("away.git"), &remote).unwrap();
         let tip = clone.tip();
         let git = git2::Repository::open_bare(&remote).unwrap();
@@ -159,25 +159,25 @@ fn trouble_with_the_remote_leaves_everything_safe_here() {
         git.commit(Some(REF), &who, &who, "not ours", &tree, &[]).unwrap();
         assert!(matches!(clone.try_sync(|_| {}), Err(Error::RemoteInvalid { .. })));
         assert_eq!(clone.tip(), tip);
-        // Healed.
+        // Repaired.
         git.find_reference(REF).unwrap().delete().unwrap();
         assert!(clone.sync().pushed);
     }
 }
 
 #[test]
-fn lock_files_left_by_the_killed_do_not_stop_a_sync() {
+fn lock_files_left_by_killed_processes_do_not_stop_a_sync() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         let old = std::time::SystemTime::now() - Duration::from_secs(60);
         let mut places = vec![
             clones[0].git_dir.join("refs/remotes/origin/beads/store.lock"),
             clones[0].git_dir.join(format!("{REF}.lock")),
         ];
         if transport == Transport::Native {
-            // The git program's server side is git's own business.
+            // With the git program, git itself handles the lock on the remote.
             places.push(root.path().join("remote.git").join(format!("{REF}.lock")));
         }
         for place in places {
@@ -185,10 +185,10 @@ fn lock_files_left_by_the_killed_do_not_stop_a_sync() {
         }
         clones[1].run(&create("bd-b1", "two"));
         clones[1].sync();
-        // Nothing of its own to save: the first to meet the lock on the local ref is the merge.
+        // It has nothing to save, so the merge is the first to find the lock on the local ref.
         assert!(clones[0].sync().pulled);
         clones[0].run(&create("bd-c1", "three"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         assert_eq!(clones[0].replica.catalog().live_count(), 3);
     }
 }
@@ -205,13 +205,13 @@ fn a_fresh_clone_finds_the_beads_before_its_first_sync() {
         .unwrap();
     let clone = Clone::open(git.path(), "new", Transport::Native);
     assert_eq!(clone.replica.catalog().live_count(), 1);
-    assert_eq!(clone.tip(), None, "reading makes no ref");
+    assert_eq!(clone.tip(), None, "reading creates no ref");
 }
 
-/// A clone that has never saved anything has its own writes on top of what it was cloned from: that, and not what the
-/// remote has meanwhile, is what both sides last agreed on.
+/// A fresh clone that has saved nothing has its writes on top of the cloned commit. That commit, not the
+/// remote's current one, is the merge base.
 #[test]
-fn the_first_sync_of_a_fresh_clone_keeps_what_lost() {
+fn the_first_sync_of_a_fresh_clone_keeps_losing_values() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         clones[0].run(&create("bd-a1", "one"));

@@ -1,7 +1,7 @@
-//! The user's own git around ours: settings that would change what is fetched and pushed, remotes of odd shapes, and refs
-//! that other programs move. Both transports follow the same rules.
+//! The user's own git around ours: settings that would change what is fetched and pushed, unusual remotes,
+//! and refs that other programs move. Both transports follow the same rules.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; a skipped one says so
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
 mod clones;
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 use beads_store::{AnyRemote, Error, REF, Remote, Repository, Transport};
 use git2::Oid;
 
-use clones::{Clone, create, retitle, settle, transports, world};
+use clones::{Clone, create, retitle, sync_all, transports, world};
 
 fn git(clone: &Clone) -> git2::Repository {
     git2::Repository::open(&clone.git_dir).unwrap()
@@ -40,7 +40,7 @@ fn the_users_refspec_does_not_move_our_ref() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         for clone in &clones {
             set(clone, "remote.origin.fetch", "+refs/*:refs/*");
             set(clone, "remote.origin.mirror", "true");
@@ -57,13 +57,13 @@ fn the_users_refspec_does_not_move_our_ref() {
             git(&clones[0]).references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
         names.retain(|name| !name.starts_with("refs/beads/"));
         assert_eq!(names, [REF, "refs/remotes/origin/beads/store"], "{transport:?}");
-        settle(&mut clones);
+        sync_all(&mut clones);
         assert_eq!(live(&clones[0]), 3);
     }
 }
 
 #[test]
-fn what_others_took_from_the_ref_comes_back() {
+fn commits_that_others_removed_from_the_ref_come_back() {
     for how in ["rewound", "deleted", "replaced", "rewound and its record with it"] {
         for alive in [true, false] {
             let (_root, mut clones) = world(&["ann"], Transport::Native);
@@ -97,14 +97,17 @@ fn what_others_took_from_the_ref_comes_back() {
             let ann = ann.reopen();
             assert_eq!(live(&ann), 2, "{how}");
             let tip = ann.tip().unwrap();
-            assert!(ann.repository().is_ancestor(&late, &tip).unwrap(), "{how}: the history is whole again");
+            assert!(
+                ann.repository().is_ancestor(&late, &tip).unwrap(),
+                "{how}: the history is complete again"
+            );
             assert!(ann.state().conflicts().is_empty(), "{how}: nothing was concurrent");
         }
     }
 }
 
 #[test]
-fn a_store_whose_ref_and_commits_are_gone_does_not_pass_for_empty() {
+fn a_store_whose_ref_and_commits_are_gone_does_not_open_as_empty() {
     let (_root, mut clones) = world(&["ann"], Transport::Native);
     let mut ann = clones.pop().unwrap();
     ann.run(&create("bd-a1", "one"));
@@ -126,7 +129,7 @@ fn a_store_whose_ref_and_commits_are_gone_does_not_pass_for_empty() {
 }
 
 #[test]
-fn settings_for_the_users_own_pushes_do_not_end_ours() {
+fn settings_for_the_users_own_pushes_do_not_affect_ours() {
     for transport in transports() {
         for (key, value) in [
             ("push.recurseSubmodules", "only"),
@@ -148,7 +151,7 @@ fn settings_for_the_users_own_pushes_do_not_end_ours() {
 }
 
 #[test]
-fn of_several_addresses_the_first_counts_in_both_directions() {
+fn the_first_of_several_urls_counts_in_both_directions() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann", "ben"], transport);
         let second = root.path().join("second.git");
@@ -156,10 +159,10 @@ fn of_several_addresses_the_first_counts_in_both_directions() {
         add(&clones[0], "remote.origin.url", second.to_str().unwrap());
         clones[0].run(&create("bd-a1", "one"));
         clones[1].run(&create("bd-b1", "two"));
-        settle(&mut clones);
+        sync_all(&mut clones);
         assert_eq!(live(&clones[1]), 2);
         assert_eq!(remote_tip(&second), None, "{transport:?}");
-        // Another way to the same repository is fine.
+        // Another URL of the same repository is fine.
         let url = format!("file://{}", root.path().join("remote.git").display());
         set(&clones[0], "remote.origin.pushurl", &url);
         clones[0].run(&create("bd-c1", "three"));
@@ -168,7 +171,7 @@ fn of_several_addresses_the_first_counts_in_both_directions() {
 }
 
 #[test]
-fn a_push_address_elsewhere_is_named_and_never_reported_as_pushed() {
+fn a_push_url_elsewhere_is_named_and_never_reported_as_pushed() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         let elsewhere = root.path().join("elsewhere.git");
@@ -185,14 +188,14 @@ fn a_push_address_elsewhere_is_named_and_never_reported_as_pushed() {
 }
 
 #[test]
-fn relative_addresses_start_at_the_work_tree() {
+fn relative_urls_start_at_the_work_tree() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         set(&clones[0], "remote.origin.url", "../remote.git");
         clones[0].run(&create("bd-a1", "one"));
         assert!(clones[0].sync().pushed, "{transport:?}");
         assert_eq!(remote_tip(&root.path().join("remote.git")), clones[0].tip());
-        // In a bare repository they start at the repository.
+        // In a bare repository they start at the repository itself.
         let bare = git2::Repository::init_bare(root.path().join("bare.git")).unwrap();
         bare.remote("origin", "../remote.git").unwrap();
         let mut bare = Clone::open(bare.path(), "bare", transport);
@@ -202,7 +205,7 @@ fn relative_addresses_start_at_the_work_tree() {
 }
 
 #[test]
-fn a_branch_in_the_way_is_named() {
+fn a_conflicting_branch_is_named() {
     for transport in transports() {
         let (root, mut clones) = world(&["ann"], transport);
         let remote = git2::Repository::open(root.path().join("remote.git")).unwrap();
@@ -212,7 +215,7 @@ fn a_branch_in_the_way_is_named() {
         git(&clones[0]).reference("refs/heads/beads", commit, true, "test").unwrap();
         clones[0].run(&create("bd-a1", "one"));
         let error = clones[0].try_sync(|_| {}).unwrap_err();
-        assert!(matches!(error, Error::BranchInTheWay), "{error}");
+        assert!(matches!(error, Error::ConflictingBranch), "{error}");
         git(&clones[0])
             .find_reference("refs/heads/beads")
             .unwrap()
@@ -224,15 +227,15 @@ fn a_branch_in_the_way_is_named() {
         there.fetch(&["refs/heads/mine:refs/heads/beads"], None, None).unwrap();
         let mut rounds = 0;
         let error = clones[0].try_sync(|_| rounds += 1).unwrap_err();
-        assert!(matches!(error, Error::RemoteBranchInTheWay { .. }), "{transport:?}: {error}");
-        assert_eq!(rounds, 0, "{transport:?}: nothing is tried again");
+        assert!(matches!(error, Error::RemoteConflictingBranch { .. }), "{transport:?}: {error}");
+        assert_eq!(rounds, 0, "{transport:?}: nothing is retried");
         remote.find_reference("refs/heads/beads").unwrap().rename("refs/heads/old", false, "test").unwrap();
         assert!(clones[0].sync().pushed, "{transport:?}");
     }
 }
 
 #[test]
-fn a_stale_tracking_ref_in_the_way_of_ours_is_removed() {
+fn a_stale_conflicting_tracking_ref_is_removed() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
@@ -246,7 +249,7 @@ fn a_stale_tracking_ref_in_the_way_of_ours_is_removed() {
 }
 
 #[test]
-fn a_ref_that_is_kept_from_moving_is_no_lost_race() {
+fn a_ref_that_cannot_be_moved_is_not_a_lost_race() {
     for transport in transports().into_iter().filter(|transport| *transport == Transport::Git) {
         let (root, mut clones) = world(&["ann"], transport);
         clones[0].run(&create("bd-a1", "one"));
@@ -279,12 +282,12 @@ fn a_remote_named_like_an_option_is_a_remote() {
 }
 
 #[test]
-fn a_tracking_ref_without_its_objects_heals() {
+fn a_tracking_ref_without_its_objects_is_fetched_again() {
     for transport in transports() {
         let (_root, mut clones) = world(&["ann", "ben"], transport);
         clones[0].run(&create("bd-a1", "one"));
         clones[0].sync();
-        // As a sync does whose objects went into another directory.
+        // As after a sync whose objects went into another directory.
         let tip = clones[0].tip().unwrap();
         let path = clones[1].git_dir.join("refs/remotes/origin/beads");
         std::fs::create_dir_all(&path).unwrap();
@@ -294,7 +297,7 @@ fn a_tracking_ref_without_its_objects_heals() {
     }
 }
 
-/// Ends the collecting however the test ends.
+/// Stops the garbage collection however the test ends.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -303,9 +306,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// As often as it likes, in the midst of saving; and the process may die at any of these moments.
+/// `git gc` runs at any time, even in the middle of a save, and the process may die at any of these moments.
 #[test]
-fn collecting_garbage_takes_nothing_from_a_store() {
+fn garbage_collection_deletes_nothing_of_a_store() {
     if transports().len() < 2 {
         return;
     }

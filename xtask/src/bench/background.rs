@@ -1,4 +1,4 @@
-//! What a daemon costs while nobody asks, and what its saving costs those who do.
+//! Measures what an idle daemon costs, and how much saving delays clients.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,9 @@ use super::samples::Samples;
 use super::store::Store;
 use crate::arguments::Result;
 
+/// The cost of an idle daemon.
 pub struct Idle {
-    /// Of one core.
+    /// The CPU share, of one core.
     pub share: f64,
     pub wake_ups: u64,
     pub resident_bytes: u64,
@@ -16,7 +17,7 @@ pub struct Idle {
 pub fn idle(store: &Store, seconds: u64) -> Result<Idle> {
     store.some_id()?;
     let pid = store.daemon_pid()?;
-    // What the commands before left to do is not idleness.
+    // Let the daemon finish the work of earlier commands.
     std::thread::sleep(Duration::from_secs(7));
     let before = (cpu_ticks(pid)?, status(pid, "voluntary_ctxt_switches:")?);
     std::thread::sleep(Duration::from_secs(seconds));
@@ -31,7 +32,7 @@ pub fn idle(store: &Store, seconds: u64) -> Result<Idle> {
 
 fn cpu_ticks(pid: u64) -> Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name may hold spaces; what follows its closing parenthesis does not.
+    // The name may contain spaces; the fields after its closing parenthesis do not.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
     field(11).zip(field(12)).map(|(user, system)| user + system).ok_or_else(|| stat.clone().into())
@@ -44,7 +45,7 @@ fn status(pid: u64, name: &str) -> Result<u64> {
     number.ok_or_else(|| format!("/proc/{pid}/status has no {name}").into())
 }
 
-/// Creates one after the other for some seconds: while nothing is saved, and while a commit is made again and again.
+/// Creates beads for some seconds: first without saves, then with a commit again and again.
 pub fn saving(store: &Store, seconds: u64) -> Result<(Samples, Samples)> {
     let creates = |delay: &str| -> Result<Samples> {
         store.json(&["config", "set", "sync.max_delay", delay])?;
@@ -53,7 +54,7 @@ pub fn saving(store: &Store, seconds: u64) -> Result<(Samples, Samples)> {
         let mut times = Samples::default();
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(seconds) {
-            times.push(connection.create("Is it saved meanwhile?")?);
+            times.push(connection.create("Created during a save")?);
         }
         Ok(times)
     };

@@ -1,4 +1,4 @@
-//! Many clients at once.
+//! Measures many concurrent clients.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use super::samples::Samples;
 use super::store::Store;
 use crate::arguments::Result;
 
-/// Rounds in turn, so that the floor and the store see the same machine.
+/// The floor and the store alternate in rounds, so that both see the same machine load.
 const ROUNDS: usize = 3;
 
-/// How many a second `clients` threads get done together, each of them `each` times.
+/// Returns the combined rate of `clients` threads that each work `each` times.
 fn rate(clients: usize, each: usize, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<f64> {
     let work = &work;
     let start = Instant::now();
@@ -29,13 +29,13 @@ fn rate(clients: usize, each: usize, work: impl Fn(usize, usize) -> Result<()> +
     Ok((clients * each) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Processes a second: `/bin/true`, and `bd create`.
+/// Returns processes per second, for `/bin/true` and `bd create`.
 pub fn processes(store: &Store, clients: usize, each: usize) -> Result<(f64, f64)> {
     let (mut floors, mut creates) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         floors.push(rate(clients, each, |_, _| floor::start_a_process().map(drop))?);
         creates.push(rate(clients, each, |client, turn| {
-            // Quiet, because these titles are nearly the same and each create would say so.
+            // Quiet, because the titles are similar and each create would warn about it.
             let title = format!("Bead {turn} of client {client} in round {round}");
             store.time(&["create", &title, "--quiet"]).map(drop)
         })?);
@@ -43,7 +43,7 @@ pub fn processes(store: &Store, clients: usize, each: usize) -> Result<(f64, f64
     Ok((middle(floors), middle(creates)))
 }
 
-/// Durable creates over connections that stay, beside the raw group commit: rates, and how long each took.
+/// Durable creates over persistent connections, compared with a raw group commit.
 pub struct Connections {
     pub floor: f64,
     pub rate: f64,

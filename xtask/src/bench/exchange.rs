@@ -1,4 +1,4 @@
-//! A sync of one change, beside what the git library needs to write, hash and push that very change.
+//! Measures a sync of one change, and the time the git library needs to write, hash and push the same change.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub fn measure(store: &Store, root: &Path, runs: usize) -> Result<Exchanges> {
     Repository::init_bare(&remote)?;
     let repository = Repository::open(&store.dir)?;
     repository.remote("origin", &remote.to_string_lossy())?;
-    // The daemon must not be faster than the command that is measured.
+    // The daemon must not sync before the measured command does.
     store.json(&["config", "set", "sync.quiet", "1h"])?;
     store.json(&["config", "set", "sync.max_delay", "1h"])?;
     let id = store.some_id()?;
@@ -42,7 +42,7 @@ pub fn measure(store: &Store, root: &Path, runs: usize) -> Result<Exchanges> {
     Ok(all)
 }
 
-/// Writes the newest state once more, as a new commit with new blobs, and pushes it.
+/// Writes the newest state again, as a new commit with new blobs, and pushes it.
 fn push_again(repository: &Repository, remote: &Path) -> Result<Duration> {
     let tip = repository.find_reference(REF)?.peel_to_commit()?;
     let mut files = Vec::new();
@@ -56,7 +56,7 @@ fn push_again(repository: &Repository, remote: &Path) -> Result<Duration> {
     let start = Instant::now();
     let mut tree = repository.treebuilder(None)?;
     for (name, content) in &mut files {
-        // A byte more than ours, so that the objects are new ones.
+        // One more byte, so that the objects are new.
         content.push(b' ');
         let blob = repository.blob(content)?;
         tree.insert(name.as_str(), blob, 0o100_644)?;

@@ -1,4 +1,4 @@
-//! What the machine itself can do, measured in the same run: starting a process, and making bytes durable.
+//! Measures the limits of the machine in the same run: starting a process, and making bytes durable.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,14 +11,15 @@ use super::samples::Samples;
 use super::store;
 use crate::arguments::Result;
 
-/// About what the journal keeps of a create.
+/// About the size of the journal record of a create.
 const RECORD: [u8; 300] = [b'x'; 300];
 
+/// Measures the start of `/bin/true`.
 pub fn start_a_process() -> Result<Duration> {
     store::time(Command::new("/bin/true").stdin(Stdio::null()).stdout(Stdio::null()))
 }
 
-/// A file to which records are appended, each made durable.
+/// A file to which records are appended durably.
 pub struct Log(File);
 
 impl Log {
@@ -37,14 +38,15 @@ impl Log {
 #[derive(Default)]
 struct Group {
     waiting: usize,
-    /// Records asked for, and records durable.
+    /// Records requested so far.
     asked: u64,
+    /// Records that are durable.
     durable: u64,
     writers: usize,
 }
 
-/// Writers that hand their records to one thread, which makes all that have come durable at once. The most that any store
-/// with a journal can do.
+/// Measures writers that pass their records to one thread, which makes all pending records durable at once.
+/// No store with a journal can be faster.
 pub fn group_commit(dir: &Path, writers: usize, each: usize) -> Result<(f64, Samples)> {
     let mut file = File::options().append(true).create(true).open(dir.join("group.log"))?;
     let group = Mutex::new(Group { writers, ..Group::default() });

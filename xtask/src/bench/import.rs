@@ -1,4 +1,4 @@
-//! Importing, in this process and as a command.
+//! Measures an import, in this process and as a command.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use super::samples::Samples;
 use super::store::Store;
 use crate::arguments::Result;
 
-/// How often the reading into memory is repeated; the middle one counts, as everywhere.
+/// How often the import into memory is repeated. The median counts.
 const RUNS: usize = 5;
 
-/// Lines a second: read into memory and compared, and by `bd import` with everything durable.
+/// Returns lines per second: parsed and planned in memory, and with `bd import` including durability.
 pub fn measure(from: &Store, into: &Store, root: &Path) -> Result<(f64, f64)> {
     let file = root.join("issues.jsonl");
     let name = file.to_string_lossy().into_owned();
@@ -38,6 +38,6 @@ fn read(bytes: &[u8]) -> Result<Catalog> {
     import.lines("issues.jsonl", &numbered);
     let mut catalog = Catalog::default();
     let plan = import.plan(&catalog);
-    catalog.take(&plan.delta)?;
+    catalog.join_delta(&plan.delta)?;
     Ok(catalog)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: every goal of speed, measured in one run beside the floors of the machine.
+//! `cargo xtask bench`: measures all performance goals in one run, together with the limits of the machine.
 
 mod background;
 mod crowd;
@@ -28,7 +28,7 @@ use crate::wire;
 
 const MIB: f64 = 1024.0 * 1024.0;
 const LARGEST_BINARY: f64 = 12.0 * MIB;
-/// Clients at once, wherever there are many.
+/// The number of clients in tests with many clients.
 const CROWD: usize = 50;
 
 struct Bench {
@@ -99,7 +99,7 @@ impl Bench {
         for (name, samples) in warm.reads().into_iter().chain(warm.writes()) {
             self.report.latency(name, store.size.live, samples.median() / process);
         }
-        self.report.latency("version (asks nobody)", store.size.live, warm.version.median() / process);
+        self.report.latency("version (no daemon)", store.size.live, warm.version.median() / process);
         Ok(warm)
     }
 
@@ -108,7 +108,7 @@ impl Bench {
         let floor = warm.version.median() / process;
         for (name, samples) in warm.reads() {
             let ratio = samples.median() / process;
-            let measured = format!("{ratio:.2} × (`bd version`, which asks nobody: {floor:.2} ×)");
+            let measured = format!("{ratio:.2} × (`bd version`, without a daemon: {floor:.2} ×)");
             self.report.row(
                 format!("warm `{name}`, 1,000 live of 10,000"),
                 "≤ 2.0 × `/bin/true`",
@@ -140,7 +140,7 @@ impl Bench {
     fn crowd(&mut self, store: &Store) -> Result<()> {
         let (floor, creates) = crowd::processes(store, CROWD, 20)?;
         let share = creates / floor;
-        let measured = format!("{:.0} % ({creates:.0} a second)", share * 100.0);
+        let measured = format!("{:.0} % ({creates:.0} per second)", share * 100.0);
         self.report.row(
             "50 client processes creating",
             "≥ 60 % of starting `/bin/true`",
@@ -149,11 +149,11 @@ impl Bench {
         );
         for clients in [1, 5, 10, 25, CROWD] {
             let many = crowd::connections(store, &self.root, clients, 200)?;
-            self.report.throughput("bd, connections that stay", clients, many.rate);
+            self.report.throughput("bd, persistent connections", clients, many.rate);
             self.report.throughput("raw group commit", clients, many.floor);
             if clients == CROWD {
                 let share = many.rate / many.floor;
-                let measured = format!("{:.0} % ({:.0} a second)", share * 100.0, many.rate);
+                let measured = format!("{:.0} % ({:.0} per second)", share * 100.0, many.rate);
                 self.report.row(
                     "50 connections creating durably",
                     "≥ 50 % of raw group commit",
@@ -186,10 +186,10 @@ impl Bench {
     fn import(&mut self, from: &Store) -> Result<()> {
         let into = self.store(Size { live: 2, total: 2, edges: 0 })?;
         let (memory, whole) = import::measure(from, &into, &self.root)?;
-        let measured = format!("{memory:.0} lines a second; the whole command {whole:.0}");
+        let measured = format!("{memory:.0} lines per second; the whole command {whole:.0}");
         self.report.row(
             "`import` of 10,000 beads",
-            "≥ 50,000 lines a second into memory",
+            "≥ 50,000 lines per second into memory",
             measured,
             50_000.0 / memory,
         );
@@ -211,12 +211,7 @@ impl Bench {
             with.at(100.0) * 1000.0,
             without.at(100.0) * 1000.0
         );
-        self.report.row(
-            "a mutation while a commit is made, 10,000 beads",
-            "≤ 5 ms later",
-            measured,
-            more / 5.0,
-        );
+        self.report.row("a mutation during a commit, 10,000 beads", "≤ 5 ms later", measured, more / 5.0);
         Ok(())
     }
 
@@ -230,7 +225,7 @@ impl Bench {
         let allowed = 10.0 * MIB + 4096.0 * beads as f64;
         let measured = format!("{:.0} MiB of {:.0}", resident as f64 / MIB, allowed / MIB);
         let what = format!("resident at {beads} beads");
-        self.report.row(what, "≤ 10 MiB + 4 KiB a bead", measured, resident as f64 / allowed);
+        self.report.row(what, "≤ 10 MiB + 4 KiB per bead", measured, resident as f64 / allowed);
     }
 
     fn exchange(&mut self, store: &Store) -> Result<()> {
@@ -246,13 +241,13 @@ impl Bench {
         Ok(())
     }
 
-    /// Where there is a `git daemon` to count in front of.
+    /// Measures bytes on the wire, if `git daemon` is available.
     fn wire(&mut self) -> Result<()> {
         let what = "the same on the wire, sent and received";
         let cost =
             |name: &str, transport| wire::measure(&self.root.join("wire").join(name), 10_000, transport);
         let (Ok(git), Ok(native)) = (cost("git", Transport::Git), cost("native", Transport::Native)) else {
-            eprintln!("{what}: not measured, there is no `git daemon` here");
+            eprintln!("{what}: not measured: `git daemon` is not available");
             return Ok(());
         };
         let kilobytes = |bytes: &wire::Bytes| (bytes.sent + bytes.received) as f64 / 1000.0;
@@ -262,7 +257,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A release build from nothing, in a directory of its own.
+    /// Measures a release build from scratch, in a separate directory.
     fn build(&mut self) -> Result<()> {
         let start = Instant::now();
         let built = Command::new("cargo")
@@ -278,7 +273,7 @@ impl Bench {
         Ok(())
     }
 
-    /// How the figures at many beads compare with those at few.
+    /// Compares the figures for many beads with those for few.
     fn growth(&mut self, near: &Warm, far: &Warm) {
         let ratio = |near: &samples::Samples, far: &samples::Samples, warm: (&Warm, &Warm)| {
             (far.median() / warm.1.process.median()) / (near.median() / warm.0.process.median())
@@ -306,7 +301,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Another program that speaks a dialect of `bd`, on a store of its own with the same beads.
+    /// Measures another program with a dialect of `bd`, on a separate store with the same beads.
     fn peer(&mut self, peer: &str, dialect: &str) -> Result<()> {
         let (name, path) = peer.split_once('=').ok_or("--peer takes name=path")?;
         let store = self.store(Size { live: 1_000, total: 1_000, edges: 1_000 })?;

@@ -1,4 +1,4 @@
-//! Another program's commands in turn with ours, each on a store with the same beads.
+//! Measures the commands of another program alternately with ours, on stores with the same beads.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use super::samples::Samples;
 use super::store::{self, Store};
 use crate::arguments::Result;
 
-/// How a peer is told to take in a file of beads.
-fn import_words(dialect: &str, file: &str) -> Result<Vec<String>> {
+/// Returns the arguments with which a peer imports a file of beads.
+fn import_args(dialect: &str, file: &str) -> Result<Vec<String>> {
     match dialect {
         "go" => Ok(vec!["import".into(), "-i".into(), file.into()]),
         "file" => Ok(vec!["import".into(), file.into()]),
@@ -23,10 +23,10 @@ struct Peer {
 }
 
 impl Peer {
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command
-            .args(words)
+            .args(args)
             .current_dir(&self.dir)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -50,22 +50,22 @@ pub fn measure(
     ours.time(&["export", "--format", "jsonl", "-o", &file])?;
     let peer = Peer { path, dir };
     store::time(&mut peer.command(&["init", "--prefix", "bd"]))?;
-    let import = import_words(dialect, &file)?;
+    let import = import_args(dialect, &file)?;
     store::time(&mut peer.command(&import.iter().map(String::as_str).collect::<Vec<_>>()))?;
     let id = ours.some_id()?;
     let commands: [(&str, Vec<&str>); 4] = [
         ("show", vec!["show", &id, "--json"]),
         ("ready", vec!["ready", "--limit", "50", "--json"]),
         ("list", vec!["list", "--limit", "50", "--json"]),
-        ("create", vec!["create", "Measure it beside the others", "--json"]),
+        ("create", vec!["create", "Compare with the others", "--json"]),
     ];
     let mut lines = Vec::new();
-    for (what, words) in commands {
+    for (what, args) in commands {
         let (mut process, mut us, mut them) = (Samples::default(), Samples::default(), Samples::default());
         for _ in 0..runs {
             process.push(floor::start_a_process()?);
-            us.push(ours.time(&words)?);
-            them.push(store::time(&mut peer.command(&words))?);
+            us.push(ours.time(&args)?);
+            them.push(store::time(&mut peer.command(&args))?);
         }
         let floor = process.median();
         lines.push(format!(

@@ -1,4 +1,5 @@
-//! A line chart as SVG, with a logarithmic axis below: sizes and numbers of clients span orders of magnitude.
+//! Draws a line chart as SVG, with a logarithmic horizontal axis: sizes and numbers of clients span orders of
+//! magnitude.
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ pub struct Line {
 
 const WIDTH: f64 = 700.0;
 const HEIGHT: f64 = 360.0;
-/// The room for the drawing itself; names stand around it.
+/// The area of the chart itself; labels are outside of it.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 520.0;
 const TOP: f64 = 40.0;

@@ -1,7 +1,8 @@
-//! What was measured again and again.
+//! Repeated measurements.
 
 use std::time::Duration;
 
+/// Repeated measurements of one thing.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Vec<Duration>);
 
@@ -10,11 +11,12 @@ impl Samples {
         self.0.push(took);
     }
 
+    /// Returns the median, in seconds.
     pub fn median(&self) -> f64 {
         self.at(50.0)
     }
 
-    /// In seconds.
+    /// Returns a percentile, in seconds.
     pub fn at(&self, percent: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

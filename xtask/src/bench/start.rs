@@ -1,11 +1,11 @@
-//! The first command of the day, and commands without a daemon.
+//! Measures the first command of the day, and commands without a daemon.
 
 use super::floor;
 use super::samples::Samples;
 use super::store::Store;
 use crate::arguments::Result;
 
-/// A command that finds no daemon and starts one.
+/// Measures a command that finds no daemon and starts one.
 pub fn first_command(store: &Store, runs: usize) -> Result<Samples> {
     let id = store.some_id()?;
     let mut times = Samples::default();
@@ -16,7 +16,7 @@ pub fn first_command(store: &Store, runs: usize) -> Result<Samples> {
     Ok(times)
 }
 
-/// A command that opens the store itself, and the floor.
+/// Measures a command that opens the store itself, and `/bin/true`.
 pub fn embedded(store: &Store, runs: usize) -> Result<(Samples, Samples)> {
     let id = store.some_id()?;
     store.time(&["daemon", "stop"])?;

@@ -1,4 +1,4 @@
-//! A store to measure on, in a directory that goes when the measuring is over.
+//! A store for measurements, in a temporary directory.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -25,27 +25,27 @@ impl Store {
         Ok(Self { bd: bd.to_owned(), dir, size })
     }
 
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.bd);
-        command.args(words).current_dir(&self.dir).env("BD_ACTOR", "bench@here");
+        command.args(args).current_dir(&self.dir).env("BD_ACTOR", "bench@here");
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
 
-    /// How long a command takes that must succeed.
-    pub fn time(&self, words: &[&str]) -> Result<Duration> {
-        time(&mut self.command(words))
+    /// Measures a command that must succeed.
+    pub fn time(&self, args: &[&str]) -> Result<Duration> {
+        time(&mut self.command(args))
     }
 
-    pub fn json(&self, words: &[&str]) -> Result<Value> {
-        let output = self.command(&[words, &["--json"]].concat()).stdout(Stdio::piped()).output()?;
+    pub fn json(&self, args: &[&str]) -> Result<Value> {
+        let output = self.command(&[args, &["--json"]].concat()).stdout(Stdio::piped()).output()?;
         if !output.status.success() {
-            return Err(format!("bd {words:?}: {}", String::from_utf8_lossy(&output.stderr)).into());
+            return Err(format!("bd {args:?}: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// A bead to look at. Also starts the daemon.
+    /// Returns the id of a bead. Also starts the daemon.
     pub fn some_id(&self) -> Result<String> {
         let beads = self.json(&["list", "--limit", "1"])?;
         Ok(beads[0]["id"].as_str().ok_or("the store has no beads")?.to_owned())
@@ -72,7 +72,7 @@ impl Drop for Store {
 pub struct Connection(BufReader<UnixStream>);
 
 impl Connection {
-    /// A create that is durable when this returns.
+    /// Creates a bead durably, and returns the time it took.
     pub fn create(&mut self, title: &str) -> Result<Duration> {
         let call = json!({"mutate": {"ops": [{"op": "create", "title": title}]}});
         let request = json!({"client": "0", "actor": "bench@here", "call": call});
@@ -85,6 +85,7 @@ impl Connection {
     }
 }
 
+/// Measures a command that must succeed.
 pub fn time(command: &mut Command) -> Result<Duration> {
     let start = Instant::now();
     let status = command.status()?;

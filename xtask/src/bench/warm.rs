@@ -1,5 +1,5 @@
-//! Commands that a running daemon answers, one of each in turn, so that whatever else the machine does hits all of them
-//! and the floors alike.
+//! Measures commands that a running daemon answers. The commands and the baselines take turns, so that other
+//! load on the machine affects all of them equally.
 
 use std::path::Path;
 

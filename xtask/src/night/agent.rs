@@ -1,4 +1,4 @@
-//! An agent that claims a bead, works on it for a while, and finishes it, gives it back, or dies.
+//! An agent that claims a bead, works on it for a while, and closes it, releases it, or dies.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,22 +11,25 @@ use super::machine::Machine;
 /// How an agent works.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
+    /// The shortest time for a bead.
     pub shortest_ms: u64,
+    /// The longest time for a bead.
     pub longest_ms: u64,
-    /// Percent of beads that are given back, and of those that their agent dies over.
-    pub gives_back: u64,
+    /// The percentage of beads that it releases.
+    pub releases: u64,
+    /// The percentage of beads during which it dies.
     pub dies: u64,
-    /// Leaves when there is nothing to claim.
+    /// Whether it stops when there is nothing to claim.
     pub leaves: bool,
 }
 
 impl Habits {
-    pub fn of_a_night() -> Self {
-        Self { shortest_ms: 2_000, longest_ms: 9_000, gives_back: 5, dies: 5, leaves: false }
+    pub fn for_night() -> Self {
+        Self { shortest_ms: 2_000, longest_ms: 9_000, releases: 5, dies: 5, leaves: false }
     }
 
-    pub fn of_a_drain(work_ms: u64) -> Self {
-        Self { shortest_ms: work_ms, longest_ms: work_ms, gives_back: 0, dies: 0, leaves: true }
+    pub fn for_drain(work_ms: u64) -> Self {
+        Self { shortest_ms: work_ms, longest_ms: work_ms, releases: 0, dies: 0, leaves: true }
     }
 }
 
@@ -34,9 +37,9 @@ impl Habits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Closed,
-    GivenBack,
+    Released,
     Died,
-    /// The claim was over when the agent wanted to write.
+    /// The claim had ended when the agent tried to write.
     Lost,
 }
 
@@ -50,6 +53,7 @@ pub struct Shift {
     pub end: End,
 }
 
+/// An agent on a machine.
 pub struct Agent<'a> {
     pub machine: &'a Machine,
     pub number: usize,
@@ -59,6 +63,7 @@ pub struct Agent<'a> {
 }
 
 impl Agent<'_> {
+    /// Claims and works until the run is over.
     pub fn work(mut self, over: &AtomicBool, shifts: &Mutex<Vec<Shift>>) {
         while !over.load(Ordering::Relaxed) {
             let claimed = self.machine.ask(&self.name, &["claim", "--next", "--wait", "2s"]);
@@ -69,7 +74,7 @@ impl Agent<'_> {
                 continue;
             };
             let began = Instant::now();
-            let end = self.on(bead, fence);
+            let end = self.work_on(bead, fence);
             let shift =
                 Shift { bead: bead.to_owned(), machine: self.number, began, ended: Instant::now(), end };
             if let Ok(mut shifts) = shifts.lock() {
@@ -78,26 +83,26 @@ impl Agent<'_> {
         }
     }
 
-    fn on(&mut self, bead: &str, fence: &str) -> End {
+    fn work_on(&mut self, bead: &str, fence: &str) -> End {
         let span = self.habits.longest_ms - self.habits.shortest_ms + 1;
         let work = Duration::from_millis(self.habits.shortest_ms + self.dice.below(span));
         std::thread::sleep(work / 2);
-        if !self.does(&["note", "add", bead, "half done", "--fence", fence]) {
+        if !self.succeeds(&["note", "add", bead, "half done", "--fence", fence]) {
             return End::Lost;
         }
         std::thread::sleep(work / 2);
         if self.dice.chance(self.habits.dies) {
             return End::Died;
         }
-        let (args, end): (&[&str], End) = if self.dice.chance(self.habits.gives_back) {
-            (&["unclaim", bead, "--fence", fence], End::GivenBack)
+        let (args, end): (&[&str], End) = if self.dice.chance(self.habits.releases) {
+            (&["unclaim", bead, "--fence", fence], End::Released)
         } else {
             (&["close", bead, "--fence", fence], End::Closed)
         };
-        if self.does(args) { end } else { End::Lost }
+        if self.succeeds(args) { end } else { End::Lost }
     }
 
-    fn does(&self, args: &[&str]) -> bool {
+    fn succeeds(&self, args: &[&str]) -> bool {
         self.machine.ask(&self.name, args)["error"].is_null()
     }
 }

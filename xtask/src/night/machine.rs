@@ -1,4 +1,4 @@
-//! A clone with its daemon, and the remote that all share.
+//! A clone with its daemon, and the remote that all machines share.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::LEASE;
 use crate::arguments::Result;
 
+/// The shared remote.
 pub struct Remote {
     path: PathBuf,
 }
@@ -21,8 +22,8 @@ impl Remote {
         Ok(Self { path })
     }
 
-    /// Cannot be reached for a while.
-    pub fn go_away(&self, time: Duration) {
+    /// Makes the remote unreachable for a while.
+    pub fn disconnect(&self, time: Duration) {
         let away = self.path.with_extension("away");
         if std::fs::rename(&self.path, &away).is_ok() {
             std::thread::sleep(time);
@@ -53,6 +54,7 @@ fn bytes_in(path: &Path) -> u64 {
         .sum()
 }
 
+/// A clone with its daemon.
 pub struct Machine {
     bd: PathBuf,
     repository: PathBuf,
@@ -61,7 +63,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Machines with clones of the remote in `root`.
+    /// Creates machines with clones of the remote in `root`.
     pub fn fleet(bd: &Path, root: &Path, scope: &str, machines: usize) -> Result<Vec<Self>> {
         (0..machines).map(|number| Self::new(bd, root, scope, number)).collect()
     }
@@ -93,13 +95,14 @@ impl Machine {
         Err(format!("bd {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)).into())
     }
 
-    /// What an agent is answered; an error is an answer.
+    /// Runs a command and returns its JSON answer, which may be an error.
     pub fn ask(&self, actor: &str, args: &[&str]) -> Value {
         let output = self.command(&[&["--actor", actor, "--json"], args].concat()).output();
         output.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_default()
     }
 
-    pub fn stock(&self, beads: u64) -> Result<()> {
+    /// Creates beads.
+    pub fn create_beads(&self, beads: u64) -> Result<()> {
         (0..beads).try_for_each(|number| self.run(&["create", &format!("task number {number}")]))
     }
 
@@ -107,14 +110,14 @@ impl Machine {
         self.run(&["sync"])
     }
 
-    /// The ids of all closed beads.
+    /// Returns the ids of all closed beads.
     pub fn closed(&self) -> Result<Vec<String>> {
         let listed = self.ask("judge", &["list", "--status", "closed", "--limit", "0"]);
         let beads = listed.as_array().ok_or("no list")?;
         Ok(beads.iter().filter_map(|bead| Some(bead["id"].as_str()?.to_owned())).collect())
     }
 
-    /// `kill -9`, if there is one.
+    /// Kills the daemon with `kill -9`, if there is one.
     pub fn kill_daemon(&self) {
         if let Some(pid) = self.ask("judge", &["daemon", "status"])["pid"].as_i64() {
             let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();

@@ -1,24 +1,24 @@
-//! What the morning says about the night.
+//! The report of a night.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 
 use super::agent::{End, Shift};
 
-/// Counts over all agents. Time is agent time in seconds.
+/// Counts over all agents. Times are agent time in seconds.
 #[derive(Debug, Default, PartialEq)]
 pub struct Report {
     beads: usize,
     closed: usize,
     /// Beads that agents of two machines worked on at the same time.
     doubled: usize,
-    /// Beads that were finished more than once.
+    /// Beads that were closed more than once.
     finished_twice: usize,
     lost: usize,
     died: usize,
-    given_back: usize,
+    released: usize,
     worked_s: f64,
-    /// Spent on beads that another machine worked on at the same time.
+    /// Time spent on beads that another machine worked on at the same time.
     wasted_s: f64,
 }
 
@@ -34,7 +34,7 @@ impl Report {
             closed: closed.len(),
             lost: count(End::Lost),
             died: count(End::Died),
-            given_back: count(End::GivenBack),
+            released: count(End::Released),
             worked_s: shifts.iter().map(seconds).sum(),
             ..Self::default()
         };
@@ -53,7 +53,7 @@ fn seconds(shift: &Shift) -> f64 {
     shift.ended.duration_since(shift.began).as_secs_f64()
 }
 
-/// The time of all but the longest of the shifts that overlap with one of another machine.
+/// Returns the time of all shifts, except the longest, that overlap with one of another machine.
 fn wasted(shifts: &[&Shift]) -> f64 {
     let overlaps = |one: &Shift, other: &Shift| {
         one.machine != other.machine && one.began < other.ended && other.began < one.ended
@@ -68,8 +68,8 @@ impl Display for Report {
         let share = if self.worked_s > 0.0 { 100.0 * self.wasted_s / self.worked_s } else { 0.0 };
         write!(
             f,
-            "{} beads worked on, {} closed; {} on two machines at once, {} finished twice, {share:.0} % of {:.0} s wasted by it; \
-             {} claims lost, {} agents died, {} beads given back",
+            "{} beads worked on, {} closed; {} on two machines at once, {} finished twice, {share:.0} % of {:.0} s wasted; \
+             {} claims lost, {} agents died, {} beads released",
             self.beads,
             self.closed,
             self.doubled,
@@ -77,7 +77,7 @@ impl Display for Report {
             self.worked_s,
             self.lost,
             self.died,
-            self.given_back
+            self.released
         )
     }
 }

@@ -1,59 +1,67 @@
-//! Whether a daemon grew, from looks at it over time.
+//! Decides whether a daemon grew, from samples over time.
 
 use std::fmt;
 
-/// Events that a daemon keeps in memory, `MAX_RECENT` of the store's event log. Until so many have happened it grows by
-/// right, and what it has then says nothing about what it will have.
+/// The number of events that a daemon keeps in memory, `MAX_RECENT` of the store's event log. Until then its
+/// memory grows legitimately.
 pub const RING: u64 = 8_192;
 
-/// Looks that a verdict on memory needs after that: at one in five seconds two minutes, as long as receipts are kept.
-const MIN_LOOKS: usize = 24;
+/// How many samples a verdict needs after that. At one every five seconds this is two minutes, as long as
+/// receipts are kept.
+const MIN_SAMPLES: usize = 24;
 
-/// What a daemon may have more in the last quarter of the looks that count than in the second: this many kB and a tenth.
+/// How much memory may grow from the second to the last quarter of the samples: this much, plus a tenth.
 const SLACK_KB: u64 = 1024;
+/// The same for open files.
 const SLACK_FILES: usize = 8;
 
-/// What a daemon has at one moment.
+/// The resources of a daemon at one moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct Sample {
+    /// The process id.
     pub pid: u64,
+    /// Resident memory.
     pub memory_kb: u64,
+    /// Open files.
     pub files: usize,
-    /// Events that it has told by then, of both machines.
+    /// Events so far, of both machines.
     pub events: u64,
 }
 
+/// The result of a soak run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not the same daemon in the end as in the beginning.
+    /// The daemon was replaced during the run.
     Died,
-    /// So few looks came after the ring was full that nothing can be said about memory.
-    TooShort {
-        counted: usize,
-        events: u64,
-    },
+    /// Too few samples after the ring was full to check memory.
+    TooShort { counted: usize, events: u64 },
+    /// Memory and files stayed flat.
     Flat(Growth),
+    /// Memory or files grew.
     Grew(Growth),
 }
 
-/// Medians of the quarters of the looks that count.
+/// The medians of each quarter of the samples.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Growth {
+    /// Resident memory.
     pub memory_kb: [u64; 4],
+    /// Open files.
     pub files: [usize; 4],
-    /// Events from the middle of the second quarter to that of the last.
+    /// Events from the middle of the second quarter to the middle of the last.
     pub events: u64,
 }
 
 impl Verdict {
-    pub fn of(looks: &[Look]) -> Self {
-        if looks.iter().any(|look| look.pid != looks[0].pid) {
+    /// Judges a series of samples.
+    pub fn of(samples: &[Sample]) -> Self {
+        if samples.iter().any(|sample| sample.pid != samples[0].pid) {
             return Self::Died;
         }
-        // Events only grow, so what counts is the end of the looks.
-        let counted: Vec<Look> = looks.iter().copied().filter(|look| look.events >= RING).collect();
-        if counted.len() < MIN_LOOKS {
-            let events = looks.last().map_or(0, |look| look.events);
+        // Events only grow, so the relevant samples are at the end.
+        let counted: Vec<Sample> = samples.iter().copied().filter(|sample| sample.events >= RING).collect();
+        if counted.len() < MIN_SAMPLES {
+            let events = samples.last().map_or(0, |sample| sample.events);
             return Self::TooShort { counted: counted.len(), events };
         }
         let growth = Growth::of(&counted);
@@ -68,12 +76,13 @@ impl Verdict {
 }
 
 impl Growth {
-    fn of(looks: &[Look]) -> Self {
-        let quarter = |number: usize| &looks[looks.len() * number / 4..looks.len() * (number + 1) / 4];
+    fn of(samples: &[Sample]) -> Self {
+        let quarter = |number: usize| &samples[samples.len() * number / 4..samples.len() * (number + 1) / 4];
         let middle = |number: usize| quarter(number)[quarter(number).len() / 2].events;
         Self {
-            memory_kb: [0, 1, 2, 3].map(|number| median(quarter(number).iter().map(|look| look.memory_kb))),
-            files: [0, 1, 2, 3].map(|number| median(quarter(number).iter().map(|look| look.files))),
+            memory_kb: [0, 1, 2, 3]
+                .map(|number| median(quarter(number).iter().map(|sample| sample.memory_kb))),
+            files: [0, 1, 2, 3].map(|number| median(quarter(number).iter().map(|sample| sample.files))),
             events: middle(3) - middle(1),
         }
     }
@@ -106,59 +115,61 @@ fn median<T: Ord + Copy + Default>(values: impl Iterator<Item = T>) -> T {
 mod tests {
     use super::*;
 
-    /// Looks at a daemon that tells 128 events between two of them, so that the ring is full at look 64.
-    fn looks(number: usize, memory_kb: impl Fn(usize) -> u64) -> Vec<Look> {
-        let look = |at| Look { pid: 7, memory_kb: memory_kb(at), files: 18, events: at as u64 * (RING / 64) };
-        (0..number).map(look).collect()
+    /// Returns samples of a daemon with 128 events between two of them, so that the ring is full at sample
+    /// 64.
+    fn samples(number: usize, memory_kb: impl Fn(usize) -> u64) -> Vec<Sample> {
+        let sample =
+            |at| Sample { pid: 7, memory_kb: memory_kb(at), files: 18, events: at as u64 * (RING / 64) };
+        (0..number).map(sample).collect()
     }
 
-    /// The ring fills up and everything stays after that: this was called a growth before.
+    /// Regression: the ring fills up and everything stays constant afterwards.
     #[test]
-    fn a_ring_that_fills_up_is_no_growth() {
-        let filling = looks(128, |at| 10_000 + 200 * at.min(64) as u64);
+    fn a_filling_ring_is_not_growth() {
+        let filling = samples(128, |at| 10_000 + 200 * at.min(64) as u64);
         let Verdict::Flat(growth) = Verdict::of(&filling) else { panic!("{:?}", Verdict::of(&filling)) };
         assert_eq!((growth.memory_kb, growth.events), ([22_800; 4], 32 * (RING / 64)));
     }
 
     #[test]
-    fn who_goes_on_growing_behind_the_full_ring_grew() {
-        let growing = looks(192, |at| 10_000 + 50 * at as u64);
+    fn growth_after_the_ring_is_full_is_reported() {
+        let growing = samples(192, |at| 10_000 + 50 * at as u64);
         let Verdict::Grew(growth) = Verdict::of(&growing) else { panic!("{:?}", Verdict::of(&growing)) };
         assert_eq!(growth.memory_kb[3] - growth.memory_kb[1], 50 * 64);
-        let mut files = looks(192, |_| 10_000);
-        files[160..].iter_mut().for_each(|look| look.files += SLACK_FILES);
+        let mut files = samples(192, |_| 10_000);
+        files[160..].iter_mut().for_each(|sample| sample.files += SLACK_FILES);
         assert!(matches!(Verdict::of(&files), Verdict::Flat(_)));
-        files[160..].iter_mut().for_each(|look| look.files += 1);
+        files[160..].iter_mut().for_each(|sample| sample.files += 1);
         assert!(matches!(Verdict::of(&files), Verdict::Grew(_)));
     }
 
     #[test]
     fn the_slack_is_a_megabyte_and_a_tenth() {
-        let by = |kb: u64| looks(192, move |at| if at < 160 { 20_000 } else { 20_000 + kb });
+        let by = |kb: u64| samples(192, move |at| if at < 160 { 20_000 } else { 20_000 + kb });
         assert!(matches!(Verdict::of(&by(1_024 + 2_000)), Verdict::Flat(_)));
         assert!(matches!(Verdict::of(&by(1_024 + 2_001)), Verdict::Grew(_)));
     }
 
-    /// However much it grew: nobody knows what it has once the ring is full.
+    /// However much it grew, memory says nothing before the ring is full.
     #[test]
     fn a_run_that_is_too_short_is_not_judged() {
-        let short = looks(64 + MIN_LOOKS - 1, |at| 1_000 * at as u64);
-        let told = 64 + MIN_LOOKS as u64 - 2;
+        let short = samples(64 + MIN_SAMPLES - 1, |at| 1_000 * at as u64);
+        let last = 64 + MIN_SAMPLES as u64 - 2;
         assert_eq!(
             Verdict::of(&short),
-            Verdict::TooShort { counted: MIN_LOOKS - 1, events: told * (RING / 64) }
+            Verdict::TooShort { counted: MIN_SAMPLES - 1, events: last * (RING / 64) }
         );
-        assert!(matches!(Verdict::of(&looks(64 + MIN_LOOKS, |at| 1_000 * at as u64)), Verdict::Grew(_)));
+        assert!(matches!(Verdict::of(&samples(64 + MIN_SAMPLES, |at| 1_000 * at as u64)), Verdict::Grew(_)));
         assert_eq!(Verdict::of(&[]), Verdict::TooShort { counted: 0, events: 0 });
     }
 
     #[test]
-    fn another_daemon_in_the_end_is_never_flat() {
-        let mut another = looks(192, |_| 10_000);
+    fn a_replaced_daemon_is_reported() {
+        let mut another = samples(192, |_| 10_000);
         another[191].pid = 8;
         assert_eq!(Verdict::of(&another), Verdict::Died);
         another.truncate(2);
         another[1].pid = 8;
-        assert_eq!(Verdict::of(&another), Verdict::Died, "a short run too");
+        assert_eq!(Verdict::of(&another), Verdict::Died, "even in a short run");
     }
 }

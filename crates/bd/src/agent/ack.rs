@@ -8,7 +8,7 @@ use super::error::{Code, Error, Result};
 use super::message::{Message, MessageState};
 use super::store::Store;
 
-/// Acknowledge a message; the first time counts
+/// Acknowledge a message (repeating it has no effect)
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ack {

@@ -1,11 +1,11 @@
-//! A message that its recipient does something with.
+//! Finds a message for its recipient.
 
 use super::agent_id::AgentId;
 use super::error::{Error, Result};
 use super::message::{Message, MessageId};
 use super::store::{Session, Store};
 
-/// Opens the store for `agent` and finds a message to it. Any other agent is refused with `forbidden`.
+/// Opens the store for `agent` and finds a message to it. Refuses other agents with `forbidden`.
 pub fn message_to<'a>(
     store: &'a Store,
     agent: &str,
@@ -15,7 +15,7 @@ pub fn message_to<'a>(
     let id = AgentId::parse(agent)?;
     let message_id = MessageId::parse(message)?;
     let session = store.write()?;
-    session.acting(&id)?;
+    session.mark_seen(&id)?;
     let message = session.find_message(&message_id)?.ok_or_else(|| message_id.not_found())?;
     if message.to_agent == id { Ok((session, message)) } else { Err(forbidden(&message_id)) }
 }

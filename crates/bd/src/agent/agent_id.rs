@@ -1,4 +1,4 @@
-//! The name of an agent. One that exists is valid, and safe as a file name.
+//! Agent ids. An [`AgentId`] is always valid and safe as a file name.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::bounds::AGENT_ID_LEN;
 use super::error::{Code, Error, Reason, Result};
 
-/// Not a name: an address (contract §6.1).
+/// The address of all agents (contract §6.1); no agent may have this id.
 pub const BROADCAST: &str = "broadcast";
 
-/// `^[a-z0-9]+(?:-[a-z0-9]+)*$`, 3 to 48 bytes.
+/// An agent id: `^[a-z0-9]+(?:-[a-z0-9]+)*$`, 3 to 48 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct AgentId(String);
 
 impl AgentId {
-    /// Surrounding blanks are dropped.
+    /// Parses an id, ignoring surrounding whitespace.
     pub fn parse(text: &str) -> Result<AgentId> {
         let id = text.trim();
-        let words = id.split('-').all(|word| {
+        let is_valid = id.split('-').all(|word| {
             !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         });
-        if words && AGENT_ID_LEN.contains(&id.len()) {
+        if is_valid && AGENT_ID_LEN.contains(&id.len()) {
             return Ok(AgentId(id.to_owned()));
         }
         let message = format!(
-            "Invalid agent id '{id}': use {} to {} lower-case letters and digits, in words joined by single hyphens.",
+            "Invalid agent id '{id}': use {} to {} lower-case letters, digits and single hyphens between them.",
             AGENT_ID_LEN.start(),
             AGENT_ID_LEN.end(),
         );
@@ -37,7 +37,7 @@ impl AgentId {
         &self.0
     }
 
-    /// Nobody of this name is registered.
+    /// Returns the error for an agent that is not registered.
     pub fn not_found(&self) -> Error {
         let message = format!("Agent '{self}' is not registered. Register it with: bb agent register");
         Error::new(Code::AgentNotFound, message).with("agent_id", self.as_str())
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rule_of_the_contract() {
+    fn ids_follow_the_contract() {
         for good in ["abc", "agent-ui-1", "0-0", &"a".repeat(48)] {
             assert!(AgentId::parse(good).is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! An agent as registered: `agents/<agent_id>.json` (contract §5.1).
+//! A registered agent: `agents/<agent_id>.json` (contract §5.1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ pub struct Agent {
     pub created_at: Moment,
     pub last_seen_at: Moment,
     pub version: u64,
-    /// Fields of a later version, kept as they are when the record is written again.
+    /// Fields of a later version, preserved when the record is rewritten.
     #[serde(flatten)]
-    pub later: Map<String, Value>,
+    pub unknown_fields: Map<String, Value>,
 }
 
 impl Agent {
@@ -32,7 +32,7 @@ impl Agent {
     }
 }
 
-/// How recently an agent was heard of. A hint for people and planners: it decides nothing.
+/// How recently an agent was seen. A hint for people and planners; no command depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Liveness {
@@ -51,7 +51,7 @@ impl Liveness {
     }
 }
 
-/// A record with what follows from it today.
+/// An agent's record with its current liveness.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SeenAgent {
     #[serde(flatten)]

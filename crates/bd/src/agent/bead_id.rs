@@ -1,9 +1,10 @@
-//! The bead a message or reservation is about. Whether it exists is not asked: `bd` owns beads.
+//! The id of the bead that a message or reservation is about. `bb` does not check that the bead exists: `bd`
+//! owns beads.
 
 use super::bounds::BEAD_ID_MAX;
 use super::error::{Code, Error, Reason, Result};
 
-/// Absent and blank are one.
+/// Parses a required bead id. A blank one counts as missing.
 pub fn bead_id(given: Option<&str>) -> Result<String> {
     let id = given.unwrap_or_default().trim();
     if id.is_empty() {

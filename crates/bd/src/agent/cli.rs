@@ -1,4 +1,4 @@
-//! The command line of `bb`: turns arguments into calls and results into text. Decides nothing.
+//! The command line of `bb`: turns arguments into calls and results into text, without any logic.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -34,8 +34,9 @@ struct Bb {
 enum Area {
     /// Identity, mail and reservations
     ///
-    /// Environment: BB_AGENT (who calls), BB_AGENT_ROOT (where the store is, instead of .beadboard/agent in the main
-    /// work tree). Exit codes: 0 ok, 1 refused or failed, 2 wrong command line or invalid input; guard has its own.
+    /// Environment: BB_AGENT (the calling agent), BB_AGENT_ROOT (the store's directory, instead of
+    /// .beadboard/agent in the main work tree). Exit codes: 0 ok, 1 refused or failed, 2 wrong command line
+    /// or invalid input; guard has its own.
     #[command(subcommand)]
     Agent(Verb),
 }
@@ -45,11 +46,11 @@ enum Area {
 enum Verb {
     /// Register an agent, or update its display name and role
     Register(register::Register),
-    /// List the registered agents, with how recently each was heard of
+    /// List the registered agents and when each was last seen
     List(list::List),
     /// Show one agent
     Show(show::Show),
-    /// Say that an agent is alive
+    /// Record that an agent is alive
     Heartbeat(heartbeat::Heartbeat),
     /// Send a message about a bead
     Send(send::Send),
@@ -57,19 +58,19 @@ enum Verb {
     Inbox(inbox::Inbox),
     /// Mark a message as read
     Read(ReadArgs),
-    /// Acknowledge a message; the first time counts
+    /// Acknowledge a message (repeating it has no effect)
     Ack(ack::Ack),
     /// Reserve paths for an agent
     Reserve(reserve::Reserve),
-    /// Give a reserved scope back
+    /// Release a reserved scope
     Release(release::Release),
-    /// Show active reservations and messages that wait for an acknowledgement
+    /// Show active reservations and messages that need an acknowledgement
     Status(status::Status),
-    /// May this agent edit these paths?
+    /// Check whether an agent may edit paths
     Guard(guard::Guard),
-    /// Check every file of the store, and change nothing
+    /// Check every file of the store without changing anything
     ///
-    /// Names each file and line that cannot be read. Exit code 1 if there is one.
+    /// Lists each file and line that cannot be read. Exit code 1 if there are any.
     Doctor(doctor::Doctor),
 }
 
@@ -78,13 +79,13 @@ enum Verb {
 struct ReadArgs {
     #[command(flatten)]
     input: read::Read,
-    /// Also print who sent it, the subject and the text
+    /// Also print the sender, subject and body
     #[arg(long)]
     body: bool,
 }
 
 /// The verbs that change something.
-const CHANGING: [&str; 7] = ["register", "heartbeat", "send", "read", "ack", "reserve", "release"];
+const MUTATING: [&str; 7] = ["register", "heartbeat", "send", "read", "ack", "reserve", "release"];
 
 const VERBS: [&str; 13] = [
     "register",
@@ -111,11 +112,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
             print::print(out, err, wrong.to_string().as_bytes(), Vec::new, 0)
         }
         Err(wrong) => {
-            let words = args.iter().skip(1).map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
-            let words: Vec<&str> = words.collect();
-            let verb = words.iter().skip_while(|word| **word != "agent").find(|word| VERBS.contains(word));
+            let args = args.iter().skip(1).map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
+            let args: Vec<&str> = args.collect();
+            let verb = args.iter().skip_while(|arg| **arg != "agent").find(|arg| VERBS.contains(arg));
             let command = verb.map_or_else(|| "agent".to_owned(), |verb| format!("agent {verb}"));
-            let mut answer = Answer { out, err, json: words.contains(&"--json"), command: &command };
+            let mut answer = Answer { out, err, json: args.contains(&"--json"), command: &command };
             answer.usage(&wrong)
         }
     }
@@ -126,7 +127,8 @@ fn parse(args: &[OsString]) -> std::result::Result<Bb, clap::Error> {
     Bb::from_arg_matches(&matches)
 }
 
-/// The whole parser. Its options take any value: a message may begin with a bullet.
+/// Returns the whole parser. Options take values that begin with a hyphen, because a message may begin with a
+/// bullet.
 pub(crate) fn command() -> clap::Command {
     let mut command = Bb::command();
     command.build();
@@ -143,26 +145,35 @@ struct Answer<'a> {
 impl Answer<'_> {
     fn run(mut self, verb: &Verb) -> u8 {
         match verb {
-            Verb::Register(input) => self.give("agent register", input, register::register, text::registered),
-            Verb::List(input) => self.give("agent list", input, list::list, |agents| text::agents(agents)),
-            Verb::Show(input) => self.give("agent show", input, show::show, text::agent),
-            Verb::Heartbeat(input) => self.give("agent heartbeat", input, heartbeat::heartbeat, text::seen),
-            Verb::Send(input) => self.give("agent send", input, send::send, text::sent),
-            Verb::Inbox(input) => self.give("agent inbox", input, inbox::inbox, |mail| text::inbox(mail)),
-            Verb::Read(ReadArgs { input, body }) => {
-                self.give("agent read", input, read::read, if *body { text::read_body } else { text::read })
+            Verb::Register(input) => {
+                self.run_verb("agent register", input, register::register, text::registered)
             }
-            Verb::Ack(input) => self.give("agent ack", input, ack::ack, text::acked),
-            Verb::Reserve(input) => self.give("agent reserve", input, reserve::reserve, text::reserved),
-            Verb::Release(input) => self.give("agent release", input, release::release, text::released),
-            Verb::Status(input) => self.give("agent status", input, status::status, text::status),
+            Verb::List(input) => {
+                self.run_verb("agent list", input, list::list, |agents| text::agents(agents))
+            }
+            Verb::Show(input) => self.run_verb("agent show", input, show::show, text::agent),
+            Verb::Heartbeat(input) => {
+                self.run_verb("agent heartbeat", input, heartbeat::heartbeat, text::seen)
+            }
+            Verb::Send(input) => self.run_verb("agent send", input, send::send, text::sent),
+            Verb::Inbox(input) => self.run_verb("agent inbox", input, inbox::inbox, |mail| text::inbox(mail)),
+            Verb::Read(ReadArgs { input, body }) => self.run_verb(
+                "agent read",
+                input,
+                read::read,
+                if *body { text::read_body } else { text::read },
+            ),
+            Verb::Ack(input) => self.run_verb("agent ack", input, ack::ack, text::acked),
+            Verb::Reserve(input) => self.run_verb("agent reserve", input, reserve::reserve, text::reserved),
+            Verb::Release(input) => self.run_verb("agent release", input, release::release, text::released),
+            Verb::Status(input) => self.run_verb("agent status", input, status::status, text::status),
             Verb::Guard(input) => self.guard(input),
             Verb::Doctor(input) => self.doctor(input),
         }
     }
 
-    /// Calls a verb and prints what it says.
-    fn give<I, T: Serialize>(
+    /// Runs a verb and prints its result.
+    fn run_verb<I, T: Serialize>(
         &mut self,
         command: &str,
         input: &I,
@@ -195,7 +206,7 @@ impl Answer<'_> {
 
     fn guard(&mut self, input: &guard::Guard) -> u8 {
         let command = "agent guard";
-        // Not even where the store is may be known.
+        // Even finding the store may fail.
         let judged = match Store::from_env() {
             Ok(store) => guard::guard(&store, input),
             Err(failed) if input.hook => Ok(guard::unknown(input, failed)),
@@ -222,7 +233,7 @@ impl Answer<'_> {
 
     fn success(&mut self, command: &str, data: &impl Serialize, text: &str) -> u8 {
         let changed = || match serde_json::to_value(data) {
-            Ok(data) if CHANGING.iter().any(|verb| command.ends_with(verb)) => ids_in(&data),
+            Ok(data) if MUTATING.iter().any(|verb| command.ends_with(verb)) => ids_in(&data),
             _ => Vec::new(),
         };
         if !self.json {
@@ -240,7 +251,7 @@ impl Answer<'_> {
             return exit;
         }
         match Envelope::<()>::new(command, Err(failed)).to_text() {
-            // The reason is on the other stream already, and so is the exit code.
+            // The error is on stderr already, so a failure to write is ignored.
             Ok(text) => drop(self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush())),
             Err(why) => return self.unwritable(&why),
         }
@@ -252,13 +263,13 @@ impl Answer<'_> {
         1
     }
 
-    /// A command line that clap refused.
+    /// Reports a command line that clap refused.
     fn usage(&mut self, wrong: &clap::Error) -> u8 {
         let text = wrong.to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         let (what, help) = match wrong.kind() {
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-                ("Say which command, for example: bb agent list --json", text)
+                ("No command given. Example: bb agent list --json", text)
             }
             _ => text.split_once("\n\n").unwrap_or((text, "")),
         };
@@ -297,9 +308,9 @@ mod tests {
                 }
             }
         }
-        assert!(count > 20, "{count} options were looked at");
-        let words = ["bb", "agent", "send", "--from", "a", "--to", "b", "--bead", "bd-1"];
+        assert!(count > 20, "only {count} options were checked");
+        let args = ["bb", "agent", "send", "--from", "a", "--to", "b", "--bead", "bd-1"];
         let text = ["--category", "INFO", "--subject", "- one", "--body", "- a\n- b"];
-        assert!(parse(&words.iter().chain(&text).map(OsString::from).collect::<Vec<_>>()).is_ok());
+        assert!(parse(&args.iter().chain(&text).map(OsString::from).collect::<Vec<_>>()).is_ok());
     }
 }

@@ -1,26 +1,26 @@
-//! Time and fresh ids: the two things a command takes from outside. Both can be fixed for tests.
+//! The time and new ids, the two nondeterministic inputs of a command. Tests can fix both.
 
 use super::error::{Error, Reason, Result};
 use super::moment::Moment;
 
-/// `BB_NOW` stops the clock, `BB_ID` fixes the next id.
+/// A source of time and ids. `BB_NOW` fixes the time, `BB_ID` the next id.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     now: Option<Moment>,
     id: Option<String>,
 }
 
-/// Four hex digits as the contract prints them, then longer ones: the second of a busy swarm has more messages than
-/// four digits can tell apart.
+/// Four hex digits as in the contract, then longer tags: a busy swarm can send more messages in one second
+/// than four digits can distinguish.
 const TAG_LENGTHS: [usize; 4] = [4, 4, 8, 16];
 
 impl Clock {
-    /// The wall clock and random ids.
+    /// Returns the wall clock with random ids.
     pub fn system() -> Clock {
         Clock::default()
     }
 
-    /// As the environment says.
+    /// Builds a clock from `BB_NOW` and `BB_ID`.
     pub fn from_env() -> Result<Clock> {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let now = set("BB_NOW").map(|text| {
@@ -30,7 +30,7 @@ impl Clock {
         Clock::fixed(now.transpose()?, set("BB_ID"))
     }
 
-    /// What is `None` comes from the system.
+    /// Fixes the time, the id, or both; `None` means the system's.
     pub fn fixed(now: Option<Moment>, id: Option<String>) -> Result<Clock> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         if let Some(id) = &id
@@ -42,7 +42,7 @@ impl Clock {
         Ok(Clock { now, id })
     }
 
-    /// The same clock, with the next id fixed.
+    /// Returns the same clock with the next id fixed.
     pub fn with_id(self, id: &str) -> Result<Clock> {
         Clock::fixed(self.now, Some(id.to_owned()))
     }
@@ -51,13 +51,13 @@ impl Clock {
         self.now.unwrap_or_else(Moment::now)
     }
 
-    /// A new id `<prefix><time>_<tag>` for which `taken` says no. A fixed id that starts with the prefix is the whole
-    /// id, any other the tag.
+    /// Mints an id `<prefix><time>_<tag>` that is not `taken`. A fixed id that starts with the prefix is used
+    /// whole, any other as the tag.
     pub fn mint(&self, prefix: &str, now: Moment, taken: impl Fn(&str) -> Result<bool>) -> Result<String> {
         let made = |tag: &str| format!("{prefix}{}_{tag}", now.compact());
         if let Some(fixed) = &self.id {
             let id = if fixed.starts_with(prefix) { fixed.clone() } else { made(fixed) };
-            return if taken(&id)? { Err(exhausted(&id)) } else { Ok(id) };
+            return if taken(&id)? { Err(id_taken(&id)) } else { Ok(id) };
         }
         for length in TAG_LENGTHS {
             let id = made(&random_hex(length)?);
@@ -65,11 +65,11 @@ impl Clock {
                 return Ok(id);
             }
         }
-        Err(exhausted(prefix))
+        Err(id_taken(prefix))
     }
 }
 
-fn exhausted(id: &str) -> Error {
+fn id_taken(id: &str) -> Error {
     Error::invalid(Reason::IdTaken, format!("The id '{id}' is already taken. Nothing was changed."))
 }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_id_is_whole_or_a_tag() {
+    fn a_fixed_id_is_used_whole_or_as_the_tag() {
         let fixed = |id: &str| Clock::fixed(None, Some(id.to_owned())).unwrap();
         assert_eq!(fixed("7f3c").mint("msg_", at(), |_| Ok(false)).unwrap(), "msg_20260213_220001_7f3c");
         assert_eq!(fixed("msg_x").mint("msg_", at(), |_| Ok(false)).unwrap(), "msg_x");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_id_makes_room_for_a_longer_one() {
+    fn a_taken_id_is_replaced_by_a_longer_one() {
         let id = Clock::system().mint("msg_", at(), |id| Ok(id.len() < 30)).unwrap();
         assert_eq!(id.len(), "msg_20260213_220001_".len() + 16);
     }

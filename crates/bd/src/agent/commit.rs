@@ -1,4 +1,4 @@
-//! Carrying out an [`Intent`]: completely, or not at all.
+//! Carries out an [`Intent`] completely or not at all.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use super::store::Session;
 
 const PENDING: &str = "pending.json";
 
-/// What takes back one step.
+/// How to undo one step.
 enum Undo {
     Remove(PathBuf),
-    Cut(PathBuf, u64),
+    Truncate(PathBuf, u64),
 }
 
-/// The first time nothing has been done; after a crash each step looks first whether it was.
+/// Whether steps may already have been done: after a crash each step checks for that.
 #[derive(Clone, Copy, PartialEq)]
 enum Pass {
     First,
@@ -28,17 +28,18 @@ enum Pass {
 }
 
 impl Session<'_> {
-    /// Makes the intent durable, carries it out, forgets it. If a write fails, what was written is taken back.
+    /// Makes the intent durable, carries it out and removes it. If a write fails, the earlier ones are
+    /// undone.
     pub(super) fn commit(&self, intent: &Intent) -> Result<()> {
-        if !self.writes()? {
+        if !self.check_writable()? {
             return Ok(());
         }
         let undo = self.prepare(intent)?;
         let pending = self.path(&[PENDING]);
         let done = files::write_json(&pending, intent).and_then(|()| self.carry_out(intent, Pass::First));
         let Err(mut failed) = done else {
-            // All is written. An intent that could not be removed is carried out again, to no effect.
-            drop(self.forget());
+            // Everything is written. If the intent cannot be removed, carrying it out again has no effect.
+            drop(self.remove_intent());
             return Ok(());
         };
         let undone = undo.iter().try_for_each(Undo::run).and_then(|()| files::remove(&pending));
@@ -49,10 +50,11 @@ impl Session<'_> {
         Err(failed)
     }
 
-    /// Checks, before anything is written, that every log can take a line; notes how to get back here.
+    /// Checks before anything is written that every log can be appended to, and returns how to undo each
+    /// step.
     fn prepare(&self, intent: &Intent) -> Result<Vec<Undo>> {
         let mut undo = Vec::new();
-        let log = |path: PathBuf| files::log_length(&path).map(|length| Undo::Cut(path, length));
+        let log = |path: PathBuf| files::log_length(&path).map(|length| Undo::Truncate(path, length));
         match intent {
             Intent::Deliver(messages) => {
                 for message in messages {
@@ -67,16 +69,18 @@ impl Session<'_> {
 
     fn carry_out(&self, intent: &Intent, pass: Pass) -> Result<()> {
         match intent {
-            Intent::Deliver(messages) => messages.iter().try_for_each(|message| self.file(message, pass)),
+            Intent::Deliver(messages) => {
+                messages.iter().try_for_each(|message| self.store_message(message, pass))
+            }
             Intent::End { ended, active } => {
-                ended.iter().try_for_each(|reservation| self.file_ended(reservation, pass))?;
-                // Last, because this is the one step that cannot be taken back.
+                ended.iter().try_for_each(|reservation| self.append_to_history(reservation, pass))?;
+                // Last, because this step cannot be undone.
                 self.save_active(active)
             }
         }
     }
 
-    fn file(&self, message: &Message, pass: Pass) -> Result<()> {
+    fn store_message(&self, message: &Message, pass: Pass) -> Result<()> {
         if pass == Pass::First || self.find_message(&message.message_id)?.is_none() {
             self.save_message(message)?;
         }
@@ -84,37 +88,37 @@ impl Session<'_> {
         let line = files::line(&path, message)?;
         match pass {
             Pass::First => files::append(&path, &line),
-            Pass::AfterCrash => files::ensure_line(&path, &line, |there| {
-                named(there).message_id.as_deref() == Some(message.message_id.as_str())
+            Pass::AfterCrash => files::ensure_line(&path, &line, |existing| {
+                record_ids(existing).message_id.as_deref() == Some(message.message_id.as_str())
             }),
         }
     }
 
-    fn file_ended(&self, reservation: &Reservation, pass: Pass) -> Result<()> {
+    fn append_to_history(&self, reservation: &Reservation, pass: Pass) -> Result<()> {
         let path = self.history_path();
         let line = files::line(&path, reservation)?;
         match pass {
             Pass::First => files::append(&path, &line),
-            Pass::AfterCrash => files::ensure_line(&path, &line, |there| {
-                named(there).reservation_id.as_deref() == Some(&reservation.reservation_id)
+            Pass::AfterCrash => files::ensure_line(&path, &line, |existing| {
+                record_ids(existing).reservation_id.as_deref() == Some(&reservation.reservation_id)
             }),
         }
     }
 
-    /// Durably: an intent that came back after others followed it would undo them.
-    fn forget(&self) -> Result<()> {
+    /// Removes the intent durably. If it came back after later commands, it would undo them.
+    fn remove_intent(&self) -> Result<()> {
         let (pending, dir) = (self.path(&[PENDING]), self.path(&[]));
         files::remove(&pending)
             .and_then(|()| beads_store::sync_directory(&dir))
             .map_err(|why| Error::unwritable(&pending, why))
     }
 
-    /// Finishes what a killed process had begun.
+    /// Finishes the intent of a killed process.
     pub(super) fn recover(&self) -> Result<()> {
         let pending: Option<Intent> = files::read_json(&self.path(&[PENDING]))?;
         match pending {
             None => Ok(()),
-            Some(intent) => self.carry_out(&intent, Pass::AfterCrash).and_then(|()| self.forget()),
+            Some(intent) => self.carry_out(&intent, Pass::AfterCrash).and_then(|()| self.remove_intent()),
         }
     }
 }
@@ -123,18 +127,18 @@ impl Undo {
     fn run(&self) -> io::Result<()> {
         match self {
             Undo::Remove(path) => files::remove(path),
-            Undo::Cut(path, length) => files::cut(path, *length),
+            Undo::Truncate(path, length) => files::truncate(path, *length),
         }
     }
 }
 
-/// Just enough of a record to recognise it in a log.
+/// The ids that identify a record in a log.
 #[derive(Default, Deserialize)]
-struct Named {
+struct RecordIds {
     message_id: Option<String>,
     reservation_id: Option<String>,
 }
 
-fn named(line: &[u8]) -> Named {
+fn record_ids(line: &[u8]) -> RecordIds {
     serde_json::from_slice(line).unwrap_or_default()
 }

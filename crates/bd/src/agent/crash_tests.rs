@@ -1,4 +1,4 @@
-//! Every point at which a process can die, one after the other.
+//! Kills a command at every point where its process could die.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -20,7 +20,7 @@ thread_local! {
 
 struct Died;
 
-/// Called by `files` wherever a process may be killed.
+/// Panics when the countdown reaches zero. Called by `files` wherever a process may be killed.
 pub fn crash_point() {
     match POINTS_LEFT.get() {
         Some(0) => {
@@ -32,7 +32,7 @@ pub fn crash_point() {
     }
 }
 
-/// Runs `work` until it dies at its n-th crash point; true if it came to its end first.
+/// Runs `work` until it dies at its n-th crash point. Returns true if it finished first.
 fn survives(n: usize, work: impl FnOnce() -> Result<()>) -> bool {
     POINTS_LEFT.set(Some(n));
     let ended = catch_unwind(AssertUnwindSafe(work));
@@ -92,7 +92,7 @@ fn a_broadcast_reaches_all_or_none_wherever_its_sender_dies() {
         team(dir);
         send(&at_noon(dir), &letter("birch")).unwrap();
         let finished = survives(n, || send(&at_noon(dir), &letter("broadcast")).map(drop));
-        // The next command of anybody finishes it, and the log takes the next line whole.
+        // The next command finishes the broadcast, and then appends its own line.
         send(&at_noon(dir), &letter("birch")).unwrap();
         let (birch, cedar) = (mail(dir, "birch"), mail(dir, "cedar"));
         assert_eq!(birch.len(), 2 + cedar.len(), "after dying at point {n}");
@@ -104,7 +104,7 @@ fn a_broadcast_reaches_all_or_none_wherever_its_sender_dies() {
         }
         if cedar.is_empty() { none += 1 } else { all += 1 }
     }
-    assert!(none > 1 && all > 8, "both sides of the commit were tried: {none}, {all}");
+    assert!(none > 1 && all > 8, "crashes before and after the commit: {none}, {all}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_preview_checks_and_writes_nothing() {
 }
 
 #[test]
-fn a_failed_write_is_taken_back() {
+fn a_failed_write_is_undone() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     team(dir);

@@ -12,12 +12,12 @@ use super::message::Message;
 use super::reservation::Reservation;
 use super::store::{Session, Store};
 
-/// Check every file of the store, and change nothing
+/// Check every file of the store without changing anything
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Doctor {}
 
-/// What was looked at, and what cannot be read.
+/// The number of files checked, and what cannot be read.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     pub files: usize,
@@ -27,7 +27,7 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub file: String,
-    /// From 1; null when the whole file is meant.
+    /// Counted from 1; null if it is about the whole file.
     pub line: Option<usize>,
     pub message: String,
 }
@@ -36,12 +36,12 @@ pub fn doctor(store: &Store, _input: &Doctor) -> Result<Report> {
     let session = store.read()?;
     let mut report = Report { files: 0, findings: Vec::new() };
     for id in session.agent_ids()? {
-        report.whole(session.find_agent(&id));
+        report.check_file(session.find_agent(&id));
     }
     for id in session.recipients()? {
-        let sent: Vec<Message> = report.log(&session.inbox_path(&id));
+        let sent: Vec<Message> = report.check_log(&session.inbox_path(&id));
         for message in &sent {
-            report.whole(session.current(message));
+            report.check_file(session.current(message));
         }
     }
     reservations(&session, &mut report);
@@ -49,40 +49,40 @@ pub fn doctor(store: &Store, _input: &Doctor) -> Result<Report> {
 }
 
 fn reservations(session: &Session<'_>, report: &mut Report) {
-    report.whole(session.reservations());
-    let _: Vec<Reservation> = report.log(&session.history_path());
+    report.check_file(session.reservations());
+    let _: Vec<Reservation> = report.check_log(&session.history_path());
 }
 
 impl Report {
-    /// A file that is read as a whole.
-    fn whole<T>(&mut self, read: Result<T>) {
+    /// Counts a file, and adds a finding if it could not be read.
+    fn check_file<T>(&mut self, read: Result<T>) {
         self.files += 1;
         if let Err(failed) = read {
-            self.failed(&failed);
+            self.add_error(&failed);
         }
     }
 
-    /// A log: its records, and a finding for each line that is none.
-    fn log<T: serde::de::DeserializeOwned>(&mut self, path: &Path) -> Vec<T> {
+    /// Reads a log: returns its records, and adds a finding for each bad line.
+    fn check_log<T: serde::de::DeserializeOwned>(&mut self, path: &Path) -> Vec<T> {
         self.files += 1;
         match files::read_log(path) {
             Ok((records, bad)) => {
                 for BadLine { line, why } in bad {
                     let file = path.display().to_string();
                     let message =
-                        format!("line {line} of {file} cannot be read: {why}. It was left as it is.");
+                        format!("line {line} of {file} cannot be read: {why}. It was left unchanged.");
                     self.findings.push(Finding { file, line: Some(line), message });
                 }
                 records
             }
             Err(failed) => {
-                self.failed(&failed);
+                self.add_error(&failed);
                 Vec::new()
             }
         }
     }
 
-    fn failed(&mut self, failed: &Error) {
+    fn add_error(&mut self, failed: &Error) {
         let file = failed.details.get("file").and_then(|file| file.as_str()).unwrap_or_default().to_owned();
         self.findings.push(Finding { file, line: None, message: failed.message.clone() });
     }

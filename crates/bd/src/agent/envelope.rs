@@ -1,11 +1,11 @@
-//! The one shape of every `--json` answer (contract §4).
+//! The shape of every `--json` answer (contract §4).
 
 use beads_engine::escape::escape_json;
 use serde::Serialize;
 
 use super::error::Error;
 
-/// `{ok, command, data, error}`.
+/// The JSON envelope `{ok, command, data, error}`.
 #[derive(Debug, Serialize)]
 pub struct Envelope<'a, T> {
     ok: bool,
@@ -24,7 +24,7 @@ impl<'a, T: Serialize> Envelope<'a, T> {
         Envelope { ok, command, data, error }
     }
 
-    /// Pretty, two spaces, one line feed at the end.
+    /// Formats the envelope with an indent of two spaces and a final line feed.
     pub fn to_text(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self).map(|text| escape_json(text + "\n"))
     }

@@ -1,4 +1,4 @@
-//! How a command of `bb` fails: a code of the contract (§9), and a finer reason.
+//! Errors of `bb` commands: a code of the contract (§9) and a more specific reason.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The finer word beside a code.
+/// A more specific reason than the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
@@ -37,7 +37,7 @@ pub enum Reason {
     Usage,
 }
 
-/// A refusal or a failure of one command.
+/// The refusal or failure of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error, JsonSchema)]
 #[error("{message}")]
 pub struct Error {
@@ -58,22 +58,22 @@ impl Error {
         Error { code, message: message.into(), reason: None, details: Map::new() }
     }
 
-    /// `INVALID_ARGS`, with what exactly is invalid.
+    /// Returns an `INVALID_ARGS` error that says what is invalid.
     pub fn invalid(reason: Reason, message: impl Into<String>) -> Error {
-        Error::new(Code::InvalidArgs, message).because(reason)
+        Error::new(Code::InvalidArgs, message).with_reason(reason)
     }
 
-    /// A file that is there and cannot be used. It is left as it is.
+    /// Returns the error for a file that exists but cannot be read. The file is left unchanged.
     pub fn unreadable(file: &Path, why: impl std::fmt::Display) -> Error {
         Error::new(Code::IoReadFailed, format!("Cannot read {}: {why}. Nothing was changed.", file.display()))
             .with("file", file.to_string_lossy())
     }
 
-    /// As [`Error::unreadable`], when what was read makes no sense.
+    /// Returns the error for a file whose content is invalid. The file is left unchanged.
     pub fn damaged(file: &Path, why: impl std::fmt::Display) -> Error {
-        let message = format!("{} is damaged: {why}. It was left as it is.", file.display());
+        let message = format!("{} is damaged: {why}. It was left unchanged.", file.display());
         Error::new(Code::IoReadFailed, message)
-            .because(Reason::DamagedFile)
+            .with_reason(Reason::DamagedFile)
             .with("file", file.to_string_lossy())
     }
 
@@ -83,7 +83,7 @@ impl Error {
     }
 
     #[must_use]
-    pub fn because(mut self, reason: Reason) -> Error {
+    pub fn with_reason(mut self, reason: Reason) -> Error {
         self.reason = Some(reason);
         self
     }

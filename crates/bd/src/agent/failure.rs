@@ -1,11 +1,11 @@
-//! How a failure of `bb` looks to the other interfaces.
+//! Converts errors of `bb` for the other interfaces.
 
 use beads_engine::failure::Failure;
 use serde_json::{Value, json};
 
 use super::error::{Code, Error, Reason};
 
-/// `bb` has a registry of its own, and a finer word beside each code.
+/// Maps the error codes and reasons of `bb` to those of `bd`.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut details = error.details;

@@ -1,8 +1,9 @@
-//! Files that survive being interrupted.
+//! Crash-safe files.
 //!
-//! A snapshot is replaced as a whole: temporary file in the same directory, fsync, rename, fsync of the directory. A
-//! log only grows: one write at its end, fsync. All writing happens under the one lock of the store, so a directory
-//! needs a single name for its temporary file, and what a killed process left there is simply written over.
+//! A snapshot is replaced atomically: temporary file in the same directory, fsync, rename, fsync of the
+//! directory. A log only grows: one write at its end, then fsync. All writing happens under the store's lock,
+//! so one name per directory is enough for the temporary file, and a leftover of a killed process is
+//! overwritten.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,7 +21,7 @@ use super::error::{Error, Result};
 const TEMPORARY: &str = ".tmp";
 
 fn open(path: &Path) -> Result<Option<File>> {
-    // Without O_NONBLOCK a pipe in place of the file would keep us waiting for ever. A clone may carry links.
+    // Without O_NONBLOCK, opening a pipe in place of the file would block forever. A clone may contain links.
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -34,7 +35,8 @@ fn open(path: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// The whole content, or `None` if there is no such file. One past the bound is refused before more than that is read.
+/// Returns the content, or `None` if there is no such file. A file above the bound is refused without reading
+/// all of it.
 pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -45,7 +47,7 @@ pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// A snapshot, or `None` if there is no such file.
+/// Reads a snapshot; `None` if there is no such file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match read(path, SNAPSHOT_MAX)? {
         None => Ok(None),
@@ -53,8 +55,8 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// The records of a log, and an error for each line that cannot be read. What follows the last line feed was never acknowledged by its
-/// writer and is left out.
+/// Returns the records of a log and an error for each line that cannot be read. Ignores bytes after the last
+/// line feed: their writer never acknowledged them.
 pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, Vec<BadLine>)> {
     let bytes = read(path, LOG_MAX)?.unwrap_or_default();
     let (mut records, mut bad) = (Vec::new(), Vec::new());
@@ -71,7 +73,7 @@ pub fn read_log<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, Vec<BadLine
 /// A line of a log that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
     pub why: String,
 }
@@ -96,14 +98,14 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// One record as a line of a log.
+/// Encodes a record as one line of a log.
 pub fn line(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value).map_err(|why| Error::unwritable(path, why))?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// Length of a log that is ready to take a line. One that ends in the middle of a line is damaged.
+/// Returns the length of a log. A log that ends in the middle of a line is damaged.
 pub fn log_length(path: &Path) -> Result<u64> {
     let Some(mut file) = open(path)? else { return Ok(0) };
     let mut last = [b'\n'];
@@ -119,8 +121,8 @@ pub fn log_length(path: &Path) -> Result<u64> {
     if last == *b"\n" { Ok(length) } else { Err(Error::damaged(path, "its last line is not complete")) }
 }
 
-/// Makes sure that the log has the line `wanted` (found by `same`), finishing it if it was begun. For recovery: it
-/// reads the whole log.
+/// Makes sure that the log has the line `wanted` (recognized by `same`), completing a partial one. Reads the
+/// whole log; used only in recovery.
 pub fn ensure_line(path: &Path, wanted: &[u8], same: impl Fn(&[u8]) -> bool) -> Result<()> {
     let bytes = read(path, LOG_MAX)?.unwrap_or_default();
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
@@ -133,7 +135,7 @@ pub fn ensure_line(path: &Path, wanted: &[u8], same: impl Fn(&[u8]) -> bool) -> 
     }
 }
 
-/// Adds bytes at the end of a log.
+/// Appends bytes to a log.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     append_all(path, bytes).map_err(|why| Error::unwritable(path, why))
 }
@@ -164,14 +166,14 @@ fn write_all(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// A place where a test can end the process.
+/// Marks a point at which a test can simulate a crash.
 fn crash_point() {
     #[cfg(test)]
     super::crash_tests::crash_point();
 }
 
-/// Cuts a log back to a length it had: only ever used on lines that were never acknowledged.
-pub fn cut(path: &Path, length: u64) -> io::Result<()> {
+/// Truncates a log to an earlier length. Only used on lines that were never acknowledged.
+pub fn truncate(path: &Path, length: u64) -> io::Result<()> {
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => file.set_len(length).and_then(|()| file.sync_all()),
         Err(why) if why.kind() == io::ErrorKind::NotFound && length == 0 => Ok(()),
@@ -179,7 +181,7 @@ pub fn cut(path: &Path, length: u64) -> io::Result<()> {
     }
 }
 
-/// Removes a file of ours, if it is there.
+/// Removes a file if it exists.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
@@ -187,7 +189,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory and its parents, so that they are still there after a power cut.
+/// Creates a directory and its parents durably.
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());

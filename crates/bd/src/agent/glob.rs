@@ -1,14 +1,14 @@
 //! Patterns over paths, and whether two of them have a path in common.
 //!
-//! The syntax is that of `globset` with literal separators: `?`, `*` and `[a-z]` stay within one component, `**` as a
-//! whole component stands for any number of them (at least one at the end), `{a,b}` for either, `\` takes the next
-//! character as it is. `globset` can match a path but cannot intersect two patterns, so both questions are answered
-//! here, by walking the two patterns together: first component by component, then within a pair of components
-//! character by character. A path is the pattern without wildcards.
+//! The syntax is that of `globset` with literal separators: `?`, `*` and `[a-z]` match within one component,
+//! `**` as a whole component matches any number of components (at least one at the end), `{a,b}` matches
+//! either, `\` escapes the next character. `globset` can match a path but cannot intersect two patterns. This
+//! module does both by walking two patterns together: component by component, then character by character
+//! within a pair of components. A path is a pattern without wildcards.
 
 use super::bounds::{SCOPE_ALTERNATIVES_MAX, SCOPE_EXPANDED_MAX};
 
-/// A set of paths: all that match one of the alternatives left when braces are expanded.
+/// A set of paths: those that match one of the alternatives after brace expansion.
 #[derive(Debug, Clone)]
 pub struct Glob(Vec<Vec<Component>>);
 
@@ -16,7 +16,7 @@ pub struct Glob(Vec<Vec<Component>>);
 enum Component {
     /// Zero or more components.
     Deep,
-    /// Exactly one, never empty.
+    /// Exactly one component, never empty.
     One(Vec<Token>),
 }
 
@@ -24,27 +24,27 @@ enum Component {
 enum Token {
     /// Zero or more characters.
     Many,
-    /// One character in one of these ranges, both ends included.
-    Of(Vec<(u32, u32)>),
+    /// One character in one of these inclusive ranges.
+    OneOf(Vec<(u32, u32)>),
 }
 
 const LAST: u32 = char::MAX as u32;
 
 impl Token {
-    fn is(c: char) -> Token {
-        Token::Of(vec![(c.into(), c.into())])
+    fn literal(c: char) -> Token {
+        Token::OneOf(vec![(c.into(), c.into())])
     }
 
     fn any() -> Token {
-        Token::Of(vec![(0, LAST)])
+        Token::OneOf(vec![(0, LAST)])
     }
 
-    /// Some character is accepted by both.
-    fn meets(&self, other: &Token) -> bool {
+    /// Returns whether both accept some common character.
+    fn intersects(&self, other: &Token) -> bool {
         match (self, other) {
-            (Token::Many, Token::Of(ranges)) | (Token::Of(ranges), Token::Many) => !ranges.is_empty(),
+            (Token::Many, Token::OneOf(ranges)) | (Token::OneOf(ranges), Token::Many) => !ranges.is_empty(),
             (Token::Many, Token::Many) => true,
-            (Token::Of(left), Token::Of(right)) => {
+            (Token::OneOf(left), Token::OneOf(right)) => {
                 left.iter().any(|l| right.iter().any(|r| l.0.max(r.0) <= l.1.min(r.1)))
             }
         }
@@ -52,39 +52,39 @@ impl Token {
 }
 
 impl Glob {
-    /// Says what is wrong with a pattern that makes no sense.
+    /// Parses a pattern. The error says what is wrong with it.
     pub fn parse(pattern: &str) -> Result<Glob, String> {
         let alternatives = expand(pattern)?;
         alternatives.iter().map(|text| components(text)).collect::<Result<_, _>>().map(Glob)
     }
 
-    /// The path itself and everything below it. Wildcards mean nothing here.
+    /// Matches the path itself and everything below it. Wildcards are literal here.
     pub fn below(path: &str) -> Glob {
         let mut all = Glob::exactly(path);
         all.0[0].push(Component::Deep);
         all
     }
 
-    /// The path and nothing else.
+    /// Matches only this path.
     fn exactly(path: &str) -> Glob {
         let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
-        Glob(vec![names.map(|name| Component::One(name.chars().map(Token::is).collect())).collect()])
+        Glob(vec![names.map(|name| Component::One(name.chars().map(Token::literal).collect())).collect()])
     }
 
-    /// This pattern or the other.
+    /// Matches what either pattern matches.
     pub fn or(mut self, other: Glob) -> Glob {
         self.0.extend(other.0);
         self
     }
 
-    /// Some path matches both.
-    pub fn meets(&self, other: &Glob) -> bool {
-        self.0.iter().any(|left| other.0.iter().any(|right| paths_meet(left, right)))
+    /// Returns whether some path matches both.
+    pub fn intersects(&self, other: &Glob) -> bool {
+        self.0.iter().any(|left| other.0.iter().any(|right| paths_intersect(left, right)))
     }
 }
 
-/// Walks all pairs of positions that a common path can reach.
-fn paths_meet(left: &[Component], right: &[Component]) -> bool {
+/// Visits all pairs of positions that a common path can reach.
+fn paths_intersect(left: &[Component], right: &[Component]) -> bool {
     let mut seen = vec![false; (left.len() + 1) * (right.len() + 1)];
     let mut open = vec![(0, 0)];
     while let Some((i, j)) = open.pop() {
@@ -102,7 +102,7 @@ fn paths_meet(left: &[Component], right: &[Component]) -> bool {
                 open.push((i, j + 1));
                 open.extend(next.map(|_| (i + 1, j)));
             }
-            (Some(Component::One(l)), Some(Component::One(r))) if names_meet(l, r) => {
+            (Some(Component::One(l)), Some(Component::One(r))) if names_intersect(l, r) => {
                 open.push((i + 1, j + 1));
             }
             _ => {}
@@ -111,8 +111,8 @@ fn paths_meet(left: &[Component], right: &[Component]) -> bool {
     false
 }
 
-/// The same walk within one component; a name has at least one character.
-fn names_meet(left: &[Token], right: &[Token]) -> bool {
+/// Does the same within one component. A name has at least one character.
+fn names_intersect(left: &[Token], right: &[Token]) -> bool {
     let place = |i: usize, j: usize, some: bool| (i * (right.len() + 1) + j) * 2 + usize::from(some);
     let mut seen = vec![false; (left.len() + 1) * (right.len() + 1) * 2];
     let mut open = vec![(0, 0, false)];
@@ -131,7 +131,7 @@ fn names_meet(left: &[Token], right: &[Token]) -> bool {
             open.push((i, j + 1, some));
         }
         if let (Some(l), Some(r)) = (l, r)
-            && l.meets(r)
+            && l.intersects(r)
         {
             let next = |at: usize, token: &Token| if *token == Token::Many { at } else { at + 1 };
             open.push((next(i, l), next(j, r), true));
@@ -140,14 +140,14 @@ fn names_meet(left: &[Token], right: &[Token]) -> bool {
     false
 }
 
-/// All texts a pattern stands for once its braces are gone.
+/// Expands the braces of a pattern into all alternatives.
 fn expand(pattern: &str) -> Result<Vec<String>, String> {
     let (mut done, mut open, mut size) = (Vec::new(), vec![pattern.to_owned()], 0);
     while let Some(text) = open.pop() {
         size += text.len();
-        // Each text on the way is counted too, so that work as well as memory is bounded.
+        // Intermediate texts count too, which bounds the work as well as the memory.
         if done.len() + open.len() >= SCOPE_ALTERNATIVES_MAX || size > SCOPE_EXPANDED_MAX * 4 {
-            return Err(format!("its braces stand for more than {SCOPE_ALTERNATIVES_MAX} alternatives"));
+            return Err(format!("its braces expand to more than {SCOPE_ALTERNATIVES_MAX} alternatives"));
         }
         match first_brace(&text)? {
             None => done.push(text),
@@ -161,7 +161,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, String> {
         }
     }
     if done.iter().map(String::len).sum::<usize>() > SCOPE_EXPANDED_MAX {
-        return Err(format!("its braces stand for more than {SCOPE_EXPANDED_MAX} characters"));
+        return Err(format!("its braces expand to more than {SCOPE_EXPANDED_MAX} characters"));
     }
     done.reverse();
     Ok(done)
@@ -173,10 +173,10 @@ struct Brace {
     end: usize,
 }
 
-/// The first outermost `{…}`, by byte positions.
+/// Returns the byte positions of the first outermost `{…}`.
 fn first_brace(text: &str) -> Result<Option<Brace>, String> {
     let (mut depth, mut start, mut commas) = (0, 0, Vec::new());
-    for (at, mark) in marks(text)? {
+    for (at, mark) in special_characters(text)? {
         match mark {
             '{' => {
                 if depth == 0 {
@@ -198,8 +198,8 @@ fn first_brace(text: &str) -> Result<Option<Brace>, String> {
     if depth > 0 { Err("it has a '{' without '}'".to_owned()) } else { Ok(None) }
 }
 
-/// Positions of the characters that mean something: neither escaped nor inside a class.
-pub(super) fn marks(text: &str) -> Result<Vec<(usize, char)>, String> {
+/// Returns the positions of special characters that are neither escaped nor inside a class.
+pub(super) fn special_characters(text: &str) -> Result<Vec<(usize, char)>, String> {
     let mut found = Vec::new();
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -219,10 +219,10 @@ pub(super) fn marks(text: &str) -> Result<Vec<(usize, char)>, String> {
     Ok(found)
 }
 
-/// Bytes up to and including the `]` of a class whose `[` is already taken.
+/// Returns the number of bytes up to and including the `]` of a class whose `[` was already consumed.
 fn class_end(text: &str) -> Result<usize, String> {
     let skip = usize::from(text.starts_with(['!', '^']));
-    // A `]` in first place is a member.
+    // A leading `]` is a member.
     let first = skip + text[skip..].chars().next().map_or(0, char::len_utf8);
     match text[first..].find(']') {
         Some(at) => Ok(first + at + 1),
@@ -230,8 +230,8 @@ fn class_end(text: &str) -> Result<usize, String> {
     }
 }
 
-/// One alternative as components: `.` dropped, `..` resolved, and a plain path or a trailing slash made to cover
-/// everything below.
+/// Splits one alternative into components. Drops `.`, resolves `..`, and makes a plain path or a trailing
+/// slash cover everything below.
 fn components(text: &str) -> Result<Vec<Component>, String> {
     let (mut path, mut names, mut wild) = (Vec::new(), vec![Vec::new()], false);
     let mut rest = text;
@@ -248,8 +248,8 @@ fn components(text: &str) -> Result<Vec<Component>, String> {
     for name in names {
         match name.as_slice() {
             [] => {}
-            [one] if *one == Token::is('.') => {}
-            [one, two] if *one == Token::is('.') && *two == *one => match path.pop() {
+            [one] if *one == Token::literal('.') => {}
+            [one, two] if *one == Token::literal('.') && *two == *one => match path.pop() {
                 Some(Component::One(_)) => {}
                 _ => return Err("its '..' leads outside the repository".to_owned()),
             },
@@ -278,7 +278,7 @@ impl ExtendLast for Vec<Vec<Token>> {
     }
 }
 
-/// The token that starts with `c`, none for a separator, and how many bytes it takes.
+/// Returns the token that starts with `c` (`None` for a separator) and its length in bytes.
 fn token(c: char, text: &str) -> Result<(Option<Token>, usize), String> {
     Ok(match c {
         '/' => (None, 1),
@@ -290,14 +290,14 @@ fn token(c: char, text: &str) -> Result<(Option<Token>, usize), String> {
         }
         '\\' => match text[1..].chars().next() {
             Some('/') => (None, 2),
-            Some(next) => (Some(Token::is(next)), 1 + next.len_utf8()),
+            Some(next) => (Some(Token::literal(next)), 1 + next.len_utf8()),
             None => return Err("it ends in a single '\\'".to_owned()),
         },
-        _ => (Some(Token::is(c)), c.len_utf8()),
+        _ => (Some(Token::literal(c)), c.len_utf8()),
     })
 }
 
-/// The inside of `[…]`.
+/// Parses the inside of `[…]`.
 fn class(text: &str) -> Result<Token, String> {
     let inside = text.strip_prefix(['!', '^']);
     let members: Vec<u32> = inside.unwrap_or(text).chars().map(u32::from).collect();
@@ -307,12 +307,12 @@ fn class(text: &str) -> Result<Token, String> {
         let ranged = members.get(at + 1) == Some(&u32::from('-')) && at + 2 < members.len();
         let to = if ranged { members[at + 2] } else { from };
         if to < from {
-            return Err(format!("'[{text}]' has a range that runs backwards"));
+            return Err(format!("'[{text}]' has a reversed range"));
         }
         ranges.push((from, to));
         at += if ranged { 3 } else { 1 };
     }
-    Ok(Token::Of(if inside.is_some() { complement(ranges) } else { ranges }))
+    Ok(Token::OneOf(if inside.is_some() { complement(ranges) } else { ranges }))
 }
 
 fn complement(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {

@@ -1,4 +1,4 @@
-//! The product automaton against `globset` (one pattern, one path) and against brute force (two patterns).
+//! Compares the product automaton with `globset` (one pattern, one path) and with brute force (two patterns).
 
 use globset::{GlobBuilder, GlobMatcher};
 use proptest::prelude::*;
@@ -9,7 +9,8 @@ fn independent(pattern: &str) -> GlobMatcher {
     GlobBuilder::new(pattern).literal_separator(true).build().unwrap().compile_matcher()
 }
 
-/// Patterns that contain a wildcard, so that "a plain path covers everything below" does not apply.
+/// Generates names. The patterns below always contain a wildcard, because a plain path would cover everything
+/// below it.
 fn name() -> impl Strategy<Value = String> {
     let token = prop::sample::select(vec!["a", "b", "*", "?", "[ab]", "[!a]", "[a-b]", "\\a"]);
     prop::collection::vec(token, 1..=2).prop_map(|tokens| tokens.concat())
@@ -30,16 +31,16 @@ fn path() -> impl Strategy<Value = String> {
 fn pattern() -> impl Strategy<Value = String> {
     let braces = (path(), name()).prop_map(|(l, r)| format!("{{{l},{r}}}"));
     prop_oneof![4 => path(), 1 => braces]
-        // `***` is not in the syntax, `**` next to a brace means less to globset than to us, and each alternative
-        // needs a wildcard.
-        .prop_filter("in both languages", |text| {
+        // `***` is not in the syntax, `**` next to a brace matches less in globset than here, and each
+        // alternative needs a wildcard.
+        .prop_filter("same meaning in both syntaxes", |text| {
             !["***", "{**", ",**", "**,", "**}"].iter().any(|odd| text.contains(odd))
                 && expand(text).unwrap().iter().all(|one| one.contains(['*', '?', '[']))
         })
 }
 
-/// Every path of up to four names of up to two letters: two patterns of two components, two tokens each, that meet at
-/// all meet here.
+/// Returns every path of up to four names of up to two letters. If two patterns of two components with two
+/// tokens each intersect, they have one of these paths in common.
 fn small_paths() -> Vec<String> {
     let names = ["a", "b", "aa", "ab", "ba", "bb"];
     let mut paths: Vec<String> = Vec::new();
@@ -61,26 +62,26 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
-    fn one_path_as_globset_says(pattern in pattern()) {
+    fn matching_a_path_agrees_with_globset(pattern in pattern()) {
         let (ours, theirs) = (Glob::parse(&pattern).unwrap(), independent(&pattern));
         for path in small_paths() {
-            prop_assert_eq!(ours.meets(&Glob::exactly(&path)), theirs.is_match(&path), "{} {}", pattern, path);
+            prop_assert_eq!(ours.intersects(&Glob::exactly(&path)), theirs.is_match(&path), "{} {}", pattern, path);
         }
     }
 
     #[test]
-    fn two_patterns_as_brute_force_says(left in pattern(), right in pattern()) {
+    fn intersecting_two_patterns_agrees_with_brute_force(left in pattern(), right in pattern()) {
         let (l, r) = (independent(&left), independent(&right));
         let expected = small_paths().iter().any(|path| l.is_match(path) && r.is_match(path));
         let (l, r) = (Glob::parse(&left).unwrap(), Glob::parse(&right).unwrap());
-        prop_assert_eq!(l.meets(&r), expected, "{} and {}", left, right);
-        prop_assert_eq!(r.meets(&l), expected, "{} and {}", right, left);
+        prop_assert_eq!(l.intersects(&r), expected, "{} and {}", left, right);
+        prop_assert_eq!(r.intersects(&l), expected, "{} and {}", right, left);
     }
 
     #[test]
     fn no_input_panics_or_takes_long(text in "[ab/*?.,{}\\[\\]!\\\\^-]{0,40}") {
         if let Ok(glob) = Glob::parse(&text) {
-            glob.meets(&glob);
+            glob.intersects(&glob);
         }
     }
 }

@@ -13,25 +13,25 @@ use super::reservation::Reservation;
 use super::scope::Scope;
 use super::store::Store;
 
-/// Exit code of `guard` when nobody can tell. Distinct from "no" (1) and from a wrong command line (2).
+/// Exit code when the answer is unknown. Distinct from "denied" (1) and a wrong command line (2).
 pub const EXIT_UNKNOWN: u8 = 3;
-/// Exit code of a "no" to a hook: agent and editor hooks take 2 for "blocked" and anything else for "the hook is
-/// broken, go on"; to git every code but 0 is a no.
+/// Exit code of a denial with `--hook`. Agent and editor hooks read 2 as "blocked" and other codes as "the
+/// hook is broken, continue"; git reads every code but 0 as a denial.
 pub const EXIT_HOOK_DENY: u8 = 2;
 
-/// May this agent edit these paths?
+/// Check whether an agent may edit paths
 ///
 /// Paths are files on this machine, relative to the current directory, taken literally.
 ///
-/// Exit codes: 0 allowed; 1 denied, because another agent has reserved one of them (or the agent is not registered);
-/// 2 wrong command line; 3 cannot tell, because the store cannot be read.
+/// Exit codes: 0 allowed; 1 denied, because another agent has reserved one of them (or the agent is not
+/// registered); 2 wrong command line; 3 unknown, because the store cannot be read.
 ///
-/// With --hook: 0 allowed; 2 denied. When it cannot tell (store unreadable, no agent named, agent not registered) it
-/// warns on stderr and allows: a broken tool must not stop everybody's work.
+/// With --hook: 0 allowed; 2 denied. If the answer is unknown (store unreadable, no agent named, agent not
+/// registered), it warns on stderr and allows, so that a broken tool does not stop all work.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
-    /// Who wants to edit
+    /// Agent that wants to edit
     #[arg(long, env = "BB_AGENT", hide_env_values = true, value_name = "AGENT_ID")]
     #[serde(default)]
     pub agent: Option<String>,
@@ -44,14 +44,14 @@ pub struct Guard {
     pub paths: Vec<PathBuf>,
 }
 
-/// The answer, unless it is no.
+/// The answer, unless it is a denial.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     pub decision: Decision,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     pub paths: Vec<String>,
-    /// Why it could not tell.
+    /// Why the answer is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<Error>,
 }
@@ -63,7 +63,8 @@ pub enum Decision {
     Unknown,
 }
 
-/// `RESERVATION_CONFLICT` is the no. For a hook every other failure is a [`Decision::Unknown`].
+/// Checks paths against the reservations of other agents. A denial is the error `RESERVATION_CONFLICT`; with
+/// `--hook` every other failure becomes [`Decision::Unknown`].
 pub fn guard(store: &Store, input: &Guard) -> Result<Verdict> {
     match judge(store, input) {
         Err(failed) if input.hook && failed.code != Code::ReservationConflict => Ok(unknown(input, failed)),
@@ -71,7 +72,7 @@ pub fn guard(store: &Store, input: &Guard) -> Result<Verdict> {
     }
 }
 
-/// What a hook is told when nobody can tell.
+/// Returns the verdict for a hook when the check failed.
 pub fn unknown(input: &Guard, failed: Error) -> Verdict {
     let verdict = verdict(input, input.agent.as_deref());
     Verdict { decision: Decision::Unknown, warning: Some(failed), ..verdict }
@@ -88,17 +89,17 @@ fn verdict(input: &Guard, agent: Option<&str>) -> Verdict {
 
 fn judge(store: &Store, input: &Guard) -> Result<Verdict> {
     let Some(name) = input.agent.as_deref().filter(|name| !name.trim().is_empty()) else {
-        return Err(Error::invalid(Reason::InvalidAgentId, "Say who wants to edit: --agent or BB_AGENT."));
+        return Err(Error::invalid(Reason::InvalidAgentId, "No agent given. Use --agent or BB_AGENT."));
     };
     let id = AgentId::parse(name)?;
     if input.paths.is_empty() && !input.hook {
-        return Err(Error::invalid(Reason::InvalidPath, "Say which paths: bb agent guard PATH…"));
+        return Err(Error::invalid(Reason::InvalidPath, "No paths given. Use: bb agent guard PATH…"));
     }
     let session = store.read()?;
-    session.acting(&id)?;
+    session.mark_seen(&id)?;
     let others = session.reservations()?.into_iter();
     let others: Vec<(Scope, Reservation)> = others
-        .filter(|held| held.agent_id != id && !held.expired(session.now))
+        .filter(|held| held.agent_id != id && !held.is_expired(session.now))
         .map(|held| (Scope::stored(&held.scope), held))
         .collect();
 

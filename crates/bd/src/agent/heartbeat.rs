@@ -8,9 +8,9 @@ use super::agent_record::Agent;
 use super::error::Result;
 use super::store::Store;
 
-/// Say that an agent is alive
+/// Record that an agent is alive
 ///
-/// Every other command an agent issues says so too.
+/// Every other command that an agent runs does so too.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
@@ -21,5 +21,5 @@ pub struct Heartbeat {
 
 pub fn heartbeat(store: &Store, input: &Heartbeat) -> Result<Agent> {
     let id = AgentId::parse(&input.agent)?;
-    store.write()?.acting(&id)
+    store.write()?.mark_seen(&id)
 }

@@ -26,7 +26,7 @@ pub struct Inbox {
     #[arg(long, value_name = "BEAD_ID")]
     #[serde(default)]
     pub bead: Option<String>,
-    /// At most this many, 1 to 500 [default: 50]
+    /// Maximum number of messages, 1 to 500 [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(default)]
     pub limit: Option<i64>,
@@ -44,7 +44,7 @@ pub fn inbox(store: &Store, input: &Inbox) -> Result<Vec<Message>> {
     newest_first(store, &id, state, input.bead.as_deref(), limit)
 }
 
-/// Everything that an agent has not read yet, however much it is.
+/// Returns all unread messages of an agent, without a limit.
 pub fn unread(store: &Store, id: &AgentId) -> Result<Vec<Message>> {
     newest_first(store, id, Some(MessageState::Unread), None, usize::MAX)
 }
@@ -57,9 +57,9 @@ fn newest_first(
     limit: usize,
 ) -> Result<Vec<Message>> {
     let session = store.read()?;
-    session.acting(id)?;
+    session.mark_seen(id)?;
     let mut sent = session.sent_to(id)?;
-    // Of messages of one millisecond the one sent last comes first.
+    // Of messages sent in the same millisecond, the last one comes first.
     sent.reverse();
     sent.sort_by_key(|message| Reverse(message.created_at));
     let bead = bead.map(str::trim).filter(|bead| !bead.is_empty());

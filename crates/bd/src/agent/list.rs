@@ -7,7 +7,7 @@ use super::agent_record::SeenAgent;
 use super::error::Result;
 use super::store::Store;
 
-/// List the registered agents, with how recently each was heard of
+/// List the registered agents and when each was last seen
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
@@ -21,7 +21,7 @@ pub struct List {
 
 pub fn list(store: &Store, input: &List) -> Result<Vec<SeenAgent>> {
     let session = store.read()?;
-    session.caller_seen();
+    session.mark_caller_seen();
     let wanted = |filter: &Option<String>, value: &str| {
         let filter = filter.as_deref().map(str::trim).filter(|filter| !filter.is_empty());
         filter.is_none_or(|filter| filter == value)

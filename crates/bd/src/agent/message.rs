@@ -1,4 +1,4 @@
-//! A message: `messages/index/<message_id>.json`, and as sent one line of the recipient's log (contract §6).
+//! A message: `messages/index/<message_id>.json`, and as sent, one line of the recipient's log (contract §6).
 
 use std::fmt;
 
@@ -26,20 +26,21 @@ pub struct Message {
     pub created_at: Moment,
     pub read_at: Option<Moment>,
     pub acked_at: Option<Moment>,
-    /// Fields of a later version, kept as they are when the record is written again.
+    /// Fields of a later version, preserved when the record is rewritten.
     #[serde(flatten)]
-    pub later: Map<String, Value>,
+    pub unknown_fields: Map<String, Value>,
 }
 
 impl Message {
-    /// Somebody waits for this one to be acknowledged.
+    /// Returns whether the message still needs an acknowledgement.
     pub fn awaits_ack(&self) -> bool {
         self.requires_ack && self.state != MessageState::Acked
     }
 }
 
-/// Letters, digits, `_`, `-` and `.`, not first a sign: it names a file of the index and nothing else. Ours begin with `msg_`; those of
-/// earlier versions of the original tool have a time with a fraction in them.
+/// A message id: letters, digits, `_`, `-` and `.`, starting with a letter or digit, so that it is safe as
+/// the name of an index file. New ids begin with `msg_`; earlier versions of the original tool put a time
+/// with a fraction into them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct MessageId(String);
 
@@ -54,14 +55,14 @@ impl MessageId {
             return Ok(MessageId(id.to_owned()));
         }
         Err(Error::new(Code::MessageNotFound, format!("'{id}' is not a message id."))
-            .because(Reason::InvalidMessageId))
+            .with_reason(Reason::InvalidMessageId))
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The id of one copy of a message to many.
+    /// Returns the id of one recipient's copy.
     pub fn copy_for(&self, recipient: &AgentId) -> Result<MessageId> {
         MessageId::parse(&format!("{self}_{recipient}"))
     }
@@ -113,7 +114,7 @@ impl Category {
         }
     }
 
-    /// Contract §6, ack policy.
+    /// Returns whether a message of this category needs an acknowledgement (contract §6).
     pub fn requires_ack(self) -> bool {
         matches!(self, Category::Handoff | Category::Blocked)
     }
@@ -152,9 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_names_no_file_outside_the_index() {
+    fn an_id_cannot_name_a_file_outside_the_index() {
         assert!(MessageId::parse("msg_20260213_220001_7f3c_agent-ui-1").is_ok());
-        assert!(MessageId::parse("msg_20261116_190317.958Z_624d").is_ok(), "of the original tool");
+        assert!(MessageId::parse("msg_20261116_190317.958Z_624d").is_ok(), "an id of the original tool");
         for bad in ["", "msg_", ".", "..", ".hidden", "msg_../x", "msg_a/b", "msg_a\0", "../msg_a", "msg_é"]
         {
             assert_eq!(MessageId::parse(bad).unwrap_err().code, Code::MessageNotFound, "{bad}");

@@ -1,8 +1,8 @@
 //! `bb agent`: identity, mail and reservations for agents that share a repository (`docs/BB.md`).
 //!
-//! A verb is a file with a typed input and one function from a [`store::Store`] and that input to a record or an
-//! [`error::Error`]; nothing here prints except [`cli`]. Needs no daemon: the store is a directory of plain files
-//! under one lock.
+//! Each verb has its own file with a typed input and one function, which takes a [`store::Store`] and the
+//! input and returns a record or an [`error::Error`]. Only [`cli`] prints. No daemon is needed: the store is
+//! a directory of plain files under one lock.
 
 pub mod ack;
 mod addressed;

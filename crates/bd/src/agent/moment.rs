@@ -8,33 +8,33 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Written as RFC 3339 in UTC with exactly three digits of a second.
+/// A timestamp, written as RFC 3339 in UTC with exactly three fractional digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(Timestamp);
 
 impl Moment {
-    /// The wall clock.
+    /// Reads the wall clock.
     pub fn now() -> Moment {
-        Moment::cut(Timestamp::now())
+        Moment::truncate_to_millis(Timestamp::now())
     }
 
-    fn cut(at: Timestamp) -> Moment {
-        // Whole milliseconds of a valid time are valid; the fallback cannot be reached.
+    fn truncate_to_millis(at: Timestamp) -> Moment {
+        // Truncating a valid time cannot fail; the fallback is never used.
         Moment(Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at))
     }
 
-    /// Later by this many minutes, at most the end of time.
+    /// Adds minutes, saturating at the latest possible time.
     pub fn plus_minutes(self, minutes: i64) -> Moment {
         let ms = self.0.as_millisecond().saturating_add(minutes.saturating_mul(60_000));
         Moment(Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX))
     }
 
-    /// Whole minutes since `earlier`; 0 if that lies in the future.
+    /// Returns the whole minutes since `earlier`; 0 if that is in the future.
     pub fn minutes_since(self, earlier: Moment) -> i64 {
         (self.0.as_millisecond() - earlier.0.as_millisecond()).max(0) / 60_000
     }
 
-    /// As it stands in ids: `20260213_220001`.
+    /// Formats the time for ids: `20260213_220001`.
     pub fn compact(self) -> String {
         self.0.strftime("%Y%m%d_%H%M%S").to_string()
     }
@@ -50,7 +50,7 @@ impl FromStr for Moment {
     type Err = jiff::Error;
 
     fn from_str(text: &str) -> Result<Moment, jiff::Error> {
-        text.parse().map(Moment::cut)
+        text.parse().map(Moment::truncate_to_millis)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn always_three_digits() {
+    fn a_time_has_three_fractional_digits() {
         let at = |s: &str| s.parse::<Moment>().unwrap().to_string();
         assert_eq!(at("2026-02-13T22:00:00Z"), "2026-02-13T22:00:00.000Z");
         assert_eq!(at("2026-02-13T23:00:00.1239+01:00"), "2026-02-13T22:00:00.123Z");

@@ -1,4 +1,4 @@
-//! What people see. Text from agents is escaped: it must not be able to drive a terminal.
+//! Text output. Text from agents is escaped, so that it cannot control the terminal.
 
 use std::fmt::Write;
 

@@ -22,9 +22,9 @@ pub struct Read {
 
 pub fn read(store: &Store, input: &Read) -> Result<Message> {
     let (session, mut message) = message_to(store, &input.agent, &input.message, |id| {
-        // The registry has no code of its own for this.
+        // The contract has no separate code for this.
         let message = format!("Only its recipient may read message '{id}'.");
-        Error::new(Code::AckForbidden, message).because(Reason::ReadForbidden)
+        Error::new(Code::AckForbidden, message).with_reason(Reason::ReadForbidden)
     })?;
     if message.state == MessageState::Unread {
         message.state = MessageState::Read;

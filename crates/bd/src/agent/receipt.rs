@@ -1,4 +1,4 @@
-//! Calls that may be repeated: with the same key a call is carried out once, and its first answer comes back.
+//! Idempotent calls: a call with a key runs once, and repeating it returns the first answer.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -17,54 +17,60 @@ use super::store::{Session, Store};
 
 const RECEIPTS: &str = "receipts";
 
-/// The one call that makes the store.
-const CREATES: &str = "agent.register";
+/// The only command that creates the store.
+const CREATING_COMMAND: &str = "agent.register";
 
-/// How long a key is remembered. Whoever asks again later asks anew.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a key is remembered. After that a call with it runs again.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// One in so many calls clears away what is older: looking at every receipt on every call would cost more than it
-/// frees.
-const CLEARED_EVERY: u8 = 64;
+/// One in this many calls deletes old receipts; checking all of them on every call would cost too much.
+const CLEANUP_INTERVAL: u8 = 64;
 
 #[derive(Serialize, Deserialize)]
 struct Receipt {
-    /// A digest of what was asked.
-    asked: String,
+    /// A digest of the arguments.
+    #[serde(rename = "asked")]
+    arguments_digest: String,
     answer: Box<RawValue>,
 }
 
-/// Calls, unless that was done under this key before.
+/// Runs `call` unless it already ran with this key, and returns the first answer.
 ///
-/// A process that is killed after the call and before its receipt calls again. That is harmless for everything but
-/// mail, so a message takes its id from the key: it cannot be delivered twice.
-pub fn once<T: Serialize>(
+/// If the process is killed after the call but before the receipt is saved, a retry runs the call again. That
+/// is harmless except for mail, so a message derives its id from the key and cannot be delivered twice.
+pub fn call_once<T: Serialize>(
     store: Store,
     command: &str,
     key: &str,
-    asked: &Value,
+    arguments: &Value,
     call: impl FnOnce(&Store) -> Result<T>,
 ) -> Result<Box<RawValue>> {
     let digest = Sha256::digest(format!("{command}\n{key}"));
     let name = hex(&digest);
     let message_id = format!("{}k{}", MessageId::PREFIX, &name[..32]);
     let store = store.with_id(&message_id)?;
-    let asked = hex(&Sha256::digest(asked.to_string()));
-    let _turn = store.turn(command == CREATES)?;
+    let arguments_digest = hex(&Sha256::digest(arguments.to_string()));
+    let _lock = store.lock_keyed_calls(command == CREATING_COMMAND)?;
     if let Some(receipt) = store.read()?.receipt(&name)? {
-        if receipt.asked != asked {
+        if receipt.arguments_digest != arguments_digest {
             let message =
-                format!("The key {key} was used for another {command}. Nothing was changed; take a new key.");
+                format!("The key {key} was used for another {command}. Nothing was changed; use a new key.");
             return Err(Error::invalid(Reason::KeyReused, message));
         }
         return Ok(receipt.answer);
     }
     let answer = match call(&store) {
         Ok(answer) => json(&answer)?,
-        Err(failed) if failed.reason == Some(Reason::IdTaken) => json(&store.read()?.sent_as(&message_id)?)?,
+        Err(failed) if failed.reason == Some(Reason::IdTaken) => {
+            json(&store.read()?.find_sent(&message_id)?)?
+        }
         Err(failed) => return Err(failed),
     };
-    store.write()?.keep(&name, &Receipt { asked, answer: answer.clone() }, digest[0] % CLEARED_EVERY == 0)?;
+    store.write()?.save_receipt(
+        &name,
+        &Receipt { arguments_digest, answer: answer.clone() },
+        digest[0] % CLEANUP_INTERVAL == 0,
+    )?;
     Ok(answer)
 }
 
@@ -78,19 +84,19 @@ impl Session<'_> {
         if is_old(&path) { Ok(None) } else { files::read_json(&path) }
     }
 
-    fn keep(&self, name: &str, receipt: &Receipt, clear: bool) -> Result<()> {
+    fn save_receipt(&self, name: &str, receipt: &Receipt, clear: bool) -> Result<()> {
         let dir = self.path(&[RECEIPTS]);
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten().filter(|_| clear) {
             if is_old(&entry.path()) {
-                // Somebody else may have been faster.
+                // Another process may have removed it already.
                 let _ = fs::remove_file(entry.path());
             }
         }
         files::write_json(&dir.join(format!("{name}.json")), receipt)
     }
 
-    /// What was sent under an id, to one or to many.
-    fn sent_as(&self, id: &str) -> Result<Sent> {
+    /// Finds what was sent with an id, to one recipient or several.
+    fn find_sent(&self, id: &str) -> Result<Sent> {
         let dir = self.path(&["messages", "index"]);
         let entries = fs::read_dir(&dir).map_err(|why| Error::unreadable(&dir, why))?;
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -106,5 +112,5 @@ impl Session<'_> {
 
 fn is_old(path: &std::path::Path) -> bool {
     let written = fs::metadata(path).and_then(|metadata| metadata.modified());
-    written.is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age > KEPT))
+    written.is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age > RETENTION))
 }

@@ -14,7 +14,7 @@ use super::store::Store;
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Register {
-    /// Agent id: 3 to 48 lower-case letters and digits, in words joined by hyphens
+    /// Agent id: 3 to 48 lower-case letters, digits and single hyphens
     #[arg(long, value_name = "AGENT_ID")]
     pub name: String,
     /// Name for people [default: the agent id]
@@ -33,7 +33,7 @@ pub struct Register {
 pub fn register(store: &Store, input: &Register) -> Result<Agent> {
     let id = AgentId::parse(&input.name)?;
     if id.as_str() == BROADCAST {
-        let message = format!("'{BROADCAST}' is the address of everybody; choose another id.");
+        let message = format!("'{BROADCAST}' addresses all agents; choose another id.");
         return Err(Error::invalid(Reason::ReservedAgentId, message));
     }
     let role = label(&input.role, "Role", Reason::InvalidRole)?;
@@ -67,7 +67,7 @@ pub fn register(store: &Store, input: &Register) -> Result<Agent> {
             created_at: session.now,
             last_seen_at: session.now,
             version: 1,
-            later: Map::new(),
+            unknown_fields: Map::new(),
         },
     };
     session.save_agent(&agent)?;

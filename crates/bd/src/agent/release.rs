@@ -9,14 +9,14 @@ use super::reservation::Reservation;
 use super::scope::Scope;
 use super::store::Store;
 
-/// Give a reserved scope back
+/// Release a reserved scope
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// Holder
     #[arg(long, env = "BB_AGENT", hide_env_values = true, value_name = "AGENT_ID")]
     pub agent: String,
-    /// The scope as it was reserved
+    /// Scope as it was reserved
     #[arg(long)]
     pub scope: String,
 }
@@ -25,22 +25,22 @@ pub fn release(store: &Store, input: &Release) -> Result<Reservation> {
     let id = AgentId::parse(&input.agent)?;
     let scope = Scope::parse(&store.root().scope_text(&input.scope))?;
     let session = store.write()?;
-    session.acting(&id)?;
+    session.mark_seen(&id)?;
     let mut active = session.reservations()?;
-    let is_meant = |held: &Reservation| Scope::stored(&held.scope).as_str() == scope.as_str();
-    let Some(at) = active.iter().position(is_meant) else {
-        let message = format!("Nobody has reserved '{}'.", scope.as_str());
+    let matches = |held: &Reservation| Scope::stored(&held.scope).as_str() == scope.as_str();
+    let Some(at) = active.iter().position(matches) else {
+        let message = format!("No agent has reserved '{}'.", scope.as_str());
         return Err(Error::new(Code::ReservationNotFound, message).with("scope", scope.as_str()));
     };
     let held = active.remove(at);
-    if held.expired(session.now) {
-        // It stays where it is, so that the next one to reserve this scope learns of it.
+    if held.is_expired(session.now) {
+        // Keep it in place, so that the next agent that reserves this scope learns about it.
         let message = format!(
             "The reservation of '{}' by {} expired at {}.",
             held.scope, held.agent_id, held.expires_at
         );
         return Err(Error::new(Code::ReservationNotFound, message)
-            .because(Reason::ReservationExpired)
+            .with_reason(Reason::ReservationExpired)
             .with("holder", held.agent_id.as_str()));
     }
     if held.agent_id != id {
@@ -48,7 +48,7 @@ pub fn release(store: &Store, input: &Release) -> Result<Reservation> {
             format!("'{}' is reserved by {}; only the holder may release it.", held.scope, held.agent_id);
         return Err(Error::new(Code::ReleaseForbidden, message).with("holder", held.agent_id.as_str()));
     }
-    let released = held.released(session.now);
+    let released = held.into_released(session.now);
     session.set_reservations(active, vec![released.clone()])?;
     Ok(released)
 }

@@ -17,26 +17,26 @@ pub struct Reservation {
     pub created_at: Moment,
     pub expires_at: Moment,
     pub released_at: Option<Moment>,
-    /// Fields of a later version, kept as they are when the record is written again.
+    /// Fields of a later version, preserved when the record is rewritten.
     #[serde(flatten)]
-    pub later: Map<String, Value>,
+    pub unknown_fields: Map<String, Value>,
 }
 
 impl Reservation {
-    /// At its last moment a reservation no longer holds.
-    pub fn expired(&self, now: Moment) -> bool {
+    /// Returns whether the reservation has expired; it no longer holds at `expires_at` itself.
+    pub fn is_expired(&self, now: Moment) -> bool {
         self.expires_at <= now
     }
 
-    /// The same lease, given back.
-    pub fn released(mut self, now: Moment) -> Reservation {
+    /// Returns the same reservation, released.
+    pub fn into_released(mut self, now: Moment) -> Reservation {
         self.state = ReservationState::Released;
         self.released_at = Some(now);
         self
     }
 
-    /// The same lease, run out and taken over.
-    pub fn lapsed(mut self) -> Reservation {
+    /// Returns the same reservation, expired and taken over.
+    pub fn into_expired(mut self) -> Reservation {
         self.state = ReservationState::Expired;
         self
     }
@@ -60,10 +60,10 @@ impl ReservationState {
     }
 }
 
-/// The whole of `active.json`.
+/// The content of `active.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ActiveFile {
     pub reservations: Vec<Reservation>,
     #[serde(flatten)]
-    pub later: Map<String, Value>,
+    pub unknown_fields: Map<String, Value>,
 }

@@ -15,8 +15,8 @@ use super::store::Store;
 
 /// Reserve paths for an agent
 ///
-/// The scope is a path or pattern relative to the root of the repository. A path covers everything below it. A second
-/// reservation of the same scope by its holder renews it.
+/// The scope is a path or pattern relative to the root of the repository. A path covers everything below it.
+/// Reserving the same scope again renews it.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reserve {
@@ -26,7 +26,7 @@ pub struct Reserve {
     /// Path or pattern (`*` `?` `[a-z]` `**` `{a,b}`), for example 'src/**'
     #[arg(long)]
     pub scope: String,
-    /// The bead it is for (required)
+    /// Bead the reservation is for (required)
     #[arg(long, value_name = "BEAD_ID")]
     #[serde(default)]
     pub bead: Option<String>,
@@ -38,7 +38,7 @@ pub struct Reserve {
     #[arg(long)]
     #[serde(default)]
     pub takeover_stale: bool,
-    /// Only an equal scope conflicts, not one that overlaps
+    /// Conflict only with an equal scope, not with an overlapping one
     #[arg(long)]
     #[serde(default)]
     pub exact: bool,
@@ -55,23 +55,23 @@ pub fn reserve(store: &Store, input: &Reserve) -> Result<Reservation> {
     }
 
     let session = store.write()?;
-    session.acting(&id)?;
+    session.mark_seen(&id)?;
     let now = session.now;
-    let there = session.reservations()?;
-    let (in_the_way, mut active): (Vec<_>, Vec<_>) =
-        there.into_iter().partition(|held| is_in_the_way(held, &scope, &id, input.exact));
-    refuse(&in_the_way, &scope, &id, now, input.takeover_stale)?;
+    let existing = session.reservations()?;
+    let (colliding, mut active): (Vec<_>, Vec<_>) =
+        existing.into_iter().partition(|held| collides(held, &scope, &id, input.exact));
+    refuse(&colliding, &scope, &id, now, input.takeover_stale)?;
 
-    // What is left in the way is either expired, and taken over, or the holder's own lease on this very scope.
+    // What still collides is either expired, and taken over, or the caller's own lease on this scope.
     let expires_at = now.plus_minutes(ttl);
-    let (own, stale): (Vec<_>, Vec<_>) = in_the_way.into_iter().partition(|held| !held.expired(now));
-    let mut ended: Vec<Reservation> = stale.into_iter().map(Reservation::lapsed).collect();
+    let (own, stale): (Vec<_>, Vec<_>) = colliding.into_iter().partition(|held| !held.is_expired(now));
+    let mut ended: Vec<Reservation> = stale.into_iter().map(Reservation::into_expired).collect();
     let mut renewed = None;
     for held in own {
         if held.bead_id == bead_id && renewed.is_none() {
             renewed = Some(Reservation { expires_at, ..held });
         } else {
-            ended.push(held.released(now));
+            ended.push(held.into_released(now));
         }
     }
     let reservation = match renewed {
@@ -85,7 +85,7 @@ pub fn reserve(store: &Store, input: &Reserve) -> Result<Reservation> {
             created_at: now,
             expires_at,
             released_at: None,
-            later: Map::new(),
+            unknown_fields: Map::new(),
         },
     };
     active.push(reservation.clone());
@@ -93,19 +93,20 @@ pub fn reserve(store: &Store, input: &Reserve) -> Result<Reservation> {
     Ok(reservation)
 }
 
-/// An equal scope always is, whoever holds it; an overlapping one only if somebody else does.
-fn is_in_the_way(held: &Reservation, scope: &Scope, id: &AgentId, exact: bool) -> bool {
+/// Returns whether a reservation collides with a scope. An equal scope always does, an overlapping one only
+/// if another agent holds it.
+fn collides(held: &Reservation, scope: &Scope, id: &AgentId, exact: bool) -> bool {
     let other = Scope::stored(&held.scope);
     other.as_str() == scope.as_str() || (!exact && held.agent_id != *id && other.overlaps(scope))
 }
 
 fn refuse(found: &[Reservation], scope: &Scope, id: &AgentId, now: Moment, takeover: bool) -> Result<()> {
-    // The equal scope first: it is what the caller asked about.
+    // Report an equal scope first, because that is what the caller asked for.
     let pick = |test: &dyn Fn(&Reservation) -> bool| {
         let equal = found.iter().find(|held| held.scope == scope.as_str() && test(held));
         equal.or_else(|| found.iter().find(|held| test(held))).cloned()
     };
-    if let Some(held) = pick(&|held| !held.expired(now) && held.agent_id != *id) {
+    if let Some(held) = pick(&|held| !held.is_expired(now) && held.agent_id != *id) {
         let message = format!(
             "Scope '{scope}' is reserved by {} (scope '{}', bead {}) until {}. Nothing was changed.",
             held.agent_id,
@@ -119,7 +120,7 @@ fn refuse(found: &[Reservation], scope: &Scope, id: &AgentId, now: Moment, takeo
     if takeover {
         return Ok(());
     }
-    if let Some(held) = pick(&|held| held.expired(now)) {
+    if let Some(held) = pick(&|held| held.is_expired(now)) {
         let message = format!(
             "The reservation of '{}' by {} expired at {}. Re-run with --takeover-stale to take it over.",
             held.scope, held.agent_id, held.expires_at,

@@ -1,4 +1,4 @@
-//! Where the store is, and what a path means to it.
+//! Finds the store's directory and maps paths to it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,11 +13,11 @@ use super::error::{Code, Error, Reason, Result};
 const BEADBOARD: &str = ".beadboard";
 const EXCLUDED: &str = ".beadboard/";
 
-/// The directory of the store, shared by all work trees of a repository.
+/// The location of the store, which all work trees of a repository share.
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
-    /// Scopes and paths are relative to this.
+    /// The directory that scopes and paths are relative to.
     base: PathBuf,
     cwd: PathBuf,
     common_dir: Option<PathBuf>,
@@ -25,14 +25,14 @@ pub struct Root {
 }
 
 impl Root {
-    /// As the environment and the current directory say.
+    /// Finds the store from the environment and the current directory.
     pub fn from_env() -> Result<Root> {
         let cwd = std::env::current_dir().map_err(|why| Error::unreadable(Path::new("."), why))?;
         let chosen = std::env::var_os("BB_AGENT_ROOT").filter(|value| !value.is_empty());
         Root::find(&cwd, chosen.as_deref().map(Path::new), std::env::home_dir().as_deref())
     }
 
-    /// `chosen` if given, else that of the repository around `cwd`, else the one in `home`.
+    /// Returns the store at `chosen` if given, else in the repository around `cwd`, else in `home`.
     pub fn find(cwd: &Path, chosen: Option<&Path>, home: Option<&Path>) -> Result<Root> {
         let repository = open_around(cwd)?;
         let common_dir = repository.as_ref().map(|found| found.commondir().to_path_buf());
@@ -58,7 +58,7 @@ impl Root {
         let Some(home) = home else {
             let message = "Outside a repository the store is in the home directory, and HOME is not set. Set HOME or \
                            BB_AGENT_ROOT.";
-            return Err(Error::new(Code::IoReadFailed, message).because(Reason::NoHome));
+            return Err(Error::new(Code::IoReadFailed, message).with_reason(Reason::NoHome));
         };
         Ok(root(home.join(BEADBOARD).join("agent"), home.to_path_buf(), None))
     }
@@ -67,15 +67,15 @@ impl Root {
         &self.dir
     }
 
-    /// Hides the store from `git status`, without touching a tracked file. A repository whose git directory may not
-    /// be written keeps working: the entry is a courtesy.
+    /// Hides the store from `git status` without touching a tracked file. Errors are ignored: the entry is
+    /// optional, and the git directory may be read-only.
     pub fn exclude(&self) {
         if let Some(exclude) = &self.exclude {
             drop(add_line(exclude, EXCLUDED));
         }
     }
 
-    /// A scope as it was typed: an absolute one inside the work tree is made relative.
+    /// Returns a scope as typed, but makes an absolute path inside the work tree relative.
     pub fn scope_text(&self, given: &str) -> String {
         let path = Path::new(given);
         if !path.is_absolute() {
@@ -89,8 +89,9 @@ impl Root {
         }
     }
 
-    /// What files of the repository a path on this machine names: as spelled, and with links resolved. None if it
-    /// lies outside. A path in another work tree of the repository counts like the same path in this one.
+    /// Returns the repository paths of files on this machine: each as spelled and with links resolved; none
+    /// if it lies outside. A path in another work tree of the repository counts like the same path in this
+    /// one.
     pub fn inside(&self, paths: &[PathBuf]) -> Vec<Vec<String>> {
         let mut work_trees = HashMap::new();
         let one = |path: &PathBuf| {
@@ -111,10 +112,10 @@ impl Root {
         paths.iter().map(one).collect()
     }
 
-    /// The root of the work tree that a directory belongs to, if it is one of ours.
+    /// Returns the root of the directory's work tree if that belongs to this repository, else the base.
     fn base_of(&self, dir: &Path) -> PathBuf {
-        let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
-        match open_around(there) {
+        let existing = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
+        match open_around(existing) {
             Ok(Some(found)) if Some(found.commondir()) == self.common_dir.as_deref() => {
                 found.workdir().unwrap_or(&self.base).to_path_buf()
             }
@@ -123,7 +124,8 @@ impl Root {
     }
 }
 
-/// A clone may carry links in place of the store's directories; nothing is read or written where they lead.
+/// Refuses a store whose directories are links that lead out of the repository, as a hostile clone may have
+/// them.
 fn refuse_links_out(main: &Path, dir: &Path) -> Result<()> {
     for name in ["", "agents", "messages", "messages/index", "reservations"] {
         let path = dir.join(name);
@@ -135,15 +137,15 @@ fn refuse_links_out(main: &Path, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Finds the repository as git does and not as `beads_engine::place` does: this store is one for all work trees that git knows
-/// (contract 2), and a link that leads nowhere must be an error.
+/// Finds the repository as git does, unlike `beads_engine::place`: all work trees that git knows share this
+/// store (contract 2), and a dangling `.git` file must be an error.
 fn open_around(dir: &Path) -> Result<Option<Repository>> {
     match Repository::discover(dir) {
         Ok(found) => Ok(Some(found)),
-        // Falling back to the home directory when there is a repository would split one team over two stores.
+        // Falling back to the home directory here would split one team over two stores.
         Err(why) if why.code() == ErrorCode::NotFound => {
             match dir.ancestors().map(|dir| dir.join(".git")).find(|link| link.is_file()) {
-                Some(dangling) => Err(Error::damaged(&dangling, "it leads to no repository")),
+                Some(dangling) => Err(Error::damaged(&dangling, "it points to no repository")),
                 None => Ok(None),
             }
         }
@@ -151,8 +153,8 @@ fn open_around(dir: &Path) -> Result<Option<Repository>> {
     }
 }
 
-/// The directory that holds the store, and whether the repository is bare. Depends on the common directory alone, so
-/// that every work tree comes to the same answer.
+/// Returns the directory that holds the store, and whether the repository is bare. Depends only on the common
+/// directory, so that every work tree gets the same answer.
 fn main_work_tree(common_dir: &Path) -> Result<(PathBuf, bool)> {
     let main = Repository::open(common_dir).map_err(|why| Error::unreadable(common_dir, why.message()))?;
     let own = common_dir.to_path_buf();
@@ -162,10 +164,10 @@ fn main_work_tree(common_dir: &Path) -> Result<(PathBuf, bool)> {
     if common_dir.file_name() == Some(".git".as_ref()) {
         return Ok((common_dir.parent().unwrap_or(common_dir).to_path_buf(), false));
     }
-    // A submodule says where its work tree is; a git directory kept apart does not.
-    let told = main.config().and_then(|config| config.get_path("core.worktree")).is_ok();
+    // A submodule records where its work tree is; a separate git directory does not.
+    let has_worktree_setting = main.config().and_then(|config| config.get_path("core.worktree")).is_ok();
     Ok(match main.workdir() {
-        Some(work_tree) if told => (work_tree.to_path_buf(), false),
+        Some(work_tree) if has_worktree_setting => (work_tree.to_path_buf(), false),
         _ => (own, true),
     })
 }
@@ -175,7 +177,7 @@ fn add_line(file: &Path, line: &str) -> std::io::Result<()> {
         Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(why),
         text => text.unwrap_or_default(),
     };
-    if text.lines().any(|there| there.trim_end() == line) {
+    if text.lines().any(|existing| existing.trim_end() == line) {
         return Ok(());
     }
     if let Some(dir) = file.parent() {
@@ -187,10 +189,10 @@ fn add_line(file: &Path, line: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// As the file system sees it; the part that does not exist yet is taken by name.
+/// Resolves links in the part of a path that exists, and normalizes the rest by name.
 fn resolved(path: &Path) -> PathBuf {
-    for there in path.ancestors() {
-        if let (Ok(real), Ok(rest)) = (there.canonicalize(), path.strip_prefix(there)) {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
             return lexical(&real.join(rest));
         }
     }

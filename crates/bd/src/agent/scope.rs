@@ -2,10 +2,10 @@
 
 use super::bounds::SCOPE_MAX;
 use super::error::{Error, Reason, Result};
-use super::glob::{Glob, marks};
+use super::glob::{Glob, special_characters};
 
-/// A scope that exists is normalised: no `./`, no `..`, no doubled or (on a plain path) trailing slash. Two spellings
-/// of one scope have one text.
+/// A normalised scope: no `./`, no `..`, no doubled or (on a plain path) trailing slash. Different spellings
+/// of a scope have the same text.
 #[derive(Debug, Clone)]
 pub struct Scope {
     text: String,
@@ -13,7 +13,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Takes a path or pattern relative to the root of the repository.
+    /// Parses a path or pattern relative to the root of the repository.
     pub fn parse(given: &str) -> Result<Scope> {
         let refuse =
             |why: &str| Error::invalid(Reason::InvalidScope, format!("Invalid scope '{given}': {why}."));
@@ -33,19 +33,19 @@ impl Scope {
         }
         let text = normalise(given).map_err(|why| refuse(&why))?;
         let mut paths = Glob::parse(&text).map_err(|why| refuse(&why))?;
-        // Directories are really called `[id]`, so brackets also stand for themselves.
+        // Real directories are called `[id]`, so brackets also match literally.
         if let Some(literal) = brackets_escaped(&text).and_then(|text| Glob::parse(&text).ok()) {
             paths = paths.or(literal);
         }
         Ok(Scope { text, paths })
     }
 
-    /// A scope found in a file. One that no `bb` would have written covers the path it spells.
+    /// Parses a scope read from a file. An invalid one covers the literal path.
     pub fn stored(text: &str) -> Scope {
         Scope::parse(text).unwrap_or_else(|_| Scope::path(text))
     }
 
-    /// A path, relative to the root, taken literally, with everything below it.
+    /// Returns the scope of a literal path relative to the root, with everything below it.
     pub fn path(path: &str) -> Scope {
         Scope { text: path.to_owned(), paths: Glob::below(path) }
     }
@@ -54,13 +54,13 @@ impl Scope {
         &self.text
     }
 
-    /// Some path lies in both.
+    /// Returns whether some path lies in both.
     pub fn overlaps(&self, other: &Scope) -> bool {
-        self.paths.meets(&other.paths)
+        self.paths.intersects(&other.paths)
     }
 }
 
-/// The same pattern with every bracket standing for itself, if it has any.
+/// Returns the pattern with every bracket escaped, if it has any.
 fn brackets_escaped(text: &str) -> Option<String> {
     let (mut literal, mut escaped) = (String::new(), false);
     for c in text.chars() {
@@ -75,7 +75,7 @@ fn brackets_escaped(text: &str) -> Option<String> {
 
 fn normalise(given: &str) -> Result<String, String> {
     let (mut depth, mut cuts, mut wild) = (0_usize, Vec::new(), false);
-    for (at, mark) in marks(given)? {
+    for (at, mark) in special_characters(given)? {
         match mark {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn one_scope_has_one_text() {
+    fn all_spellings_of_a_scope_have_the_same_text() {
         for given in ["src", "./src/", "src//", "lib/../src", "src/."] {
             assert_eq!(text(given), "src", "{given}");
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_scopes_are_refused() {
         let long = "a".repeat(SCOPE_MAX + 1);
         let braces = "{a,b}".repeat(12);
         for bad in [

@@ -19,29 +19,29 @@ pub struct Send {
     /// Sender
     #[arg(long, env = "BB_AGENT", hide_env_values = true, value_name = "AGENT_ID")]
     pub from: String,
-    /// Recipient: an agent, `broadcast` for everybody else, or `role:ROLE`
+    /// Recipient: an agent, `broadcast` for all other agents, or `role:ROLE`
     #[arg(long, value_name = "AGENT_ID|broadcast|role:ROLE")]
     pub to: String,
-    /// The bead it is about (required)
+    /// Bead the message is about (required)
     #[arg(long, value_name = "BEAD_ID")]
     #[serde(default)]
     pub bead: Option<String>,
-    /// HANDOFF and BLOCKED ask for an acknowledgement; DECISION and INFO do not
+    /// HANDOFF and BLOCKED require an acknowledgement; DECISION and INFO do not
     #[arg(long, value_name = "HANDOFF|BLOCKED|DECISION|INFO")]
     pub category: String,
-    /// One line
+    /// Subject line
     #[arg(long)]
     pub subject: String,
-    /// The text
+    /// Message text
     #[arg(long)]
     pub body: String,
-    /// Thread [default: bead:<BEAD_ID>]
+    /// Thread (default: `bead:<BEAD_ID>`)
     #[arg(long, value_name = "THREAD_ID")]
     #[serde(default)]
     pub thread: Option<String>,
 }
 
-/// What was sent. As JSON it is the message itself; one to many is the first copy, with the ids of all.
+/// The message that was sent; to several recipients, the first copy with the ids of all copies.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sent {
     #[serde(flatten)]
@@ -51,7 +51,7 @@ pub struct Sent {
 }
 
 pub fn send(store: &Store, input: &Send) -> Result<Sent> {
-    // The one command whose checks follow an order of their own: sender, recipient, then what is sent.
+    // Unlike other commands, this one checks the sender and the recipient before the rest of its input.
     let session = store.write()?;
     let from = sender(&session, &input.from)?;
     let to = recipients(&session, &input.to, &from)?;
@@ -76,7 +76,9 @@ pub fn send(store: &Store, input: &Send) -> Result<Sent> {
     };
     let first = messages.first().cloned();
     session.deliver(messages)?;
-    first.map(|message| Sent { message, message_ids }).ok_or_else(|| nobody("Nobody else is registered."))
+    first
+        .map(|message| Sent { message, message_ids })
+        .ok_or_else(|| no_recipients("No other agent is registered."))
 }
 
 enum To {
@@ -94,7 +96,7 @@ fn sender(session: &Session<'_>, given: &str) -> Result<AgentId> {
         _ => why,
     };
     let id = AgentId::parse(given).map_err(unknown)?;
-    session.acting(&id).map_err(unknown)?;
+    session.mark_seen(&id).map_err(unknown)?;
     Ok(id)
 }
 
@@ -103,12 +105,12 @@ fn recipients(session: &Session<'_>, given: &str, from: &AgentId) -> Result<To> 
     let role = given.strip_prefix("role:").map(str::trim);
     if given == BROADCAST || role.is_some() {
         let others = session.agents()?.into_iter().filter(|agent| agent.agent_id != *from);
-        let meant = others.filter(|agent| role.is_none_or(|role| agent.role == role));
-        let ids: Vec<AgentId> = meant.map(|agent| agent.agent_id).collect();
+        let matching = others.filter(|agent| role.is_none_or(|role| agent.role == role));
+        let ids: Vec<AgentId> = matching.map(|agent| agent.agent_id).collect();
         return match (ids.is_empty(), role) {
             (false, _) => Ok(To::Many(ids)),
-            (true, None) => Err(nobody("Nobody else is registered.")),
-            (true, Some(role)) => Err(nobody(&format!("Nobody else has the role '{role}'."))),
+            (true, None) => Err(no_recipients("No other agent is registered.")),
+            (true, Some(role)) => Err(no_recipients(&format!("No other agent has the role '{role}'."))),
         };
     }
     let unknown = |reason| {
@@ -120,11 +122,11 @@ fn recipients(session: &Session<'_>, given: &str, from: &AgentId) -> Result<To> 
     Ok(To::One(id))
 }
 
-fn nobody(message: &str) -> Error {
-    Error::new(Code::UnknownRecipient, message).because(Reason::NoRecipients)
+fn no_recipients(message: &str) -> Error {
+    Error::new(Code::UnknownRecipient, message).with_reason(Reason::NoRecipients)
 }
 
-/// The message but for its id and recipient, which stand in for what every copy gets.
+/// Builds the message with a placeholder id and recipient, which each copy replaces.
 fn draft(session: &Session<'_>, input: &Send, from: &AgentId) -> Result<Message> {
     let bead_id = bead_id(input.bead.as_deref())?;
     let category = Category::parse(&input.category)?;
@@ -150,7 +152,7 @@ fn draft(session: &Session<'_>, input: &Send, from: &AgentId) -> Result<Message>
         created_at: session.now,
         read_at: None,
         acked_at: None,
-        later: Map::new(),
+        unknown_fields: Map::new(),
     })
 }
 

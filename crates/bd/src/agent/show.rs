@@ -20,6 +20,6 @@ pub struct Show {
 pub fn show(store: &Store, input: &Show) -> Result<SeenAgent> {
     let id = AgentId::parse(&input.agent)?;
     let session = store.read()?;
-    session.caller_seen();
+    session.mark_caller_seen();
     Ok(SeenAgent::new(session.agent(&id)?, session.now))
 }

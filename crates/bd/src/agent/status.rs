@@ -12,11 +12,11 @@ use super::message::{Message, MessageState};
 use super::reservation::{Reservation, ReservationState};
 use super::store::{Session, Store};
 
-/// Show active reservations and messages that wait for an acknowledgement
+/// Show active reservations and messages that need an acknowledgement
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Status {
-    /// Only what is about this bead
+    /// Only reservations and messages about this bead
     #[arg(long, value_name = "BEAD_ID")]
     pub bead: Option<String>,
     /// Only reservations held by, and messages to, this agent
@@ -38,7 +38,7 @@ pub struct StatusReport {
 pub struct Summary {
     pub active: usize,
     pub released: usize,
-    /// Taken over, or run out and not taken over yet.
+    /// Expired, whether or not taken over.
     pub expired: usize,
     pub unread: usize,
     pub read: usize,
@@ -52,22 +52,23 @@ pub fn status(store: &Store, input: &Status) -> Result<StatusReport> {
     let about = |bead_id: &str| bead.is_none_or(|bead| bead == bead_id);
 
     let session = store.read()?;
-    session.caller_seen();
+    session.mark_caller_seen();
     if let Some(id) = &agent {
         session.agent(id)?;
     }
     let mut summary = Summary::default();
-    let is_meant = |held: &Reservation| {
+    let matches = |held: &Reservation| {
         about(&held.bead_id) && agent.as_ref().is_none_or(|agent| *agent == held.agent_id)
     };
-    for ended in session.history()?.iter().filter(|ended| is_meant(ended)) {
+    for ended in session.history()?.iter().filter(|ended| matches(ended)) {
         match ended.state {
             ReservationState::Released => summary.released += 1,
             ReservationState::Expired | ReservationState::Active => summary.expired += 1,
         }
     }
-    let there = session.reservations()?.into_iter().filter(is_meant);
-    let (expired, mut reservations): (Vec<_>, Vec<_>) = there.partition(|held| held.expired(session.now));
+    let matching = session.reservations()?.into_iter().filter(matches);
+    let (expired, mut reservations): (Vec<_>, Vec<_>) =
+        matching.partition(|held| held.is_expired(session.now));
     reservations.sort_by_key(|held| held.created_at);
     summary.expired += expired.len();
     summary.active = reservations.len();
@@ -78,8 +79,8 @@ pub fn status(store: &Store, input: &Status) -> Result<StatusReport> {
     Ok(StatusReport { reservations, unacked_required_messages: waiting, summary })
 }
 
-/// Counts the messages by state and returns those that wait. Asked about one agent it looks at that agent's files
-/// only, so that damage to others' is no obstacle.
+/// Counts the messages by state and returns those that need an acknowledgement. For one agent it reads only
+/// that agent's files, so that damage to others does not matter.
 fn messages(
     session: &Session<'_>,
     agent: Option<&AgentId>,

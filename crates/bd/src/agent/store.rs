@@ -1,4 +1,4 @@
-//! The files of the store, one lock around them, and what a killed process left undone.
+//! The files of the store and the lock that guards them.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,14 +20,14 @@ use super::moment::Moment;
 use super::reservation::{ActiveFile, Reservation};
 use super::root::Root;
 
-/// A store, not yet opened: every operation opens a [`Session`].
+/// A store that is not open yet: every operation opens a [`Session`].
 #[derive(Debug)]
 pub struct Store {
     root: Root,
     clock: Clock,
     caller: Option<AgentId>,
     preview: bool,
-    /// What was passed over, to be said beside the answer.
+    /// Damaged entries that were skipped, to be reported beside the answer.
     warnings: Mutex<Vec<String>>,
 }
 
@@ -36,7 +36,7 @@ impl Store {
         Store { root, clock, caller: None, preview: false, warnings: Mutex::default() }
     }
 
-    /// What was passed over since this was last asked.
+    /// Returns the warnings since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -45,21 +45,21 @@ impl Store {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
     }
 
-    /// As the environment says: `BB_AGENT_ROOT`, `BB_NOW`, `BB_ID`, and `BB_AGENT` for who is calling.
+    /// Builds a store from `BB_AGENT_ROOT`, `BB_NOW`, `BB_ID` and `BB_AGENT` (the calling agent).
     pub fn from_env() -> Result<Store> {
         let mut store = Store::new(Root::from_env()?, Clock::from_env()?);
         store.caller = std::env::var("BB_AGENT").ok().and_then(|name| AgentId::parse(&name).ok());
         Ok(store)
     }
 
-    /// The same store on which every check is made and nothing is written.
+    /// Returns the same store in preview mode: every check runs, nothing is written.
     #[must_use]
     pub fn preview(mut self) -> Store {
         self.preview = true;
         self
     }
 
-    /// The same store, in which the next message has this id.
+    /// Returns the same store with the id of the next message fixed.
     pub(super) fn with_id(mut self, id: &str) -> Result<Store> {
         self.clock = self.clock.with_id(id)?;
         Ok(self)
@@ -69,7 +69,8 @@ impl Store {
         &self.root
     }
 
-    /// A session that may write, and makes the store if there is none. Only the first registration needs that.
+    /// Opens a session that may write, and creates the store if it does not exist. Only registration needs
+    /// that.
     pub fn create(&self) -> Result<Session<'_>> {
         let dir = self.root.dir();
         if !self.preview {
@@ -82,7 +83,8 @@ impl Store {
         Ok(session)
     }
 
-    /// A session that may write. Without a store nobody is registered, so nothing is made for the refusal.
+    /// Opens a session that may write. Without a store no agent is registered, so the command will be refused
+    /// and no store is created for it.
     pub fn write(&self) -> Result<Session<'_>> {
         let dir = self.root.dir();
         if self.preview || !self.exists()? {
@@ -94,8 +96,8 @@ impl Store {
         Ok(session)
     }
 
-    /// A session that reads, and makes nothing. Where the store may be read but not written (a sandbox), it goes
-    /// without the lock: every snapshot is replaced as a whole, so it still sees whole files.
+    /// Opens a session that only reads and creates nothing. In a sandbox where the store is read-only it does
+    /// without the lock: snapshots are replaced atomically, so it never sees half a file.
     pub fn read(&self) -> Result<Session<'_>> {
         if self.preview || !self.exists()? {
             return Ok(self.session(None));
@@ -111,9 +113,10 @@ impl Store {
         }
     }
 
-    /// Holds back every other call with a key until the file is dropped, so that the first one under a key has kept its
-    /// answer before the next one looks for it. `None` where nothing can be written, which no call with a key survives.
-    pub(super) fn turn(&self, may_create: bool) -> Result<Option<File>> {
+    /// Serializes calls with an idempotency key until the returned file is dropped, so that the first call
+    /// with a key has saved its answer before the next one looks for it. Returns `None` where the store
+    /// cannot be written; such a call fails later.
+    pub(super) fn lock_keyed_calls(&self, may_create: bool) -> Result<Option<File>> {
         let dir = self.root.dir();
         if self.preview || (!may_create && !self.exists()?) || files::make_dir(dir).is_err() {
             return Ok(None);
@@ -142,21 +145,21 @@ fn is_read_only(why: &io::Error) -> bool {
 fn busy(path: &Path, why: &io::Error) -> Error {
     match why.kind() {
         io::ErrorKind::TimedOut => {
-            let message = "Another command keeps the store locked. Nothing was changed; try again.";
-            Error::new(Code::IoWriteFailed, message).because(Reason::StoreBusy)
+            let message = "Another command holds the store's lock. Nothing was changed; try again.";
+            Error::new(Code::IoWriteFailed, message).with_reason(Reason::StoreBusy)
         }
         _ => Error::unwritable(path, why),
     }
 }
 
-/// The kernel's lock: gone with the process that held it, however it ended.
+/// Takes the kernel's file lock, which is released when its holder dies.
 fn lock(path: &Path, wait: Duration) -> Result<File, (PathBuf, io::Error)> {
     let locked = open_to_lock(path, 0o666).and_then(|file| lock_within(file, wait));
     let held = locked.and_then(|held| held.ok_or_else(|| io::ErrorKind::TimedOut.into()));
     held.map_err(|why| (path.to_path_buf(), why))
 }
 
-/// One operation on the store, all at one moment.
+/// One operation on the store; `now` is the same throughout.
 #[derive(Debug)]
 pub struct Session<'a> {
     store: &'a Store,
@@ -189,10 +192,13 @@ impl Session<'_> {
         self.path(&["reservations", "history.jsonl"])
     }
 
-    /// A preview does not write, and who does holds the lock.
-    pub(super) fn writes(&self) -> Result<bool> {
+    /// Returns whether to write: false in a preview, an error if the session does not hold the lock.
+    pub(super) fn check_writable(&self) -> Result<bool> {
         if self.lock.is_none() && !self.store.preview {
-            return Err(Error::unwritable(self.store.root.dir(), "the store was made just now; try again"));
+            return Err(Error::unwritable(
+                self.store.root.dir(),
+                "the store was created just now; try again",
+            ));
         }
         Ok(!self.store.preview)
     }
@@ -212,10 +218,11 @@ impl Session<'_> {
         self.find_agent(id)?.ok_or_else(|| id.not_found())
     }
 
-    /// The agent that issues this command: it must be registered, and has been seen now.
-    pub fn acting(&self, id: &AgentId) -> Result<Agent> {
+    /// Returns the agent that runs this command and updates when it was last seen. Fails if it is not
+    /// registered.
+    pub fn mark_seen(&self, id: &AgentId) -> Result<Agent> {
         let mut agent = self.agent(id)?;
-        // A session that only reads has no lock, and leaves no trace.
+        // Without the lock nothing may be written.
         if agent.last_seen_at < self.now && self.lock.is_some() {
             agent.last_seen_at = self.now;
             self.save_agent(&agent)?;
@@ -223,33 +230,34 @@ impl Session<'_> {
         Ok(agent)
     }
 
-    /// As [`Session::acting`] for a command that is not about its caller: whoever `BB_AGENT` names, if it can be done.
-    pub fn caller_seen(&self) {
+    /// Updates when the agent in `BB_AGENT` was last seen, if that is possible. For commands that do not name
+    /// their caller.
+    pub fn mark_caller_seen(&self) {
         if let Some(id) = &self.store.caller {
-            drop(self.acting(id));
+            drop(self.mark_seen(id));
         }
     }
 
-    /// The ids that the files of agents are named after.
+    /// Returns the ids of all agents, from the names of their files.
     pub fn agent_ids(&self) -> Result<Vec<AgentId>> {
         let mut ids = self.names(&self.path(&[AGENTS]), ".json")?;
         ids.sort_unstable();
         Ok(ids)
     }
 
-    /// All agents by id.
+    /// Returns all agents, ordered by id.
     pub fn agents(&self) -> Result<Vec<Agent>> {
         self.agent_ids()?.iter().filter_map(|id| self.find_agent(id).transpose()).collect()
     }
 
     pub fn save_agent(&self, agent: &Agent) -> Result<()> {
-        if !self.writes()? {
+        if !self.check_writable()? {
             return Ok(());
         }
         files::write_json(&self.agent_path(&agent.agent_id), agent)
     }
 
-    /// The agents that files in a directory are named after.
+    /// Returns the agent ids that the files in a directory are named after.
     fn names(&self, dir: &Path, suffix: &str) -> Result<Vec<AgentId>> {
         let entries = match fs::read_dir(dir) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -278,24 +286,24 @@ impl Session<'_> {
     }
 
     pub fn save_message(&self, message: &Message) -> Result<()> {
-        if !self.writes()? {
+        if !self.check_writable()? {
             return Ok(());
         }
         files::write_json(&self.index_path(&message.message_id), message)
     }
 
-    /// The messages to an agent as they were sent, oldest first.
+    /// Returns the messages to an agent as they were sent, oldest first.
     pub fn sent_to(&self, id: &AgentId) -> Result<Vec<Message>> {
         let path = self.inbox_path(id);
         let (sent, bad) = files::read_log(&path)?;
         for BadLine { line, why } in bad {
             let file = path.display();
-            self.store.warn(format!("line {line} of {file} cannot be read and was passed over: {why}"));
+            self.store.warn(format!("line {line} of {file} cannot be read and was skipped: {why}"));
         }
         Ok(sent)
     }
 
-    /// The same messages as they are today, without those whose files cannot be read.
+    /// Returns the current state of these messages, skipping those whose files cannot be read.
     pub fn readable<'a>(
         &'a self,
         sent: impl IntoIterator<Item = &'a Message>,
@@ -303,26 +311,26 @@ impl Session<'_> {
         sent.into_iter().filter_map(|sent| match self.current(sent) {
             Ok(message) => Some(message),
             Err(failed) => {
-                self.store.warn(format!("message {} was passed over: {}", sent.message_id, failed.message));
+                self.store.warn(format!("message {} was skipped: {}", sent.message_id, failed.message));
                 None
             }
         })
     }
 
-    /// The same message as it is today.
+    /// Returns the current state of a message.
     pub fn current(&self, sent: &Message) -> Result<Message> {
         let missing = || Error::damaged(&self.index_path(&sent.message_id), "it is missing");
         self.find_message(&sent.message_id)?.ok_or_else(missing)
     }
 
-    /// Everybody who ever got a message.
+    /// Returns every agent that ever got a message.
     pub fn recipients(&self) -> Result<Vec<AgentId>> {
         let mut ids = self.names(&self.path(&["messages"]), ".jsonl")?;
         ids.sort_unstable();
         Ok(ids)
     }
 
-    /// A message id that is free, also with each of these names attached.
+    /// Mints a message id that is unused, also with each of these recipients appended.
     pub fn mint_message_id(&self, copies: &[AgentId]) -> Result<MessageId> {
         let taken = |id: &str| {
             let id = MessageId::parse(id)?;
@@ -335,20 +343,20 @@ impl Session<'_> {
         MessageId::parse(&self.store.clock.mint(MessageId::PREFIX, self.now, taken)?)
     }
 
-    /// Sends all of them or none.
+    /// Delivers all messages or none.
     pub fn deliver(&self, messages: Vec<Message>) -> Result<()> {
         self.commit(&Intent::Deliver(messages))
     }
 
     // Reservations
 
-    /// Those that neither were released nor taken over, the expired among them.
+    /// Returns the reservations that were neither released nor taken over, including expired ones.
     pub fn reservations(&self) -> Result<Vec<Reservation>> {
         let file: Option<ActiveFile> = files::read_json(&self.active_path())?;
         Ok(file.unwrap_or_default().reservations)
     }
 
-    /// Those that ended, oldest first.
+    /// Returns the reservations that ended, oldest first.
     pub fn history(&self) -> Result<Vec<Reservation>> {
         let path = self.history_path();
         let (ended, bad) = files::read_log(&path)?;
@@ -359,17 +367,17 @@ impl Session<'_> {
     }
 
     pub fn mint_reservation_id(&self, active: &[Reservation]) -> Result<String> {
-        // Looked for as text: a long history is not worth parsing for this.
+        // A text search: parsing a long history for this would be slow.
         let past = files::read(&self.history_path(), LOG_MAX)?.unwrap_or_default();
         let past = String::from_utf8_lossy(&past);
         let taken = |id: &str| {
             let quoted = format!("\"{id}\"");
-            Ok(past.contains(&quoted) || active.iter().any(|there| there.reservation_id == id))
+            Ok(past.contains(&quoted) || active.iter().any(|existing| existing.reservation_id == id))
         };
         self.store.clock.mint("res_", self.now, taken)
     }
 
-    /// Makes `active` the active reservations and puts those that `ended` into the history.
+    /// Replaces the active reservations and appends the `ended` ones to the history.
     pub fn set_reservations(&self, active: Vec<Reservation>, ended: Vec<Reservation>) -> Result<()> {
         if ended.is_empty() {
             return self.save_active(&active);
@@ -378,13 +386,13 @@ impl Session<'_> {
     }
 
     pub(super) fn save_active(&self, active: &[Reservation]) -> Result<()> {
-        if !self.writes()? {
+        if !self.check_writable()? {
             return Ok(());
         }
         let path = self.active_path();
         let before: Option<ActiveFile> = files::read_json(&path)?;
-        let later = before.unwrap_or_default().later;
-        files::write_json(&path, &ActiveFile { reservations: active.to_vec(), later })
+        let unknown_fields = before.unwrap_or_default().unknown_fields;
+        files::write_json(&path, &ActiveFile { reservations: active.to_vec(), unknown_fields })
     }
 }
 
@@ -393,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_nobody_gives_back_is_not_waited_for_for_ever() {
+    fn waiting_for_a_held_lock_times_out() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(LOCK);
         let held = lock(&path, Duration::ZERO).unwrap();

@@ -5,28 +5,29 @@ use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 use serde_json::Value;
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 use crate::print::{self, ids_in};
 use crate::tool::envelope::{self, Item};
 use crate::tool::{Context, Planned, Results, all_or_none, each, operation};
 
-/// What is read ahead of the lines that are worked on together.
+/// The size of the read buffer. All lines in it are sent to the store together.
 const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
-/// Carry out many operations, one JSON object a line
+/// Run many operations, one JSON object per line
 ///
-/// Each line names an operation and has the fields of the JSON tool of that name. One line comes back for each, in order.
-/// What has arrived by the time the last ones are done goes to the store together. Lines that are blank are skipped.
+/// Each line names an operation ("op") and has the fields of the JSON tool with that name. One result line is
+/// printed per operation, in order. Lines that arrive together are sent to the store together. Blank lines
+/// are skipped.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  echo '{\"op\":\"create\",\"title\":\"Write tests\"}' | bd batch\n  bd batch --atomic < plan.ndjson"
 )]
 pub struct Args {
-    /// All of them or none
+    /// Apply all operations or none
     #[arg(long)]
     atomic: bool,
-    /// Make every check and change nothing
+    /// Check every operation without changing anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -35,15 +36,16 @@ impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let context = globals.tool_context(!self.dry_run, &|_| {}, &|_| {})?;
         let mut stdin = BufReader::with_capacity(READ_AHEAD_BYTES, std::io::stdin().lock());
-        let exit = if self.atomic { whole(&mut stdin, &context) } else { in_turn(&mut stdin, &context) }?;
-        Ok(Reply { exit, ..answered(String::new()) })
+        let exit =
+            if self.atomic { run_atomic(&mut stdin, &context) } else { run_in_order(&mut stdin, &context) }?;
+        Ok(Reply { exit, ..stdout_reply(String::new()) })
     }
 }
 
 type Lines<'a> = BufReader<StdinLock<'a>>;
 
-/// Waits for a line, then takes those that are there already.
-fn in_turn(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
+/// Waits for a line, then also takes the lines that have already arrived.
+fn run_in_order(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
     let (mut first, mut worst) = (0, exit::OK);
     while let Some(line) = next_line(stdin)? {
         let mut planned = vec![plan(&line, context)];
@@ -58,14 +60,14 @@ fn in_turn(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> 
         first += count;
         match print(&results) {
             Ok(exit) => worst = if worst == exit::OK { exit } else { worst },
-            // Answers that cannot be read are no reason to change more.
+            // Stop: the caller no longer reads the results.
             Err(exit) => return Ok(exit),
         }
     }
     Ok(worst)
 }
 
-fn whole(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
+fn run_atomic(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failure> {
     let (mut planned, mut bytes) = (Vec::new(), 0);
     while let Some(line) = next_line(stdin)? {
         bytes += line.len();
@@ -85,7 +87,7 @@ fn plan(line: &str, context: &Context<'_>) -> Planned {
     operation(value, context)
 }
 
-/// The next line that is not blank.
+/// Reads the next line that is not blank.
 fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
     loop {
         let mut bytes = Vec::new();
@@ -106,11 +108,11 @@ fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn too_large(what: &str) -> Failure {
-    Failure::new(Code::TooLarge, format!("{what} has more than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
+    Failure::new(Code::TooLarge, format!("{what} is larger than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
 }
 
-/// One line for each, at once: the program at the other end may wait for them. Returns the exit code of the first failure,
-/// or as an error that of an output that cannot be written.
+/// Prints one line per result and flushes, because the caller may be waiting. Returns the exit code of the
+/// first failure, or, as an error, the exit code if the output could not be written.
 fn print(results: &Results) -> Result<u8, u8> {
     let bytes: Vec<u8> = results.iter().flat_map(|result| envelope::line(&Item::new(result))).collect();
     let failed = results.iter().find_map(|result| result.as_ref().err());

@@ -4,7 +4,7 @@ use beads_engine::request::{Call, Query};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd blame bd-a1")]
 pub struct Args {
-    /// The bead; deleted ones too
+    /// Id of the bead, which may be deleted
     #[arg(value_name = "ID")]
     id: String,
 }

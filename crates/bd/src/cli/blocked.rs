@@ -1,21 +1,26 @@
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
+use super::fields::FieldsArgs;
 use super::filter::SelectionArgs;
 
-/// List beads that wait for others, and for which
+/// List blocked beads and what blocks them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd blocked --json")]
 pub struct Args {
     #[command(flatten)]
     beads: SelectionArgs,
+    #[command(flatten)]
+    pub(super) fields: FieldsArgs,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
         let filter = self.beads.filter();
         if filter.sort != Default::default() {
-            return Err(Failure::usage("blocked has one order: by priority, then oldest first"));
+            return Err(Failure::usage(
+                "bd blocked cannot be sorted; it lists by priority, then oldest first",
+            ));
         }
         Ok(Call::query(Query::Blocked(filter)))
     }

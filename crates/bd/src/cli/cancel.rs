@@ -6,16 +6,16 @@ use beads_engine::request::Call;
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Close beads that are not to be done
+/// Close beads that will not be done
 ///
-/// Final until `bd reopen`: a worker that closes such a bead later is refused, and reads the reason. A worker that holds it
-/// learns that its claim is over.
+/// A cancelled bead stays closed until `bd reopen`: a later `bd close` fails and shows the reason. A worker
+/// that holds it learns that its claim has ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd cancel bd-a1 --reason \"the feature was dropped\"")]
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Why it is not to be done
+    /// Why it will not be done
     #[arg(long, short = 'r', value_name = "TEXT", required = true)]
     reason: String,
     #[command(flatten)]

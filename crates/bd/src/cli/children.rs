@@ -7,7 +7,7 @@ use beads_engine::request::{Call, Query};
 pub struct Args {
     #[arg(value_name = "ID")]
     id: String,
-    /// Show each of them in full
+    /// Show each child in full
     #[arg(long)]
     detailed: bool,
 }

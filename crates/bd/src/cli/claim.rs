@@ -10,10 +10,10 @@ use beads_engine::request::Call;
 use super::filter::FilterArgs;
 use super::guard::GuardArgs;
 
-/// Take a bead, so that nobody else does
+/// Claim a bead for yourself
 ///
-/// With --next the best bead that is ready is chosen and taken in one step, and its brief comes along. A claim is a
-/// lease: it runs out unless you renew it, by `bd renew` or by any change you make to the bead. --sort takes the orders of
+/// A claim is a lease: it expires unless you renew it, with `bd renew` or by changing the bead. --next
+/// chooses and claims the best ready bead in one step and shows its brief. --sort takes the orders of
 /// `bd ready`: priority, oldest, hybrid or impact.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -22,27 +22,27 @@ use super::guard::GuardArgs;
 pub struct Args {
     #[arg(value_name = "ID", required_unless_present_any = ["next", "mine"], conflicts_with_all = ["next", "mine"])]
     id: Option<String>,
-    /// The first of `bd ready` that is in nobody's hands; the filters say which will do
+    /// Claim the best ready bead that matches the filters
     #[arg(long)]
     next: bool,
-    /// After a restart: everything you hold already and no other session of yours does
+    /// After a restart: renew all your claims that no other session of yours holds
     #[arg(long, conflicts_with = "next")]
     mine: bool,
-    /// With an ID: also from a session that is gone, or was silent for a minute
+    /// With an ID: take over the claim of a session that ended or has been silent for a minute
     #[arg(long, requires = "id")]
     take_over: bool,
-    /// With --next: when nothing is ready, a bead whose session was silent for so long, at least a minute
+    /// With --next: if nothing is ready, take a bead whose session has been silent for TIME (at least 1m)
     #[arg(long, value_name = "TIME", value_parser = super::globals::duration, requires = "next")]
     steal_silent: Option<Duration>,
     #[command(flatten)]
     lease: LeaseArgs,
-    /// With --next: wait so long for something to become ready
+    /// With --next: wait up to TIME for a bead to become ready
     #[arg(long, value_name = "TIME", value_parser = super::globals::duration)]
     wait: Option<Duration>,
     /// With --next: only beads below this one, at any depth
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Claim only what the remote confirms; without its answer nothing is claimed
+    /// Claim only if the remote confirms it; without its answer nothing is claimed
     #[arg(long)]
     confirm: bool,
     #[command(flatten)]
@@ -54,16 +54,16 @@ pub struct Args {
 /// How long a claim lasts.
 #[derive(Debug, clap::Args)]
 pub struct LeaseArgs {
-    /// How long it is yours, such as 90m [default: the setting claim.lease]
+    /// Duration of the claim, such as 90m [default: the setting claim.lease]
     #[arg(long, value_name = "TIME", value_parser = lease)]
     lease: Option<u64>,
-    /// The same in seconds
+    /// Duration of the claim in seconds
     #[arg(long, value_name = "SECONDS", value_parser = lease_secs, conflicts_with = "lease")]
     lease_secs: Option<u64>,
 }
 
 impl LeaseArgs {
-    /// Milliseconds, if a time was given.
+    /// Returns the lease in milliseconds, if one was given.
     pub fn ms(&self) -> Option<u64> {
         self.lease.or(self.lease_secs)
     }
@@ -74,40 +74,38 @@ fn lease_secs(text: &str) -> Result<u64, String> {
     lease(&format!("{seconds}s"))
 }
 
-/// Milliseconds of a lease.
+/// Parses a lease into milliseconds.
 pub(super) fn lease(text: &str) -> Result<u64, String> {
     let lease = parse_duration(text).map_err(|failure| failure.message)?;
     if lease.is_zero() {
-        return Err("a lease of no time is no claim".to_owned());
+        return Err("a lease must be longer than zero".to_owned());
     }
     Ok(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        let (filter, guard, lease_ms) = (self.filter.filter(), self.guard.guard(), self.lease.ms());
+        let (filter, guard, lease_ms) = (self.filter.clone().filter(), self.guard.guard(), self.lease.ms());
         if self.mine {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() || self.confirm {
-                return Err(Failure::usage("--mine takes all that you hold; it goes with --lease alone"));
+                return Err(Failure::usage(
+                    "--mine applies to all your claims; only --lease can be used with it",
+                ));
             }
             return Ok(Call::ClaimMine { lease_ms });
         }
         if let Some(id) = self.id {
             if filter != Filter::default() || self.wait.is_some() || self.parent.is_some() {
-                return Err(Failure::usage("filters and --wait are for choosing; they go with --next"));
+                return Err(Failure::usage("filters, --parent and --wait require --next"));
             }
             let claim = ClaimBead { id, guard, lease_ms, take_over: self.take_over, ..ClaimBead::default() };
             return Ok(confirmed(Call::one(Op::Claim(claim)), self.confirm));
         }
         if guard != Default::default() {
-            return Err(Failure::usage(
-                "--if-hash and --fence are about a bead you know; they go with an ID",
-            ));
+            return Err(Failure::usage("--if-hash and --fence require an ID"));
         }
-        let mut next = next(filter, self.parent, lease_ms)?;
-        next.steal_silent_ms =
-            self.steal_silent.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-        Ok(confirmed(Call::one(Op::ClaimNext(Box::new(next))), self.confirm).waiting(self.wait))
+        let Self { lease, wait, parent, confirm, steal_silent, filter, .. } = self;
+        super::next::Args { lease, wait, parent, confirm, steal_silent, filter }.call()
     }
 }
 
@@ -115,10 +113,10 @@ pub(super) fn confirmed(call: Call, confirm: bool) -> Call {
     if confirm { Call::Confirm { call: Box::new(call) } } else { call }
 }
 
-/// What may be claimed next.
+/// Builds the operation for `--next`.
 pub fn next(filter: Filter, under: Option<String>, lease_ms: Option<u64>) -> Result<ClaimNext, Failure> {
     if filter.limit.is_some() {
-        return Err(Failure::usage("one bead is claimed at a time; there is no --limit"));
+        return Err(Failure::usage("--limit cannot be used here: one bead is claimed at a time"));
     }
     Ok(ClaimNext { filter: ReadyFilter { filter, under }, lease_ms, ..ClaimNext::default() })
 }

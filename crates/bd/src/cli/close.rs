@@ -7,9 +7,10 @@ use super::claim::{self, LeaseArgs};
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Finish beads
+/// Close finished beads
 ///
-/// Says what it unblocked. With --claim-next you also take the next bead, as `bd claim --next` does.
+/// Prints the beads that this unblocked. --claim-next also claims the next ready bead, as `bd claim --next`
+/// does. Closing a closed bead changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"\n  bd close bd-a1 --evidence commit:1f3a9c2 --evidence \"cmd:cargo test\"\n  bd close bd-a1 --claim-next --json"
@@ -17,22 +18,22 @@ use super::input::Input;
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// How it ended
+    /// How it was resolved
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
-    /// Close without warnings although another actor holds it, or blockers or children are open; with --reason, also
-    /// replace when, by whom and why closed beads were closed (without it closing them again changes nothing)
+    /// Do not warn if another actor holds it or if blockers or children are open; with --reason, also replace
+    /// when, by whom and why an already closed bead was closed
     #[arg(long, short = 'f')]
     force: bool,
-    /// Take the next bead that is ready
+    /// Also claim the next ready bead
     #[arg(long)]
     claim_next: bool,
-    /// Take only what the remote confirms; without its answer nothing is closed or claimed
+    /// Claim only if the remote confirms it; without its answer nothing is closed or claimed
     #[arg(long, requires = "claim_next")]
     confirm: bool,
     #[command(flatten)]
     lease: LeaseArgs,
-    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT; repeatable
+    /// Evidence that it is done: commit:SHA, url:URL or cmd:TEXT; repeatable
     #[arg(long, value_name = "KIND:VALUE")]
     evidence: Vec<Evidence>,
     #[command(flatten)]
@@ -53,7 +54,7 @@ impl Args {
         };
         let lease_ms = self.lease.ms();
         if lease_ms.is_some() && !self.claim_next {
-            return Err(Failure::usage("--lease is for the bead that --claim-next takes"));
+            return Err(Failure::usage("--lease requires --claim-next"));
         }
         if self.claim_next {
             let next = claim::next(Default::default(), None, lease_ms)?;

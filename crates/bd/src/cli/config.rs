@@ -3,17 +3,17 @@ use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 use clap::Subcommand;
 
-/// Read and change settings
+/// Read and change settings; without a subcommand, list them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd config set claim.lease 4h")]
+#[command(after_help = "Examples:\n  bd config\n  bd config set claim.lease 4h")]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// The value of a setting
+    /// Print the value of a setting
     #[command(after_help = "Example:\n  bd config get issue_prefix")]
     Get { key: String },
     /// Change a setting
@@ -23,17 +23,17 @@ enum Verb {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Back to the default
+    /// Reset a setting to its default
     #[command(after_help = "Example:\n  bd config unset claim.lease")]
     Unset { key: String },
-    /// Every setting and its value
+    /// List all settings with their values
     #[command(after_help = "Example:\n  bd config list")]
     List,
 }
 
 impl Args {
     pub fn call(self) -> Result<Call, Failure> {
-        Ok(match self.verb {
+        Ok(match self.verb.unwrap_or(Verb::List) {
             Verb::Get { key } => Call::ConfigGet { key },
             Verb::Set { key, value } => {
                 check_key(&key)?;

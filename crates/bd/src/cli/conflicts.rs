@@ -1,56 +1,82 @@
-use beads_core::op::{ConflictDismiss, ConflictRestore};
-use beads_core::{ConflictId, Op};
-use beads_engine::request::{Call, Mutate};
+use beads_engine::request::{Call, ResolveConflicts};
 use clap::Subcommand;
 
-/// See what concurrent writes overwrote, and bring it back
+/// List values that concurrent writes overwrote, and restore them
+///
+/// Overwritten texts come first, lost claims last. As text, lost claims are one line; --verbose lists them.
+/// Ids of conflicts may be abbreviated to four or more digits.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd conflicts list")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  bd conflicts\n  bd conflicts --bead bd-a1\n  bd conflicts restore 8ff5fd29\n  bd conflicts dismiss --all --bead bd-a1"
+)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
+    #[command(flatten)]
+    list: ListArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Values that lost against a concurrent write, and ids that went to older beads
+    /// List overwritten values, and ids that were reassigned to older beads
     #[command(after_help = "Example:\n  bd conflicts list --json")]
-    List {
-        /// Dismissed ones too
-        #[arg(long)]
-        all: bool,
-    },
-    /// One conflict
-    #[command(after_help = "Example:\n  bd conflicts show CONFLICT-0123456789abcdef0123456789abcdef")]
+    List(ListArgs),
+    /// Show a conflict
+    #[command(after_help = "Example:\n  bd conflicts show 8ff5fd29")]
     Show {
         #[arg(value_name = "CONFLICT")]
         id: String,
     },
-    /// Write the losing value again, for everybody to see
-    #[command(after_help = "Example:\n  bd conflicts restore CONFLICT-0123456789abcdef0123456789abcdef")]
+    /// Write the overwritten value again, as a new change
+    #[command(after_help = "Example:\n  bd conflicts restore CONFLICT-8ff5fd29")]
     Restore {
         #[arg(required = true, value_name = "CONFLICT")]
-        ids: Vec<ConflictId>,
+        ids: Vec<String>,
     },
-    /// The winner is right; do not show it again
-    #[command(after_help = "Example:\n  bd conflicts dismiss CONFLICT-0123456789abcdef0123456789abcdef")]
+    /// Keep the winning value and stop listing the conflict
+    #[command(
+        after_help = "Examples:\n  bd conflicts dismiss 8ff5fd29\n  bd conflicts dismiss --all --bead bd-a1"
+    )]
     Dismiss {
-        #[arg(required = true, value_name = "CONFLICT")]
-        ids: Vec<ConflictId>,
+        #[arg(required_unless_present = "all", value_name = "CONFLICT")]
+        ids: Vec<String>,
+        /// Every conflict that is not dismissed
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+        /// With --all: only conflicts of this bead
+        #[arg(long, value_name = "ID", requires = "all")]
+        bead: Option<String>,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Include dismissed conflicts
+    #[arg(long)]
+    all: bool,
+    /// Only conflicts of this bead
+    #[arg(long, value_name = "ID")]
+    bead: Option<String>,
+}
+
+impl ListArgs {
+    fn call(self) -> Call {
+        Call::ConflictList { all: self.all, bead: self.bead }
+    }
 }
 
 impl Args {
     pub fn call(self) -> Call {
-        let many = |ops| Call::Mutate(Mutate { ops, many: true, dry_run: false });
         match self.verb {
-            Verb::List { all } => Call::ConflictList { all },
-            Verb::Show { id } => Call::ConflictShow { id },
-            Verb::Restore { ids } => {
-                many(ids.into_iter().map(|id| Op::ConflictRestore(ConflictRestore { id })).collect())
+            None => self.list.call(),
+            Some(Verb::List(list)) => list.call(),
+            Some(Verb::Show { id }) => Call::ConflictShow { id },
+            Some(Verb::Restore { ids }) => {
+                Call::ResolveConflicts(ResolveConflicts { ids, restore: true, ..Default::default() })
             }
-            Verb::Dismiss { ids } => {
-                many(ids.into_iter().map(|id| Op::ConflictDismiss(ConflictDismiss { id })).collect())
+            Some(Verb::Dismiss { ids, all, bead }) => {
+                Call::ResolveConflicts(ResolveConflicts { ids, all, bead, restore: false })
             }
         }
     }

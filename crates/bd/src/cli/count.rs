@@ -11,14 +11,19 @@ use super::filter::FilterArgs;
 pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
+    /// Count by status
     #[arg(long, group = "by")]
     by_status: bool,
+    /// Count by type
     #[arg(long, group = "by")]
     by_type: bool,
+    /// Count by priority
     #[arg(long, group = "by")]
     by_priority: bool,
+    /// Count by assignee
     #[arg(long, group = "by")]
     by_assignee: bool,
+    /// Count by label
     #[arg(long, group = "by")]
     by_label: bool,
 }
@@ -35,7 +40,7 @@ impl Args {
         let by = by.into_iter().find(|(asked, _)| *asked).map(|(_, by)| by);
         let filter = self.filter.filter();
         if filter.limit.is_some() || filter.sort != Default::default() {
-            return Err(Failure::usage("a count has neither order nor limit"));
+            return Err(Failure::usage("--sort and --limit cannot be used with bd count"));
         }
         Ok(Call::query(Query::Count { filter: Filter { limit: None, ..filter }, by }))
     }

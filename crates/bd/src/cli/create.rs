@@ -5,23 +5,25 @@ use beads_core::{Actor, BeadId, Estimate, Label, Line, Op, Priority, Timestamp, 
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Mutate};
 
+use super::future_time::future_time;
 use super::input::Input;
-use super::moment::ahead;
 use super::{create_graph, input, markdown};
 
-/// Make a new bead
+/// Create a bead
 ///
-/// Long text may come from standard input (-) or from a file (@/absolute/path).
+/// Long text can be read from standard input (-) or from a file (@/absolute/path).
 ///
-/// --graph makes many beads with their edges in one step, all or none, from JSON: {"beads":[{"name":"a","title":"…"},
+/// --graph creates many beads and their dependencies from JSON, all or none:
+/// {"beads":[{"name":"a","title":"…"},
 /// {"name":"b","title":"…","parent":"a","deps":["depends-on:bd-x1"]}],"edges":[{"from":"a","to":"bd-c3","kind":"related"}]}.
-/// A bead has the fields of the create operation (docs/PROTOCOL.md); parent, deps and edges take the names of the file or ids.
+/// A bead has the fields of the create operation (docs/PROTOCOL.md). parent, deps and edges refer to names in
+/// the file or to existing ids.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd create \"Fix the login loop\" -t bug -p 1\n  bd create \"Write tests\" --parent bd-a1 --deps bd-b2 -d -\n  bd create \"Fix the schema\" --deps blocks:bd-c3      bd-c3 waits for the new bead\n  bd create \"Renew the certificate\" --due 2030-02-01 --defer +2d --estimate 30 --silent\n  bd create --graph plan.json --json"
 )]
 pub struct Args {
-    /// What is to be done, on one line
+    /// Title, on one line
     #[arg(
         required_unless_present_any = ["title_flag", "graph", "file"],
         allow_hyphen_values = true
@@ -29,34 +31,34 @@ pub struct Args {
     title: Option<Title>,
     #[arg(long = "title", id = "title_flag", value_name = "TITLE", conflicts_with = "title", hide = true)]
     title_flag: Option<Title>,
-    /// An id of your own instead of a minted one
+    /// Use this id instead of a generated one
     #[arg(long)]
     id: Option<BeadId>,
-    /// bug, feature, task, epic or chore, or a word such as decision or spike
+    /// Type: bug, feature, task, epic, chore, or a custom one such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "task")]
     kind: TypeName,
-    /// 0 (urgent) to 4 (some day), P0 to P4, or high, medium, low
+    /// Priority: 0 (urgent) to 4 (someday), P0 to P4, or high, medium, low
     #[arg(long, short = 'p', default_value = "2", value_name = "0-4")]
     priority: Priority,
-    /// The whole story
+    /// Description
     #[arg(long, short = 'd', visible_alias = "desc")]
     description: Option<String>,
-    /// Take the description from a file, - for standard input
+    /// Read the description from FILE; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
     body_file: Option<PathBuf>,
-    /// How it is to be done
+    /// Design: how to do it
     #[arg(long)]
     design: Option<String>,
-    /// When it counts as done
+    /// Acceptance criteria: when it is done
     #[arg(long, value_name = "TEXT", visible_alias = "acceptance-criteria")]
     acceptance: Option<String>,
-    /// A first note
+    /// First note
     #[arg(long)]
     notes: Option<String>,
-    /// Who should do it; me for yourself
+    /// Assignee; me for yourself
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
-    /// Labels, separated by commas
+    /// Labels, comma-separated
     #[arg(
         long,
         short = 'l',
@@ -65,35 +67,37 @@ pub struct Args {
         visible_aliases = ["label", "set-labels"]
     )]
     labels: Vec<Label>,
-    /// The bead this one is a part of
+    /// Parent bead
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// What it waits for, separated by commas; a role before an id says otherwise
+    /// Dependencies, comma-separated; an id without a role blocks the new bead
     ///
-    /// ID, depends-on:ID and blocked-by:ID: the new bead waits for ID. blocks:ID: ID waits for the new bead. parent:ID, related:ID
-    /// and discovered-from:ID: the new bead is a part of ID, relates to it, was found while working on it.
+    /// ID, depends-on:ID and blocked-by:ID: the new bead waits for ID. blocks:ID: ID waits for the new bead.
+    /// parent:ID: the new bead is a child of ID. related:ID: the two are related. discovered-from:ID: the new
+    /// bead was found while working on ID.
     #[arg(long, value_name = "[ROLE:]ID,…", value_delimiter = ',')]
     deps: Vec<Dep>,
-    /// A pointer into another tracker
+    /// Reference to another tracker
     #[arg(long, value_name = "REF")]
     external_ref: Option<Line>,
-    /// The repository it came from
+    /// Repository it came from
     #[arg(long, value_name = "REPO")]
     source_repo: Option<Line>,
-    /// How long it should take, in minutes
+    /// Estimated time in minutes
     #[arg(long, short = 'e', value_name = "MINUTES", value_parser = input::minutes)]
     estimate: Option<Estimate>,
-    /// When it must be done: RFC 3339, a local date-time, a date, or a time from now such as +2d
-    #[arg(long, value_name = "TIME", value_parser = ahead)]
+    /// Due date: RFC 3339, a local date-time, a date, or a time from now such as +2d
+    #[arg(long, value_name = "TIME", value_parser = future_time)]
     due: Option<Timestamp>,
-    /// Not ready before this time, written in the same ways
-    #[arg(long, value_name = "TIME", value_parser = ahead)]
+    /// Not ready before TIME, in the same formats
+    #[arg(long, value_name = "TIME", value_parser = future_time)]
     defer: Option<Timestamp>,
-    /// A JSON object for other tools
+    /// Metadata for other tools, as a JSON object
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// Make a bead for each "## Title" of a Markdown file, fields under "### Priority", "### Labels" and so on; - for
-    /// standard input
+    /// Create a bead for each "## Title" of a Markdown FILE (- for standard input), with fields under
+    /// "### Priority", "### Estimate" (minutes, or 2h), "### Labels" and so on. Other beads of the file may
+    /// use the text under "### Name" as parent or dependency; all are then created or none, as with --graph
     #[arg(
         long,
         short = 'f',
@@ -104,10 +108,10 @@ pub struct Args {
         ]
     )]
     file: Option<PathBuf>,
-    /// Print nothing but the id
+    /// Print only the id
     #[arg(long)]
     silent: bool,
-    /// Make many beads and their edges from a JSON file, - for standard input; all or none
+    /// Create many beads and dependencies from a JSON FILE, all or none; - for standard input
     #[arg(
         long,
         value_name = "FILE",
@@ -117,7 +121,7 @@ pub struct Args {
         ]
     )]
     graph: Option<PathBuf>,
-    /// Show what would be made, and make nothing
+    /// Show what would be created without creating it
     #[arg(long)]
     dry_run: bool,
 }
@@ -133,11 +137,9 @@ impl Args {
             return Ok(Call::Atomic(create_graph::parse(&text, self.dry_run)?));
         }
         if let Some(path) = &self.file {
-            let creates = markdown::parse(&input.source(path)?)?;
-            let ops = creates.into_iter().map(|create| Op::Create(Box::new(create))).collect();
-            return Ok(Call::Mutate(Mutate { ops, many: true, dry_run: self.dry_run }));
+            return create_from(&input.source(path)?, self.dry_run);
         }
-        let title = self.title.or(self.title_flag).ok_or_else(|| Failure::usage("a title is needed"))?;
+        let title = self.title.or(self.title_flag).ok_or_else(|| Failure::usage("a title is required"))?;
         let create = Create {
             id: self.id,
             kind: self.kind,
@@ -164,4 +166,22 @@ impl Args {
             dry_run: self.dry_run,
         }))
     }
+}
+
+/// Builds the call for a Markdown file. Beads with names refer to each other, so they are created together.
+fn create_from(page: &str, dry_run: bool) -> Result<Call, Failure> {
+    let beads = markdown::parse(page)?;
+    if beads.iter().all(|bead| bead.name.is_none()) {
+        let ops = beads.into_iter().map(|bead| Op::Create(Box::new(bead.create))).collect();
+        return Ok(Call::Mutate(Mutate { ops, many: true, dry_run }));
+    }
+    let mut named: Vec<(String, Create)> = Vec::new();
+    for (index, bead) in beads.into_iter().enumerate() {
+        let name = bead.name.unwrap_or_else(|| format!("bead {}", index + 1));
+        if named.iter().any(|(known, _)| *known == name) {
+            return Err(Failure::invalid(format!("the file has two beads named {name:?}")));
+        }
+        named.push((name, bead.create));
+    }
+    Ok(Call::Atomic(create_graph::assemble(named, Vec::new(), dry_run)?))
 }

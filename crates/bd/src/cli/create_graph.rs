@@ -1,4 +1,4 @@
-//! The file of `bd create --graph`: many beads with names of their own, and the edges between them.
+//! Parses the file of `bd create --graph`: named beads and the edges between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ struct GraphFile {
     edges: Vec<Edge>,
 }
 
-/// `from` waits for `to`. Both may be names of the file or ids of the store.
+/// An edge: `from` waits for `to`. Both are names in the file or ids in the store.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edge {
@@ -31,19 +31,34 @@ fn blocks() -> EdgeKind {
     EdgeKind::Blocks
 }
 
-/// Beads first, parents before their children, whose ids begin with theirs; then the edges, each checked for cycles.
+/// Parses the file into operations: beads first, parents before children because child ids start with the
+/// parent id, then the edges.
 pub fn parse(text: &str, dry_run: bool) -> Result<Atomic, Failure> {
-    let file: GraphFile =
-        serde_json::from_str(text).map_err(|error| Failure::invalid(format!("the graph: {error}")))?;
+    let file: GraphFile = serde_json::from_str(text)
+        .map_err(|error| Failure::invalid(format!("the graph is invalid: {error}")))?;
     let mut beads = Vec::new();
     let mut known = BTreeSet::new();
     for (index, bead) in file.beads.into_iter().enumerate() {
-        let (name, create) = one(bead, index)?;
+        let (name, create) = parse_bead(bead, index)?;
         if !known.insert(name.clone()) {
-            return Err(Failure::invalid(format!("the graph names two beads {name:?}")));
+            return Err(Failure::invalid(format!("the graph has two beads named {name:?}")));
         }
         beads.push((name, create));
     }
+    let edges = file.edges.into_iter();
+    assemble(
+        beads,
+        edges.map(|edge| DepAdd { from: edge.from, to: edge.to, kind: edge.kind }).collect(),
+        dry_run,
+    )
+}
+
+/// Builds the operations that create named beads and the edges between them.
+pub fn assemble(
+    mut beads: Vec<(String, Create)>,
+    more_edges: Vec<DepAdd>,
+    dry_run: bool,
+) -> Result<Atomic, Failure> {
     let mut edges = Vec::new();
     for (name, create) in &mut beads {
         let deps = std::mem::take(&mut create.deps).into_iter();
@@ -52,7 +67,7 @@ pub fn parse(text: &str, dry_run: bool) -> Result<Atomic, Failure> {
             role => DepAdd { from: name.clone(), to: dep.id, kind: role.kind() },
         }));
     }
-    edges.extend(file.edges.into_iter().map(|edge| DepAdd { from: edge.from, to: edge.to, kind: edge.kind }));
+    edges.extend(more_edges);
     let beads = parents_first(beads)?;
     let names: BTreeMap<_, _> =
         beads.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();
@@ -60,13 +75,13 @@ pub fn parse(text: &str, dry_run: bool) -> Result<Atomic, Failure> {
     Ok(Atomic { ops: creates.chain(edges.into_iter().map(Op::DepAdd)).collect(), names, dry_run })
 }
 
-/// A bead with the same fields as the operation `create`, and `name`, by default its number.
-fn one(mut bead: Map<String, Value>, index: usize) -> Result<(String, Create), Failure> {
+/// Parses a bead: the fields of the operation `create`, and `name`, which defaults to its number.
+fn parse_bead(mut bead: Map<String, Value>, index: usize) -> Result<(String, Create), Failure> {
     let bad = |reason: &str| Failure::invalid(format!("bead {} of the graph: {reason}", index + 1));
     let name = match bead.remove("name") {
         None => (index + 1).to_string(),
         Some(Value::String(name)) if !name.is_empty() => name,
-        Some(_) => return Err(bad("a name is a text that is not empty")),
+        Some(_) => return Err(bad("name must be a non-empty string")),
     };
     let create = serde_json::from_value(bead.into()).map_err(|error| bad(&error.to_string()))?;
     Ok((name, create))
@@ -87,7 +102,7 @@ fn parents_first(beads: Vec<(String, Create)>) -> Result<Vec<(String, Create)>, 
         waiting = later;
         if ordered.len() == before {
             let names: Vec<_> = waiting.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(Failure::invalid(format!("the parents of {} form a circle", names.join(", "))));
+            return Err(Failure::invalid(format!("the parents of {} form a cycle", names.join(", "))));
         }
     }
     Ok(ordered)

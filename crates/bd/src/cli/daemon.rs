@@ -13,49 +13,49 @@ use beads_store::StoreLock;
 use clap::Subcommand;
 
 use super::globals::Globals;
-use super::{answered, text_reply};
+use super::{stdout_reply, text_reply};
 
-/// How long a daemon may take to save and leave.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a daemon may take to save and exit.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Look at, stop or run the process that holds the store, or read its log
+/// Show, stop or run the daemon, or read its log
 ///
-/// Nobody has to: the first command starts it, and it leaves when it is not needed.
+/// You rarely need this: the first command starts the daemon, and it exits when it is idle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd daemon status --json")]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Tell whether one is running
+    /// Show whether a daemon is running
     #[command(after_help = "Example:\n  bd daemon status --json")]
     Status,
-    /// Let it save and leave
+    /// Stop the daemon after it has saved
     #[command(after_help = "Example:\n  bd daemon stop")]
     Stop,
     /// Show the daemon's log
     #[command(after_help = "Example:\n  bd daemon log --since 2h")]
     Log {
-        /// Only what was written since: RFC 3339, a local date-time, a date, or an age such as 2h
+        /// Only entries since TIME: RFC 3339, a local date-time, a date, or an age such as 2h
         #[arg(long, value_name = "TIME", value_parser = super::filter::time)]
         since: Option<Timestamp>,
     },
-    /// Be the daemon, in the foreground
+    /// Run the daemon in the foreground
     #[command(after_help = "Example:\n  bd daemon run")]
     Run {
-        /// Leave the terminal's session and report to the starter
+        /// Detach from the terminal and report to the parent process
         #[arg(long, hide = true)]
         detach: bool,
-        /// The git directory of the store
+        /// Git directory of the store
         #[arg(long, hide = true)]
         store: Option<PathBuf>,
-        /// The store is a private one
+        /// Serve a private store
         #[arg(long, hide = true)]
         private: bool,
-        /// How long to wait for the store, in milliseconds
+        /// How long to wait for the store lock, in milliseconds
         #[arg(long, hide = true)]
         patience: Option<u64>,
     },
@@ -63,24 +63,25 @@ enum Verb {
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
-        match self.verb {
+        match self.verb.unwrap_or(Verb::Status) {
             Verb::Status => status(globals, &globals.place()?),
             Verb::Stop => {
                 let place = globals.place()?;
                 let request = globals.request(&place, Call::DaemonStop)?;
                 let socket = SocketPath::of(&place);
-                let before = socket.birth();
+                let before = socket.file_identity();
                 let mut stopped = false;
-                if let Some(reply) = client::ask_running(&place, &request, PATIENCE)? {
+                if let Some(reply) = client::ask_running(&place, &request, STOP_TIMEOUT)? {
                     if reply.error.is_some() || reply.exit != 0 {
                         return Ok(reply);
                     }
-                    // It has left when it lets go of the store, or when a client that needs one has started the next.
-                    let is_another = || socket.birth().is_some_and(|now| Some(now) != before);
-                    stopped = StoreLock::take_unless(&place.lock_path(), PATIENCE, is_another)?.is_some();
+                    // It has exited when the lock is free, or when a client has already started another
+                    // daemon.
+                    let is_another = || socket.file_identity().is_some_and(|now| Some(now) != before);
+                    stopped = StoreLock::take_unless(&place.lock_path(), STOP_TIMEOUT, is_another)?.is_some();
                 }
                 if stopped && globals.format() == Format::Text {
-                    return Ok(answered("stopped\n".to_owned()));
+                    return Ok(stdout_reply("stopped\n".to_owned()));
                 }
                 status(globals, &place)
             }
@@ -97,19 +98,19 @@ impl Args {
                     None => globals.place()?,
                 };
                 let patience = patience.map(Duration::from_millis);
-                daemon::run(&RunOptions { place, detach, patience, read_command: super::read })?;
-                Ok(answered(String::new()))
+                daemon::run(&RunOptions { place, detach, patience, read_command: super::parse_forwarded })?;
+                Ok(stdout_reply(String::new()))
             }
         }
     }
 }
 
-/// Tells of the daemon that runs now, and starts none.
+/// Reports the running daemon without starting one.
 fn status(globals: &Globals, place: &Place) -> Result<Reply, Failure> {
     let request = globals.request(place, Call::DaemonStatus)?;
     let absent = || render::reply(Ok(Answer::Daemon(not_running(place))), &request.output, 0);
-    let patience = globals.access().lock_timeout;
-    Ok(client::ask_running(place, &request, patience)?.unwrap_or_else(absent))
+    let timeout = globals.access().lock_timeout;
+    Ok(client::ask_running(place, &request, timeout)?.unwrap_or_else(absent))
 }
 
 fn not_running(place: &Place) -> DaemonStatus {

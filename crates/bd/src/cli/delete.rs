@@ -6,21 +6,21 @@ use beads_engine::request::{Call, Mutate};
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Remove beads from sight
+/// Delete beads (they can be restored)
 ///
-/// What they held stays in the store, and `bd restore` brings it back.
+/// Deleted beads are hidden but stay in the store; `bd restore` brings them back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd delete bd-a1 --reason duplicate")]
 pub struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Why
+    /// Reason
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
-    /// Show what would be deleted, and delete nothing
+    /// Show what would be deleted without deleting it
     #[arg(long)]
     dry_run: bool,
-    /// Delete without a preview, as bd does anyway; --dry-run wins
+    /// Accepted for compatibility; there is never a preview without --dry-run
     #[arg(long = "force")]
     _force: bool,
     #[command(flatten)]

@@ -1,14 +1,14 @@
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
-/// List deleted beads, by whom and why
+/// List deleted beads, with who deleted them and why
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd deleted --json\n  bd deleted bd-a1")]
 pub struct Args {
-    /// Only these, by their whole ids; an id that was not deleted is an error
+    /// Only these beads, by full id; an id that is not deleted is an error
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// All of them, as when no id is given
+    /// List all (the default)
     #[arg(long, conflicts_with = "ids")]
     all: bool,
 }

@@ -8,20 +8,20 @@ use std::time::Duration;
 use beads_engine::failure::{Code, Failure, exit};
 use beads_engine::request::Reply;
 
-use super::{Globals, answered};
+use super::{Globals, stdout_reply};
 
-/// How often both sides are synchronised before the demo gives up on them; two rounds are enough.
+/// The number of sync rounds before the demo fails; two are enough.
 const MAX_ROUNDS: usize = 10;
 const AGENTS: usize = 4;
 const BEADS_PER_AGENT: usize = 10;
 
-/// Show it all: two replicas, a bare remote, concurrent agents
+/// Run a demo: two replicas, a bare remote and concurrent agents
 ///
-/// Everything happens in a temporary directory that is removed at the end. Exit code 1 if the two sides differ.
+/// Runs in a temporary directory that is removed at the end. Exits with 1 if the replicas differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd demo")]
 pub struct Args {
-    /// Keep the directory to look around in
+    /// Keep the directory
     #[arg(long)]
     keep: bool,
 }
@@ -32,18 +32,18 @@ impl Args {
         let shown = demo.show();
         let unwritten = demo.unwritten.clone();
         if self.keep {
-            demo.say(&format!("kept: {}", demo.root.display()));
+            demo.print_line(&format!("kept: {}", demo.root.display()));
             demo.stop_daemons();
             std::mem::forget(demo);
         } else {
             drop(demo);
         }
         shown?;
-        // Reported last: a reader that has gone away ends this process.
+        // Reported last, because a closed pipe kills this process.
         let exit = unwritten
             .get()
             .map_or(exit::OK, |error| crate::print::report(&mut std::io::stderr(), error, &[], exit::OK));
-        Ok(Reply { exit, ..answered(String::new()) })
+        Ok(Reply { exit, ..stdout_reply(String::new()) })
     }
 }
 
@@ -51,7 +51,7 @@ impl Args {
 struct Demo {
     root: PathBuf,
     program: PathBuf,
-    /// Why the demo could not be shown, if so.
+    /// The first error while printing.
     unwritten: Arc<OnceLock<std::io::Error>>,
 }
 
@@ -63,12 +63,12 @@ impl Demo {
         let unique = format!("bd-demo-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let root = std::env::temp_dir().join(unique);
         let demo = Self { root, program, unwritten: Arc::default() };
-        demo.lay_out()
-            .map_err(|error| Failure::new(Code::IoError, format!("cannot set the demo up: {error}")))?;
+        demo.create_repositories()
+            .map_err(|error| Failure::new(Code::IoError, format!("cannot set up the demo: {error}")))?;
         Ok(demo)
     }
 
-    fn lay_out(&self) -> Result<(), Box<dyn std::error::Error>> {
+    fn create_repositories(&self) -> Result<(), Box<dyn std::error::Error>> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().mode(0o700).create(&self.root)?;
         std::fs::DirBuilder::new().mode(0o700).create(self.root.join("run"))?;
@@ -82,48 +82,50 @@ impl Demo {
     }
 
     fn show(&self) -> Result<(), Failure> {
-        // The daemons synchronise by themselves; here they wait for the word, so that every run meets the same conflicts.
+        // The daemons must not sync by themselves, so that every run has the same conflicts.
         for (side, key) in
             ["a", "b"].into_iter().flat_map(|side| ["sync.quiet", "sync.max_delay"].map(|key| (side, key)))
         {
             self.run(side, "ann", &["config", "set", key, "1h"])?;
         }
-        self.say("A bare remote and two replicas, a and b, each with a daemon of its own.\n");
-        self.shown("a", "ann", &["create", "Ship it", "-t", "epic", "--id", "bd-ship"])?;
-        self.shown("a", "ann", &["sync"])?;
-        self.shown("b", "ben", &["sync"])?;
-        self.shown("b", "ben", &["list"])?;
+        self.print_line("A bare remote and two replicas, a and b, each with its own daemon.\n");
+        self.run_and_print("a", "ann", &["create", "Ship it", "-t", "epic", "--id", "bd-ship"])?;
+        self.run_and_print("a", "ann", &["sync"])?;
+        self.run_and_print("b", "ben", &["sync"])?;
+        self.run_and_print("b", "ben", &["list"])?;
 
-        self.say(&format!(
-            "\n{AGENTS} agents on each side create and close {BEADS_PER_AGENT} beads each, all at once.\n"
+        self.print_line(&format!(
+            "\n{AGENTS} agents on each replica create and close {BEADS_PER_AGENT} beads each, concurrently.\n"
         ));
         self.swarm()?;
 
-        self.say(
-            "\nBoth sides edit the same title, take the same id, and one deletes what the other edits.\n",
+        self.print_line(
+            "\nBoth replicas edit the same title and use the same id, and one deletes a bead that the other edits.\n",
         );
-        self.shown("a", "ann", &["update", "bd-ship", "--title", "Ship it today"])?;
-        self.shown("b", "ben", &["update", "bd-ship", "--title", "Ship it on Friday"])?;
-        self.shown("a", "ann", &["create", "The id is mine", "--id", "bd-same"])?;
-        self.shown("b", "ben", &["create", "No, mine", "--id", "bd-same"])?;
-        self.shown("a", "ann", &["create", "Doomed", "--id", "bd-doom"])?;
-        self.quiet()?;
-        self.shown("a", "ann", &["delete", "bd-doom", "--reason", "not needed"])?;
-        self.shown("b", "ben", &["note", "add", "bd-doom", "I still need it"])?;
+        self.run_and_print("a", "ann", &["update", "bd-ship", "--title", "Ship it today"])?;
+        self.run_and_print("b", "ben", &["update", "bd-ship", "--title", "Ship it on Friday"])?;
+        self.run_and_print("a", "ann", &["create", "The id is mine", "--id", "bd-same"])?;
+        self.run_and_print("b", "ben", &["create", "No, mine", "--id", "bd-same"])?;
+        self.run_and_print("a", "ann", &["create", "Doomed", "--id", "bd-doom"])?;
+        self.sync_until_equal()?;
+        self.run_and_print("a", "ann", &["delete", "bd-doom", "--reason", "not needed"])?;
+        self.run_and_print("b", "ben", &["note", "add", "bd-doom", "I still need it"])?;
 
-        self.say("\nSynchronised until quiet, both hold the same bytes:\n");
-        self.quiet()?;
+        self.print_line("\nAfter syncing until nothing changes, both replicas have the same fingerprint:\n");
+        self.sync_until_equal()?;
         let (a, b) = (self.run("a", "ann", &["verify"])?, self.run("b", "ben", &["verify"])?);
-        self.say(&format!("a {a}b {b}"));
-        self.shown("b", "ben", &["show", "bd-doom"])?;
+        self.print_line(&format!("a {a}b {b}"));
+        self.run_and_print("b", "ben", &["show", "bd-doom"])?;
 
-        self.say("\nThe title that lost is kept, and the bead that lost its id says where it went:\n");
-        self.shown("b", "ben", &["conflicts", "list"])?;
-        self.shown("a", "ann", &["status"])?;
+        self.print_line(
+            "\nThe overwritten title is kept, and the bead that lost its id shows its new one:\n",
+        );
+        self.run_and_print("b", "ben", &["conflicts", "list"])?;
+        self.run_and_print("a", "ann", &["status"])?;
         if a != b {
             return Err(Failure::new(Code::DemoFailed, "the two replicas differ"));
         }
-        self.say("\nEqual fingerprints, nothing lost.");
+        self.print_line("\nThe fingerprints are equal; nothing was lost.");
         Ok(())
     }
 
@@ -137,7 +139,7 @@ impl Demo {
             })
         })?;
         let count = |side| self.run(side, "ann", &["count", "--status", "closed"]);
-        self.say(&format!("closed on a: {}closed on b: {}", count("a")?, count("b")?));
+        self.print_line(&format!("closed on a: {}closed on b: {}", count("a")?, count("b")?));
         Ok(())
     }
 
@@ -156,8 +158,8 @@ impl Demo {
         Ok(())
     }
 
-    /// Synchronises both sides until neither has anything new.
-    fn quiet(&self) -> Result<(), Failure> {
+    /// Syncs both replicas until they are equal.
+    fn sync_until_equal(&self) -> Result<(), Failure> {
         for _ in 0..MAX_ROUNDS {
             self.run("a", "ann", &["sync"])?;
             self.run("b", "ben", &["sync"])?;
@@ -165,17 +167,20 @@ impl Demo {
                 return Ok(());
             }
         }
-        Err(Failure::new(Code::DemoFailed, "the two replicas do not come to rest"))
+        Err(Failure::new(
+            Code::DemoFailed,
+            format!("the two replicas still differ after {MAX_ROUNDS} rounds"),
+        ))
     }
 
-    fn shown(&self, side: &str, actor: &str, arguments: &[&str]) -> Result<(), Failure> {
+    fn run_and_print(&self, side: &str, actor: &str, arguments: &[&str]) -> Result<(), Failure> {
         let quoted: Vec<_> = arguments
             .iter()
             .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() })
             .collect();
-        self.say(&format!("{side} $ bd {}", quoted.join(" ")));
+        self.print_line(&format!("{side} $ bd {}", quoted.join(" ")));
         let printed = self.run(side, actor, arguments)?;
-        printed.lines().for_each(|line| self.say(line));
+        printed.lines().for_each(|line| self.print_line(line));
         Ok(())
     }
 
@@ -193,7 +198,7 @@ impl Demo {
         Err(Failure::new(Code::DemoFailed, format!("bd {} on {side}: {said}", arguments.join(" "))))
     }
 
-    /// A command that knows nothing of the caller's stores and settings.
+    /// Returns a `bd` command that ignores the caller's stores and settings.
     fn command(&self, side: &str) -> Command {
         let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os().filter(|(name, _)| {
@@ -206,11 +211,11 @@ impl Demo {
         command
     }
 
-    /// Prints while the demo runs instead of at its end.
-    fn say(&self, line: &str) {
+    /// Prints immediately instead of at the end.
+    fn print_line(&self, line: &str) {
         let mut stdout = std::io::stdout();
         if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
-            // The first reason counts.
+            // Only the first error is kept.
             let _ = self.unwritten.set(error);
         }
     }
@@ -229,7 +234,7 @@ impl Drop for Demo {
     }
 }
 
-/// A daemon that is just leaving may still be writing; then the second try removes the rest.
+/// Removes the directory. Retries once, because an exiting daemon may still be writing.
 fn remove(root: &Path) {
     if std::fs::remove_dir_all(root).is_err() {
         std::thread::sleep(Duration::from_millis(50));

@@ -4,7 +4,7 @@ use beads_core::{EdgeKind, Op};
 use beads_engine::request::{Call, Query};
 use clap::{Subcommand, ValueEnum};
 
-/// Say what waits for what
+/// Add, remove and list dependencies
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd dep add bd-a1 bd-b2      bd-a1 waits for bd-b2\n  bd dep tree bd-a1")]
 pub struct Args {
@@ -17,10 +17,10 @@ enum Verb {
     /// Make the first bead wait for the second
     #[command(after_help = "Example:\n  bd dep add bd-a1 bd-b2 --type related")]
     Add(Edge),
-    /// Take a dependency away
+    /// Remove a dependency
     #[command(visible_alias = "rm", after_help = "Example:\n  bd dep remove bd-a1 bd-b2")]
     Remove(Edge),
-    /// The direct neighbours of a bead
+    /// List the direct dependencies of a bead
     #[command(after_help = "Example:\n  bd dep list bd-a1 --direction up")]
     List {
         #[arg(value_name = "ID")]
@@ -28,11 +28,11 @@ enum Verb {
         /// down: what it waits for; up: what waits for it
         #[arg(long, default_value = "down")]
         direction: DirectionArg,
-        /// Only this kind; the parent is listed only when asked for by its kind
+        /// Only this kind; the parent is listed only with --type parent
         #[arg(long = "type", short = 't', value_name = "KIND", visible_alias = "kind")]
         kind: Option<EdgeKind>,
     },
-    /// Everything a bead waits for, as a tree
+    /// Show everything a bead waits for, as a tree
     #[command(after_help = "Example:\n  bd dep tree bd-a1 --direction up --depth 3")]
     Tree {
         #[arg(value_name = "ID")]
@@ -40,11 +40,11 @@ enum Verb {
         /// down: what it waits for; up: what waits for it
         #[arg(long, default_value = "down")]
         direction: DirectionArg,
-        /// How many levels
+        /// Maximum number of levels
         #[arg(long, short = 'd', value_name = "N", visible_alias = "max-depth")]
         depth: Option<usize>,
     },
-    /// Circles that a merge may have brought
+    /// List cycles, which a merge can create
     #[command(after_help = "Example:\n  bd dep cycles")]
     Cycles,
 }

@@ -4,15 +4,15 @@ use super::revision::moment;
 
 /// Show which beads changed between two states of the store
 ///
-/// A state is named by the first seven or more digits of a commit of beads/store, or by a time: RFC 3339, a local date-time, a date, or an age
-/// such as 2h.
+/// A state is a commit of beads/store (seven or more digits), or a time: RFC 3339, a local date-time, a date,
+/// or an age such as 2h.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd diff 2h\n  bd diff 2026-01-01 2026-02-01 --json")]
 pub struct Args {
-    /// The earlier state
+    /// Earlier state
     #[arg(value_name = "A", value_parser = moment)]
     from: Moment,
-    /// The later state; now when left out
+    /// Later state [default: now]
     #[arg(value_name = "B", value_parser = moment)]
     to: Option<Moment>,
 }

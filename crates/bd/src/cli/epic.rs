@@ -1,23 +1,23 @@
 use beads_engine::request::{Call, Query};
 use clap::Subcommand;
 
-/// See how far epics are, and close those that are done
+/// Show the progress of epics and close finished ones
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd epic status")]
+#[command(after_help = "Examples:\n  bd epic\n  bd epic close-eligible --dry-run")]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Children and closed children of every unfinished epic
+    /// List unfinished epics with their closed and total children
     #[command(after_help = "Example:\n  bd epic status --json")]
     Status,
     /// Close every epic whose children are all closed
     #[command(after_help = "Example:\n  bd epic close-eligible --dry-run")]
     CloseEligible {
-        /// Show which, and close none
+        /// Show which epics would be closed
         #[arg(long)]
         dry_run: bool,
     },
@@ -25,7 +25,7 @@ enum Verb {
 
 impl Args {
     pub fn call(self) -> Call {
-        match self.verb {
+        match self.verb.unwrap_or(Verb::Status) {
             Verb::Status => Call::query(Query::Epics),
             Verb::CloseEligible { dry_run } => Call::CloseEligibleEpics { dry_run },
         }

@@ -9,19 +9,21 @@ use beads_engine::request::{Call, ExportFormat, Reply};
 use super::globals::Globals;
 use super::output_file::{OutputFile, is_standard_output};
 
-/// Write all beads for other programs
+/// Export all beads
 ///
-/// The default is lines in the shape of Go's bd, with tombstones, that bd import takes back exactly. legacy-store writes
-/// the files of the earlier Rust bd into a directory. The other formats have live beads only and are one-way. To keep a file up
-/// to date, see bd config set export.path.
+/// The default format is JSONL as the Go bd writes it, including deleted beads; bd import reads it back
+/// without loss. legacy-store writes the files of the earlier Rust bd into a directory. The other formats
+/// contain only live beads and cannot be imported. To keep a file up to date, set export.path with bd config
+/// set.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd export -o issues.jsonl\n  bd export --format mermaid\n  bd export --format legacy-store -o old-store"
 )]
 pub struct Args {
+    /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
-    /// Replace this file in one step, instead of printing; a directory for legacy-store
+    /// Write to FILE, replaced atomically; a directory for legacy-store
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -33,7 +35,7 @@ impl Args {
         let path = self.output.map(|path| globals.absolute(&path)).transpose()?;
         if format == ExportFormat::LegacyStore {
             let path = path.ok_or_else(|| {
-                Failure::usage("legacy-store is several files; name an empty directory for them with -o")
+                Failure::usage("legacy-store writes several files; name an empty directory with -o")
             })?;
             return into_directory(globals, call, path);
         }
@@ -47,7 +49,8 @@ impl Args {
     }
 }
 
-/// Writes the files of an answer into a directory. One with other files in it is refused: they would be read as parts of the store.
+/// Writes the files of an answer into a directory. Rejects a directory with other files, because they would
+/// be read as part of the store.
 fn into_directory(globals: &Globals, call: Call, directory: PathBuf) -> Result<Reply, Failure> {
     let failed = |error: io::Error| Failure::io("write", &directory, &error);
     let is_free = match std::fs::read_dir(&directory) {
@@ -58,7 +61,7 @@ fn into_directory(globals: &Globals, call: Call, directory: PathBuf) -> Result<R
     if !is_free {
         let directory = directory.display();
         return Err(Failure::invalid(format!(
-            "{directory} is not empty, so nothing was written; name a new or an empty directory"
+            "{directory} is not empty, so nothing was written; name a new or empty directory"
         )));
     }
     let exported: ExportAnswer = globals.value(&globals.place()?, call)?;

@@ -1,21 +1,22 @@
-//! The filters that list, search, ready, blocked and count share.
+//! The filters that several verbs share.
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, Label, Priority, Timestamp, TypeName};
 use beads_engine::failure::Failure;
 use clap::Args;
 
+use super::future_time::future_time;
 use crate::moment;
 
 #[derive(Debug, Clone, Args)]
 pub struct FilterArgs {
-    /// open, in_progress, closed, blocked, a word such as deferred, or all; several separated by commas
+    /// Status: open, in_progress, closed, blocked, deferred, another custom one, or all; comma-separated
     #[arg(long, short = 's', value_delimiter = ',')]
     status: Vec<StatusArg>,
-    /// bug, feature, task, epic, chore, or a word such as decision; several separated by commas
+    /// Type: bug, feature, task, epic, chore, or a custom one such as decision; comma-separated
     #[arg(long = "type", short = 't', value_name = "TYPE", value_delimiter = ',')]
     kind: Vec<TypeName>,
-    /// Exactly this priority: 0 to 4, P0 to P4, high, medium or low
+    /// Exact priority: 0 to 4, P0 to P4, high, medium or low
     #[arg(
         long,
         short = 'p',
@@ -29,10 +30,10 @@ pub struct FilterArgs {
     /// This priority or a more urgent one
     #[arg(long, value_name = "0-4")]
     priority_max: Option<Priority>,
-    /// In these hands; me for your own
+    /// Assigned to NAME; me for yourself
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<Actor>,
-    /// In nobody's hands
+    /// Without an assignee
     #[arg(long, conflicts_with = "assignee", visible_alias = "no-assignee")]
     unassigned: bool,
     /// With all of these labels
@@ -41,38 +42,49 @@ pub struct FilterArgs {
     /// With any of these labels
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     label_any: Vec<Label>,
-    /// Only these ids; unknown ones are silently left out
+    /// Only these ids; unknown ids are ignored
     #[arg(long = "id", value_name = "ID,…", value_delimiter = ',')]
     ids: Option<Vec<String>>,
-    /// With this in the title, in any case
+    /// Title contains TEXT (case-insensitive)
     #[arg(long, value_name = "TEXT", visible_alias = "title")]
     title_contains: Option<String>,
-    /// Made at or after this time: RFC 3339, a local date-time, a date, or an age such as 3d
+    /// Created at or after TIME: RFC 3339, a local date-time, a date, or an age such as 3d
     #[arg(long, value_name = "TIME", value_parser = time)]
     created_after: Option<Timestamp>,
+    /// Created before TIME
     #[arg(long, value_name = "TIME", value_parser = time)]
     created_before: Option<Timestamp>,
+    /// Updated at or after TIME
     #[arg(long, value_name = "TIME", value_parser = time)]
     updated_after: Option<Timestamp>,
+    /// Updated before TIME
     #[arg(long, value_name = "TIME", value_parser = time)]
     updated_before: Option<Timestamp>,
+    /// Closed at or after TIME
     #[arg(long, value_name = "TIME", value_parser = time)]
     closed_after: Option<Timestamp>,
+    /// Closed before TIME
     #[arg(long, value_name = "TIME", value_parser = time)]
     closed_before: Option<Timestamp>,
-    /// priority, created (or oldest), updated, closed, id, title, status, type, assignee or impact; with :asc or :desc behind
-    /// it the smallest or the greatest value first
+    /// Due before TIME: RFC 3339, a local date-time, a date, or a time from now such as +2d
+    #[arg(long, value_name = "TIME", value_parser = future_time)]
+    due_before: Option<Timestamp>,
+    /// Unfinished and due before now
+    #[arg(long, conflicts_with = "due_before")]
+    overdue: bool,
+    /// Sort by priority, created (or oldest), updated, closed, id, title, status, type, assignee, due or
+    /// impact; append :asc or :desc to set the direction
     #[arg(long, value_name = "KEY[:asc|:desc]", default_value = "priority", value_parser = sort)]
     sort: Sort,
-    /// The other way round
+    /// Reverse the order
     #[arg(long, short = 'r')]
     reverse: bool,
-    /// At most so many; 0 for all
+    /// Show at most N beads; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
     limit: usize,
 }
 
-/// The filters of a list that can be limited to the children of one bead.
+/// Filters of a list that can be limited to the children of one bead.
 #[derive(Debug, Clone, Args)]
 pub struct SelectionArgs {
     #[command(flatten)]
@@ -83,12 +95,17 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
+    /// Returns whether `--status all` was given.
+    pub fn wants_every_status(&self) -> bool {
+        self.filter.wants_every_status()
+    }
+
     pub fn filter(self) -> Filter {
         Filter { parent: self.parent, ..self.filter.filter() }
     }
 }
 
-/// A status to look for, or all of them.
+/// A status to filter by, or `all`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum StatusArg {
     All,
@@ -104,7 +121,7 @@ impl std::str::FromStr for StatusArg {
 }
 
 impl FilterArgs {
-    /// Whether every status was asked for by name.
+    /// Returns whether `--status all` was given.
     pub fn wants_every_status(&self) -> bool {
         self.status.contains(&StatusArg::All)
     }
@@ -114,8 +131,13 @@ impl FilterArgs {
             StatusArg::All => None,
             StatusArg::One(status) => Some(status.clone()),
         };
-        let status =
+        let mut status: Vec<StatusFilter> =
             if self.wants_every_status() { Vec::new() } else { self.status.iter().filter_map(one).collect() };
+        if self.overdue && self.status.is_empty() {
+            status = vec![StatusFilter::Open, StatusFilter::InProgress];
+        }
+        let wants_deferred =
+            status.iter().any(|one| matches!(one, StatusFilter::Word(word) if word.as_str() == "deferred"));
         Filter {
             ids: self.ids,
             status,
@@ -133,6 +155,8 @@ impl FilterArgs {
             updated_before: self.updated_before,
             closed_after: self.closed_after,
             closed_before: self.closed_before,
+            due_before: if self.overdue { now() } else { self.due_before },
+            deferred_at: if wants_deferred { now() } else { None },
             sort: Sort { by: self.sort.by, reverse: self.sort.reverse != self.reverse },
             limit: (self.limit > 0).then_some(self.limit),
             ..Filter::default()
@@ -140,7 +164,7 @@ impl FilterArgs {
     }
 }
 
-/// An order, perhaps with the direction that it should have.
+/// Parses a sort key with an optional direction.
 fn sort(text: &str) -> Result<Sort, String> {
     let (key, direction) =
         text.split_once(':').map_or((text, None), |(key, direction)| (key, Some(direction)));
@@ -154,9 +178,23 @@ fn sort(text: &str) -> Result<Sort, String> {
     Ok(Sort { by, reverse })
 }
 
-/// A time as [`moment::read`] takes it, or an age.
+/// Parses a time as [`moment::read`] does, or an age.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     moment::read(text).or_else(|error| ago(text).map_err(|_| format!("{error}, or an age such as 3d")))
+}
+
+/// Parses a time as [`time`] does, or `today` or `yesterday`: midnight in this process's time zone.
+pub fn past_time(text: &str) -> Result<Timestamp, String> {
+    let days = match text {
+        "today" => 0,
+        "yesterday" => 1,
+        _ => return time(text),
+    };
+    moment::midnight(days).ok_or_else(|| format!("{text}: the clock is wrong"))
+}
+
+fn now() -> Option<Timestamp> {
+    Timestamp::from_ms(beads_store::World::now_ms(&beads_store::RealWorld)).ok()
 }
 
 fn ago(text: &str) -> Result<Timestamp, Failure> {

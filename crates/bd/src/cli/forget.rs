@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::ask_at;
 use super::globals::Globals;
 
-/// Delete what was remembered under a key
+/// Delete the memories with a key
 ///
-/// Deletes every memory with the key. They stay in the store, and `bd restore` brings them back.
+/// They stay in the store, and `bd restore` brings them back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd forget release")]
 pub struct Args {
@@ -30,9 +30,9 @@ impl Args {
         let place = globals.place()?;
         let asked = Query::Memories { asked: Some(self.key.clone()), brief: true };
         let found: Vec<Remembered> = globals.value(&place, Call::query(asked))?;
-        // Without a memory of this key, the answer holds those that mention it.
+        // If no memory has this key, the answer lists those that mention it.
         let Some(found) = found.into_iter().find(|memory| memory.key == self.key) else {
-            let message = format!("nothing is remembered under {:?}; bd recall lists the keys", self.key);
+            let message = format!("there is no memory with the key {:?}; bd recall lists the keys", self.key);
             return Err(Failure::new(Code::NotFound, message));
         };
         let ids = [vec![found.id], found.earlier].concat();

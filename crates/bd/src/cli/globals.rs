@@ -1,7 +1,6 @@
-//! Flags that every verb takes.
+//! Options that every verb takes.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,34 +17,37 @@ use beads_engine::session_id::SessionId;
 use clap::Args;
 
 use super::json_flag::JsonFlag;
+use super::terminal::{self, ColorWhen};
 use crate::environment::has_value_with_prefix;
 use crate::mcp;
 use crate::tool::Context;
 
-/// Where the id of a session is looked for: what was set on purpose, then what harnesses set for the commands they run
-/// (docs/AGENTS.md has the sources).
+/// The variables that may hold the session id, in order of precedence: ours, then those that harnesses set
+/// for the commands they run (docs/AGENTS.md has the sources).
 const SESSION_VARIABLES: [&str; 4] =
     ["BD_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
-    /// Act as if started in this directory
+    /// Run as if bd was started in DIR
     #[arg(long = "repo", short = 'C', value_name = "DIR", global = true)]
     repo: Option<PathBuf>,
-    /// A private store, named by the path of a database file in its directory
+    /// Use the private store in the directory of this database file
     #[arg(long, value_name = "PATH", global = true)]
     db: Option<PathBuf>,
-    /// Who is acting [default: $BD_ACTOR, else the setting actor, else user@host, and /NAME in a linked worktree]
+    /// Actor to act as [default: $BD_ACTOR, else the setting actor, else user@host, plus /NAME in a linked
+    /// worktree]
     #[arg(long, value_name = "NAME", global = true)]
     actor: Option<Actor>,
-    /// Which run of the agent is acting [default: $BD_SESSION, else what the harness provides; see bd session --help]
+    /// Session (run of an agent) to act as [default: $BD_SESSION, else the harness's; see bd session --help]
     #[arg(long, value_name = "ID", global = true)]
     session: Option<SessionId>,
-    /// Answer in JSON: as the specification has it (spec), or as programs written for the Go bd read it (compat)
+    /// Print JSON, as specified (spec) or for programs written for the Go bd (compat)
     ///
-    /// Without a value: $BD_JSON, else the setting json.dialect, else compat for callers that pass --db,
-    /// --no-auto-flush, --no-auto-import, --allow-stale, --sandbox or any BEADS_* variable, and spec for all others.
+    /// The default dialect is $BD_JSON, else the setting json.dialect. Otherwise it is compat for callers
+    /// that pass --db, --no-auto-flush, --no-auto-import, --allow-stale, --sandbox or any BEADS_* variable,
+    /// and spec for all others.
     #[arg(
         long,
         global = true,
@@ -55,41 +57,65 @@ pub struct Globals {
         default_missing_value = "true"
     )]
     json: Option<JsonFlag>,
-    /// Say nothing but errors and what was asked for
+    /// Print only the answer and errors
     #[arg(long, short = 'q', global = true)]
     quiet: bool,
-    /// Say more: which store answered, at which position, in what time
+    /// Also print the store, its position and the time taken
     #[arg(long, short = 'v', global = true)]
     verbose: bool,
-    /// Do the work in this process instead of starting a daemon [env: BD_NO_DAEMON=1]
+    /// Color the text: auto (on a terminal, unless $NO_COLOR is set or $TERM is dumb), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    color: ColorWhen,
+    /// Show exact times in UTC; a terminal otherwise gets local and relative times
+    #[arg(long, global = true)]
+    utc: bool,
+    /// Print long text directly, not in a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
+    /// Run in this process instead of using a daemon [env: BD_NO_DAEMON=1]
     #[arg(long, global = true)]
     no_daemon: bool,
-    /// No daemon, nothing sent to the remote or fetched from it, no export file written
+    /// Use no daemon, do not contact the remote, and write no export file
     #[arg(long, global = true)]
     sandbox: bool,
     /// Do not write the export file (export.path) after a change [env: BEADS_NO_AUTO_FLUSH=1]
     #[arg(long, global = true)]
     no_auto_flush: bool,
-    /// Read nothing but the store, which is what every command does; only bd import imports
+    /// Accepted for compatibility; only bd import ever imports
     #[arg(long, global = true)]
     no_auto_import: bool,
-    /// Answer from what is here without asking the remote first, which is what every query does
+    /// Accepted for compatibility; queries never wait for the remote
     #[arg(long, global = true)]
     allow_stale: bool,
-    /// How long to wait for the daemon or, without one, for the store, such as 5s [default: 30s]
+    /// Wait up to TIME for the daemon or, without one, for the store lock [default: 30s]
     #[arg(long, value_name = "TIME", global = true, value_parser = duration)]
     lock_timeout: Option<Duration>,
-    /// Repeat a mutation safely: for a day the same id is applied only once, and gets the same answer
+    /// Make retries safe: for a day, a change with the same id is applied only once and gets the same answer
     #[arg(long, value_name = "ID", global = true, value_parser = request_id)]
     request_id: Option<String>,
 }
 
 impl Globals {
-    /// Whether the next word belongs to this option.
+    /// Returns whether the option takes the next argument as its value.
     pub fn takes_value(option: &str) -> bool {
         matches!(
             option,
-            "--repo" | "-C" | "--db" | "--actor" | "--session" | "--lock-timeout" | "--request-id"
+            "--repo"
+                | "-C"
+                | "--db"
+                | "--actor"
+                | "--session"
+                | "--color"
+                | "--lock-timeout"
+                | "--request-id"
         )
     }
 }
@@ -98,20 +124,21 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|failure| failure.message)
 }
 
-/// Ids that begin with ~ are those that `bd` mints itself, and soon forgotten.
+/// Parses a request id. The prefix ~ is reserved for the short-lived ids that `bd` generates.
 fn request_id(text: &str) -> Result<String, String> {
     if text.starts_with('~') {
-        return Err("a request id does not begin with ~".to_owned());
+        return Err("a request id must not begin with ~".to_owned());
     }
     Ok(text.to_owned())
 }
 
-/// An empty variable is one that is not set: as a path it would name the directory we are in.
-fn variable(name: &str) -> Option<OsString> {
+/// Reads an environment variable. An empty one counts as unset: as a path it would name the current
+/// directory.
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A switch in the environment; 0 and false are off.
+/// Returns whether a boolean environment variable is on; 0 and false are off.
 fn is_set(name: &str) -> bool {
     variable(name).is_some_and(|value| value != "0" && value != "false")
 }
@@ -132,12 +159,17 @@ impl Globals {
         }
     }
 
-    /// No exchange with anybody else.
+    /// Returns whether long text must not go to a pager.
+    pub fn wants_no_pager(&self) -> bool {
+        self.no_pager || self.format() != Format::Text
+    }
+
+    /// Returns whether the remote must not be contacted.
     pub fn is_sandboxed(&self) -> bool {
         self.sandbox
     }
 
-    /// The dialect that was asked for, by the flag or by `BD_JSON`.
+    /// Returns the dialect that the flag or `BD_JSON` names.
     fn dialect(&self) -> Result<Option<Dialect>, Failure> {
         if let Some(JsonFlag::In(dialect)) = self.json {
             return Ok(Some(dialect));
@@ -147,7 +179,8 @@ impl Globals {
         value.to_str().and_then(|text| text.parse().ok()).map(Some).ok_or_else(bad)
     }
 
-    /// Whether the caller passes what only programs written for the Go `bd` pass.
+    /// Returns whether the caller passes options or variables that only programs written for the Go `bd`
+    /// pass.
     fn is_compat_caller(&self) -> bool {
         self.has_compat_flags() || self.db.is_some() || has_value_with_prefix("BEADS_")
     }
@@ -157,28 +190,22 @@ impl Globals {
     }
 
     pub fn output(&self) -> Result<Output, Failure> {
-        let stdout = std::io::stdout();
-        let terminal = stdout.is_terminal();
-        let no_color = variable("NO_COLOR").is_some();
-        let width = || {
-            rustix::termios::tcgetwinsize(&stdout)
-                .ok()
-                .map(|size| usize::from(size.ws_col))
-                .filter(|w| *w > 0)
-        };
+        let size = terminal::size();
         Ok(Output {
             format: self.format(),
             dialect: self.dialect()?,
             compat_caller: self.is_compat_caller(),
-            color: terminal && !no_color,
-            width: terminal.then(|| width().unwrap_or(80)),
+            color: self.color.choice().unwrap_or_else(|| size.is_some() && terminal::allows_color()),
+            width: size.map(|(columns, _)| columns),
+            clock: size.filter(|_| !self.utc).map(|_| terminal::local_clock()),
             quiet: self.quiet,
             ids_only: false,
+            fields: Vec::new(),
             verbose: self.verbose,
         })
     }
 
-    /// A path of the command line, as whoever holds the store would find it.
+    /// Makes a path from the command line absolute, so that the daemon can open it.
     pub fn absolute(&self, path: &Path) -> Result<PathBuf, Failure> {
         Ok(self.directory()?.join(path))
     }
@@ -187,23 +214,29 @@ impl Globals {
         Place::from_env(self.db.clone(), &self.directory()?)
     }
 
-    /// The private store that `init --private` makes.
+    /// Returns the private store that `init --private` creates.
     pub fn private_place(&self) -> Result<Place, Failure> {
         Place::private_from_env(self.db.clone(), &self.directory()?)
     }
 
-    /// Where the command acts, as an absolute path. The current directory may be gone; with an absolute path nobody
-    /// needs it.
+    /// Returns the directory that the command runs in, as an absolute path. The current directory may have
+    /// been deleted, so it is not read if `--repo` is absolute.
     pub fn directory(&self) -> Result<PathBuf, Failure> {
         if let Some(repo) = self.repo.as_ref().filter(|repo| repo.is_absolute()) {
             return Ok(repo.clone());
         }
-        let here = std::env::current_dir()
-            .map_err(|error| Failure::new(Code::IoError, format!("no current directory: {error}")))?;
+        let here = std::env::current_dir().map_err(|error| {
+            Failure::new(Code::IoError, format!("cannot read the current directory: {error}"))
+        })?;
         Ok(self.repo.as_ref().map_or_else(|| here.clone(), |repo| here.join(repo)))
     }
 
-    /// Where and for whom a tool runs, unless its input says otherwise.
+    /// Returns the actor that `--actor` names.
+    pub fn given_actor(&self) -> Option<&Actor> {
+        self.actor.as_ref()
+    }
+
+    /// Returns the defaults for a tool: the directory, the actor and how to reach the store.
     pub fn tool_context<'a>(
         &self,
         apply: bool,
@@ -225,7 +258,7 @@ impl Globals {
         })
     }
 
-    /// Returns where and for whom `bd mcp` works.
+    /// Returns the context of `bd mcp`: the store, the actor and how to reach the store.
     pub fn mcp_context(&self) -> Result<mcp::Context, Failure> {
         let place = self.place()?;
         Ok(mcp::Context {
@@ -246,26 +279,28 @@ impl Globals {
             no_daemon: self.no_daemon || self.sandbox || is_set("BD_NO_DAEMON") || is_set("BEADS_NO_DAEMON"),
             lock_timeout: self.lock_timeout.unwrap_or(Access::default().lock_timeout),
             is_last: false,
-            hangup: None,
+            cancel: None,
         }
     }
 
-    /// Whether the caller asked not to write what is exported by itself.
+    /// Returns whether the automatic export is switched off.
     fn no_export(&self) -> bool {
         self.no_auto_flush || self.sandbox || is_set("BEADS_NO_AUTO_FLUSH")
     }
 
-    /// Whether all that is said here is how to answer, and for whom: nothing about which store to ask, and how.
-    pub fn leave_the_store_open(&self) -> bool {
+    /// Returns whether no option chooses the store or how to reach it.
+    pub fn use_default_store(&self) -> bool {
         self.repo.is_none()
             && self.db.is_none()
             && self.lock_timeout.is_none()
             && !(self.verbose || self.no_daemon || self.sandbox)
     }
 
-    /// Puts what is said here in place of what a caller said who had not read it.
-    pub fn correct(&self, request: &mut Request) {
+    /// Applies these options to a forwarded request, which its sender built without parsing them.
+    pub fn apply_to(&self, request: &mut Request) {
         request.output.format = self.format();
+        request.output.color = self.color.choice().unwrap_or(request.output.color);
+        request.output.clock = request.output.clock.take().filter(|_| !self.utc);
         request.output.quiet = self.quiet;
         request.output.compat_caller |= self.has_compat_flags();
         request.no_export |= self.no_auto_flush;
@@ -288,7 +323,8 @@ impl Globals {
             client: VERSION.to_owned(),
             actor: self.actor(place)?,
             session: self.session()?,
-            // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
+            // The branch is informational, so a name that does not fit on one line is omitted rather than
+            // rejected.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
             no_export: self.no_export(),
@@ -298,13 +334,13 @@ impl Globals {
         })
     }
 
-    /// Asks for an answer that the command itself makes something of.
+    /// Sends a call and deserialises the answer.
     pub fn value<T: serde::de::DeserializeOwned>(&self, place: &Place, call: Call) -> Result<T, Failure> {
-        self.value_through(place, call, &self.access())
+        self.value_with(place, call, &self.access())
     }
 
-    /// The same with another way to reach the store.
-    pub fn value_through<T: serde::de::DeserializeOwned>(
+    /// Sends a call with these access options and deserialises the answer.
+    pub fn value_with<T: serde::de::DeserializeOwned>(
         &self,
         place: &Place,
         call: Call,
@@ -313,30 +349,29 @@ impl Globals {
         let request = self.request(place, call)?;
         let request = Request { output: Output { format: Format::Value, ..Output::default() }, ..request };
         let reply = client::ask(place, request, access);
-        let no_sense = |reason: String| {
-            Failure::new(Code::ProtocolError, format!("an answer that makes no sense: {reason}"))
-        };
+        let invalid =
+            |reason: String| Failure::new(Code::ProtocolError, format!("the answer is invalid: {reason}"));
         match (reply.result, reply.error) {
             (Some(result), _) => {
-                serde_json::from_str(result.get()).map_err(|error| no_sense(error.to_string()))
+                serde_json::from_str(result.get()).map_err(|error| invalid(error.to_string()))
             }
             (None, Some(failure)) => Err(failure),
-            (None, None) => Err(no_sense("it is empty".to_owned())),
+            (None, None) => Err(invalid("it is empty".to_owned())),
         }
     }
 
-    /// Renders what a command made of its answers.
+    /// Renders an answer that the command composed itself.
     pub fn answer(&self, answer: Answer) -> Result<Reply, Failure> {
         Ok(render::reply(Ok(answer), &self.output()?, 0))
     }
 
-    /// Who acts, if the command line, the environment or the settings say.
+    /// Returns the actor that the command line, the environment or the settings name.
     pub fn chosen_actor(&self, place: &Place) -> Result<Option<Actor>, Failure> {
         if let Some(actor) = &self.actor {
             return Ok(Some(actor.clone()));
         }
         let Some(actor) = variable("BD_ACTOR") else {
-            // Settings that cannot be read are reported by whatever needs them.
+            // Unreadable settings are reported by the request itself.
             let config = Config::load(&place.store_dir()).unwrap_or_default();
             let actor = config.get("actor").ok().filter(|actor| !actor.is_empty());
             return Ok(actor.map(str::parse).transpose()?);
@@ -345,7 +380,8 @@ impl Globals {
         Ok(Some(actor.parse()?))
     }
 
-    /// Who acts. Without a choice, agents in different worktrees are different actors.
+    /// Returns the actor. The default differs between worktrees, so that agents in different worktrees are
+    /// different actors.
     pub fn actor(&self, place: &Place) -> Result<Actor, Failure> {
         if let Some(actor) = self.chosen_actor(place)? {
             return Ok(actor);
@@ -360,17 +396,22 @@ impl Globals {
         Ok(format!("{user}@{host}{worktree}").parse::<Actor>()?)
     }
 
-    /// The same for another actor.
+    /// Returns these options for the store that a command line names.
+    pub fn at_store(&self, repo: Option<PathBuf>, db: Option<PathBuf>) -> Self {
+        Self { repo, db, ..self.clone() }
+    }
+
+    /// Returns these options with another actor.
     pub fn with_actor(&self, actor: Actor) -> Self {
         Self { actor: Some(actor), ..self.clone() }
     }
 
-    /// The same for the session that a hook belongs to, if its payload says so.
+    /// Returns these options with the session that a hook payload names, if it names one.
     pub fn with_session(&self, session: Option<SessionId>) -> Self {
         Self { session: session.or_else(|| self.session.clone()), ..self.clone() }
     }
 
-    /// Which run of the agent acts, if that is known.
+    /// Returns the session, if it is known.
     pub fn session(&self) -> Result<Option<SessionId>, Failure> {
         if self.session.is_some() {
             return Ok(self.session.clone());
@@ -379,6 +420,8 @@ impl Globals {
             return Ok(None);
         };
         let parsed = id.to_str().map(str::parse).transpose().ok().flatten();
-        parsed.map(Some).ok_or_else(|| Failure::invalid(format!("{name} is {id:?}, which is no session id")))
+        parsed
+            .map(Some)
+            .ok_or_else(|| Failure::invalid(format!("{name} is {id:?}, which is not a valid session id")))
     }
 }

@@ -1,4 +1,4 @@
-//! The `.beads` directory of Go's bd: which file in it to import, and whether that file is current.
+//! The `.beads` directory of the Go bd: finds the file to import, and checks whether it is current.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,28 +9,28 @@ use beads_engine::place::Place;
 use beads_engine::request::InputNotes;
 use serde_json::Value;
 
-/// Names that a file of beads has had; the newest first.
+/// The names of the export file, newest first.
 const FILES: [&str; 2] = ["issues.jsonl", "beads.jsonl"];
 
-/// Where versions from 0.50 on keep their database.
+/// The database directories of versions 0.50 and later.
 const DOLT: [&str; 2] = ["embeddeddolt", "dolt"];
 
-/// So many files of a database are looked at to learn when it was last written.
+/// The most files to inspect for the last change of a database.
 const MAX_FILES: usize = 10_000;
 
-/// A file of beads in a `.beads` directory.
+/// An importable file in a `.beads` directory.
 #[derive(Debug)]
 pub struct Found {
     pub path: PathBuf,
     pub notes: InputNotes,
 }
 
-/// Looks for a `.beads` directory with something of Go's bd in it, from `start` upwards to the top of the repository.
+/// Finds a `.beads` directory of the Go bd, from `start` up to the top of the repository.
 pub fn find(start: &Path) -> Result<Found, Failure> {
     let top = Place::repository_around(start).map(|(_, work_tree)| work_tree);
     for directory in start.ancestors() {
         let beads = directory.join(".beads");
-        if let Some(found) = look_into(&beads)? {
+        if let Some(found) = find_in(&beads)? {
             return Ok(found);
         }
         if Some(directory) == top.as_deref() {
@@ -38,12 +38,12 @@ pub fn find(start: &Path) -> Result<Found, Failure> {
         }
     }
     let looked = start.join(".beads");
-    let message = format!("there is nothing to import in {} or above it; name a file", looked.display());
+    let message = format!("nothing to import in {} or its parent directories; name a file", looked.display());
     Err(Failure::new(Code::NotFound, message))
 }
 
-/// The file to import from one such directory; `None` when it has nothing of Go's bd.
-pub fn look_into(beads: &Path) -> Result<Option<Found>, Failure> {
+/// Finds the file to import in a `.beads` directory. Returns `None` if the Go bd did not use it.
+pub fn find_in(beads: &Path) -> Result<Option<Found>, Failure> {
     let named = metadata(beads)["jsonl_export"].as_str().map(str::to_owned);
     let named = named.filter(|name| !name.contains('/') && name.ends_with(".jsonl"));
     let names = named.iter().map(String::as_str).chain(FILES);
@@ -52,7 +52,7 @@ pub fn look_into(beads: &Path) -> Result<Option<Found>, Failure> {
         return match database(beads) {
             Some(kind) => {
                 let beads = beads.display();
-                let message = format!("{beads} has {kind} and no file to import; {EXPORT_FIRST}");
+                let message = format!("{beads} has {kind} but no file to import; {EXPORT_FIRST}");
                 Err(Failure::new(Code::NotFound, message))
             }
             None => Ok(None),
@@ -64,16 +64,16 @@ pub fn look_into(beads: &Path) -> Result<Option<Found>, Failure> {
 
 const EXPORT_FIRST: &str = "run `bd export --all -o .beads/issues.jsonl` with the Go bd first";
 
-/// What to know about a file that was named or found: whether the database beside it is newer.
+/// Returns a warning if the database next to the file is newer than the file.
 pub fn warnings(path: &Path) -> Vec<String> {
     let Some(beads) = path.parent() else { return Vec::new() };
     let written = path.metadata().and_then(|file| file.modified()).ok();
     let newest = DOLT.iter().filter_map(|name| newest_in(&beads.join(name))).max();
     match (written, newest) {
         (Some(written), Some(newest)) if written < newest => {
-            let (file, data) = (shown(written), shown(newest));
+            let (file, data) = (format_time(written), format_time(newest));
             vec![format!(
-                "{} was written at {file}, before the last change of the Dolt database beside it at {data}; {EXPORT_FIRST}",
+                "{} was written at {file}, before the last change of the Dolt database next to it at {data}; {EXPORT_FIRST}",
                 path.display()
             )]
         }
@@ -86,7 +86,7 @@ fn description(path: &Path) -> String {
     if let Ok(file) = path.metadata() {
         text.push_str(&format!(" ({} kB", file.len().div_ceil(1000)));
         if let Ok(time) = file.modified() {
-            text.push_str(&format!(", written at {}", shown(time)));
+            text.push_str(&format!(", written at {}", format_time(time)));
         }
         text.push(')');
     }
@@ -101,7 +101,7 @@ fn metadata(beads: &Path) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// What a directory without a file of beads keeps them in.
+/// Returns the kind of database in a directory without an export file.
 fn database(beads: &Path) -> Option<&'static str> {
     if DOLT.iter().any(|name| beads.join(name).is_dir()) || metadata(beads)["backend"] == "dolt" {
         return Some("a Dolt database");
@@ -111,7 +111,7 @@ fn database(beads: &Path) -> Option<&'static str> {
     entries.any(|entry| is_database(Path::new(&entry.file_name()))).then_some("an SQLite database")
 }
 
-/// When anything below a directory was last written.
+/// Returns the newest modification time of any file below a directory.
 fn newest_in(directory: &Path) -> Option<SystemTime> {
     let (mut open, mut newest, mut seen) = (vec![directory.to_owned()], None, 0);
     while let Some(directory) = open.pop() {
@@ -133,7 +133,7 @@ fn newest_in(directory: &Path) -> Option<SystemTime> {
     newest
 }
 
-fn shown(time: SystemTime) -> String {
+fn format_time(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     Timestamp::text_of(ms)

@@ -1,21 +1,22 @@
 use beads_engine::request::{Call, GraphFormat, Query};
 
-/// Draw who waits for whom, with the critical path marked
+/// Draw the dependency graph with its critical path
 ///
-/// Unfinished beads; with an ID those around it: below it, what they wait for, and what waits for them. The critical path
-/// is the chain that takes longest, by estimates where there are any. --json gives the graph as data.
+/// Shows unfinished beads. With an ID, shows only that bead, its descendants, what they wait for, and what
+/// waits for them. The critical path is the longest chain, weighted by estimates if there are any. --json
+/// prints the graph as data.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd graph bd-a1\n  bd graph --format mermaid\n  bd graph --format svg > graph.svg"
 )]
 pub struct Args {
-    /// Only what is around this bead
+    /// Only the graph around this bead
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// What to draw it as
+    /// Output format
     #[arg(long, short = 'f', value_name = "FORMAT", value_enum, default_value = "text")]
     format: GraphFormat,
-    /// Closed beads too
+    /// Include closed beads
     #[arg(long)]
     all: bool,
 }

@@ -1,14 +1,14 @@
-//! What must still hold for a mutation to go ahead.
+//! Preconditions of a mutation.
 
 use beads_core::op::{Fence, Guard};
 use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub struct GuardArgs {
-    /// Only if the bead's if_hash, or without one its content_hash, is still this
+    /// Fail unless the bead's if_hash (or content_hash, if it has none) is still HASH
     #[arg(long, value_name = "HASH")]
     if_hash: Option<String>,
-    /// Only if your claim still has this fence
+    /// Fail unless your claim still has this fence
     #[arg(long, value_name = "FENCE")]
     fence: Option<Fence>,
 }

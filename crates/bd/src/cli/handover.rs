@@ -7,10 +7,10 @@ use super::claim;
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Hand a bead you hold over to another agent
+/// Hand over a bead you hold to another agent
 ///
-/// The other agent's `bd claim --next` takes it before anything else, and reads the text in its brief. When it is not taken
-/// in time, the bead is ready for everyone.
+/// The other agent's `bd claim --next` takes it first and shows the message in the brief. If the agent does
+/// not take it in time, the bead becomes ready for everyone.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  bd handover bd-a1 --to agent-2 --within 30m -m \"the parser is done, the tests are not\""
@@ -18,16 +18,16 @@ use super::input::Input;
 pub struct Args {
     #[arg(value_name = "ID")]
     id: String,
-    /// Who should go on with it
+    /// Agent to hand it to
     #[arg(long, value_name = "NAME")]
     to: Actor,
-    /// How long the offer stands [default: 10m]
+    /// How long the offer is valid [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = claim::lease)]
     within: Option<u64>,
-    /// What the next worker should know; kept as a note
+    /// Message for the next agent, kept as a note
     #[arg(long, short = 'm', value_name = "TEXT", visible_alias = "reason")]
     message: Option<String>,
-    /// Hand over what another actor holds; say why
+    /// Hand over a bead that another actor holds (requires --message)
     #[arg(long, requires = "message")]
     force: bool,
     #[command(flatten)]

@@ -1,9 +1,10 @@
 use beads_engine::request::Call;
 
-/// Say that your session is alive, and keep what it holds
+/// Report that your session is alive, and renew its claims
 ///
-/// Any command of a session counts as a sign of life. This one does nothing else: leases of which a third is over run anew. A
-/// bead whose session was silent for a minute is shown so, and others may take it over.
+/// Every command of a session counts as a heartbeat. This command does nothing else; it renews leases that
+/// are more than a third over. A bead whose session has been silent for a minute is shown as such, and others
+/// may take it over.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd heartbeat\n  bd heartbeat --session $CLAUDE_CODE_SESSION_ID")]
 pub struct Args {}

@@ -11,43 +11,44 @@ use beads_engine::request::{Call, Query, Reply};
 use beads_engine::session_id::SessionId;
 use serde_json::{Value, json};
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 use crate::hook::{HookClient, Payload, Reminders};
 
-/// A hook answers well before the ten seconds are over that `bd setup` allows it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Well below the ten seconds that `bd setup` allows for a hook.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A reminder names so many beads; the rest is counted.
-const NAMED: usize = 5;
+/// The most beads that a reminder names; the rest are counted.
+const MAX_LISTED: usize = 5;
 
-/// Answer a hook of a coding agent's program
+/// Answer a hook of a coding agent
 ///
-/// `bd setup` writes these commands into the hooks of each program. They read the payload from standard input, print JSON for the
-/// program, and always succeed: a hook of ours never keeps an agent from working. `bd prime --hook` answers the start of a session.
+/// `bd setup` adds these commands to the hooks of each coding agent. They read the payload from standard
+/// input, print JSON for the agent, and always succeed, so that they never stop an agent from working. For
+/// the start of a session see `bd prime --hook`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  echo '{\"session_id\": \"s1\"}' | bd hook end")]
 pub struct Args {
     #[arg(value_enum)]
     event: Event,
-    /// The program, which decides the form of the answer
+    /// Coding agent, which determines the format of the answer
     #[arg(long, value_enum, default_value_t)]
     client: HookClient,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Event {
-    /// The agent stops: remind it once of what it still holds
+    /// The agent stops: remind it once of its claims
     Stop,
-    /// The session ended: release what it holds
+    /// The session ended: release its claims
     End,
-    /// A subagent begins: tell it to claim under a name of its own
+    /// A subagent starts: tell it to claim under its own name
     SubagentStart,
-    /// A subagent stops: remind it once, then release what it holds
+    /// A subagent stops: remind it once, then release its claims
     SubagentStop,
 }
 
-/// A bead that is held, and by whom.
+/// A claimed bead and its holder.
 #[derive(Debug)]
 struct Held {
     id: String,
@@ -62,13 +63,13 @@ impl Args {
         let globals = globals.with_session(payload.session());
         let answer = match globals.place().ok().filter(Place::exists) {
             Some(place) => {
-                let give_up = Instant::now() + PATIENCE;
+                let deadline = Instant::now() + TIMEOUT;
                 let hook = Hook {
                     globals: &globals,
                     place: &place,
                     payload: &payload,
                     client: self.client,
-                    give_up,
+                    deadline,
                 };
                 hook.answer(self.event)
             }
@@ -81,20 +82,20 @@ impl Args {
             }
             None
         });
-        Reply { stderr, ..answered(format!("{}\n", answer.unwrap_or_else(|| json!({})))) }
+        Reply { stderr, ..stdout_reply(format!("{}\n", answer.unwrap_or_else(|| json!({})))) }
     }
 }
 
-/// One call of a hook.
+/// One invocation of a hook.
 struct Hook<'a> {
     globals: &'a Globals,
     place: &'a Place,
     payload: &'a Payload,
     client: HookClient,
-    give_up: Instant,
+    deadline: Instant,
 }
 
-/// A session that holds something.
+/// A session with its claims.
 struct Session {
     id: SessionId,
     is_ours: bool,
@@ -105,29 +106,31 @@ impl Hook<'_> {
     fn answer(&self, event: Event) -> Result<Option<Value>, Failure> {
         let client = self.client;
         match event {
-            Event::Stop => Ok(self.remind(&self.held_here()?)?.map(|text| client.go_on(&text))),
+            Event::Stop => Ok(self.remind(&self.held_by_session()?)?.map(|text| client.continue_with(&text))),
             Event::End => self.end().map(|()| None),
-            Event::SubagentStart => Ok(self.introduce()?.map(|text| client.context("SubagentStart", &text))),
+            Event::SubagentStart => {
+                Ok(self.subagent_instructions()?.map(|text| client.context("SubagentStart", &text)))
+            }
             Event::SubagentStop => {
                 let held = self.held_by_subagent()?;
                 let reminder = self.remind(&held)?;
                 if reminder.is_none() {
                     self.release(&held);
                 }
-                Ok(reminder.map(|text| client.go_on(&text)))
+                Ok(reminder.map(|text| client.continue_with(&text)))
             }
         }
     }
 
     fn ask(&self, globals: &Globals, call: Call) -> Result<Value, Failure> {
         let access = globals.access();
-        let left = self.give_up.saturating_duration_since(Instant::now());
+        let left = self.deadline.saturating_duration_since(Instant::now());
         let access = Access { lock_timeout: access.lock_timeout.min(left), ..access };
-        globals.value_through(self.place, call, &access)
+        globals.value_with(self.place, call, &access)
     }
 
-    /// Under which name reminders are kept.
-    fn who(&self) -> Result<String, Failure> {
+    /// Returns the key under which reminders are recorded.
+    fn reminder_key(&self) -> Result<String, Failure> {
         let session = match self.payload.session() {
             Some(session) => session.to_string(),
             None => self.globals.actor(self.place)?.to_string(),
@@ -135,18 +138,18 @@ impl Hook<'_> {
         Ok(format!("{session}/{}", self.payload.agent().unwrap_or_default()))
     }
 
-    /// What to tell an agent that stops and holds something, once for each claim.
+    /// Returns the reminder for an agent that stops while it holds beads, once for each claim.
     fn remind(&self, held: &[Held]) -> Result<Option<String>, Failure> {
         if self.payload.may_stop() || held.is_empty() {
             return Ok(None);
         }
         let fences: Vec<String> = held.iter().map(|one| one.fence.clone()).collect();
         let reminders = Reminders::new(&self.place.store_dir());
-        // A reminder that cannot be noted is not given: it would be given again and again.
-        let new = reminders.take_new(&self.who()?, &fences).unwrap_or_default();
-        let unmentioned: Vec<&Held> = held.iter().filter(|one| new.contains(&one.fence)).collect();
+        // A reminder that cannot be recorded is not given, because it would be repeated forever.
+        let new = reminders.record_new(&self.reminder_key()?, &fences).unwrap_or_default();
+        let unreminded: Vec<&Held> = held.iter().filter(|one| new.contains(&one.fence)).collect();
         let actor = self.globals.actor(self.place)?;
-        Ok((!unmentioned.is_empty()).then(|| reminder(&unmentioned, &actor)))
+        Ok((!unreminded.is_empty()).then(|| reminder(&unreminded, &actor)))
     }
 
     fn in_progress(&self, assignee: Option<Actor>) -> Result<Vec<Held>, Failure> {
@@ -159,11 +162,12 @@ impl Hook<'_> {
         Ok(beads.as_array().into_iter().flatten().filter_map(held).collect())
     }
 
-    /// Every session that holds something. Ours is the one that the payload names, and that of the MCP server that the same program
-    /// started: a server does not know the session that it serves.
+    /// Returns every session that holds beads. Two are ours: the one that the payload names, and the one of
+    /// the MCP server that the same agent process started, because a server does not know which session it
+    /// serves.
     fn sessions(&self) -> Result<Vec<Session>, Failure> {
         let named = self.payload.session();
-        let parent = self.client.is_one_session().then(std::os::unix::process::parent_id);
+        let parent = self.client.runs_one_session().then(std::os::unix::process::parent_id);
         let sessions = self.ask(self.globals, Call::Sessions)?;
         let session = |one: &Value| {
             let id: SessionId = one["session"].as_str()?.parse().ok()?;
@@ -175,13 +179,14 @@ impl Hook<'_> {
         Ok(sessions.as_array().into_iter().flatten().filter_map(session).collect())
     }
 
-    /// What the session holds, and what its actor holds in no known session. What its subagents hold is theirs.
-    fn held_here(&self) -> Result<Vec<Held>, Failure> {
+    /// Returns the claims of this session, and those of its actor without a known session. Excludes claims of
+    /// subagents.
+    fn held_by_session(&self) -> Result<Vec<Held>, Failure> {
         let actor = self.globals.actor(self.place)?;
         let (mut ours, mut known) = (Vec::new(), Vec::new());
         for session in self.sessions()? {
             known.extend(session.claims.iter().map(|held| held.fence.clone()));
-            let claims = session.claims.into_iter().filter(|held| is_main(&held.holder, &actor));
+            let claims = session.claims.into_iter().filter(|held| is_main_agent(&held.holder, &actor));
             ours.extend(claims.filter(|_| session.is_ours));
         }
         let unknown = self.in_progress(Some(actor))?.into_iter().filter(|held| !known.contains(&held.fence));
@@ -189,7 +194,7 @@ impl Hook<'_> {
         Ok(ours)
     }
 
-    /// What the subagent holds, under the name that it was given, on this machine.
+    /// Returns the claims of the subagent, under its assigned name, on this machine.
     fn held_by_subagent(&self) -> Result<Vec<Held>, Failure> {
         let Some(agent) = self.payload.agent() else { return Ok(Vec::new()) };
         let own = format!("{}/{agent}", self.globals.actor(self.place)?);
@@ -201,7 +206,7 @@ impl Hook<'_> {
         Ok(self.in_progress(None)?.into_iter().filter(is_its).collect())
     }
 
-    /// Gives back what a subagent held, as its holder and under its fence.
+    /// Releases the claims of a subagent, as their holder and guarded by their fences.
     fn release(&self, held: &[Held]) {
         for one in held {
             let (Ok(holder), Ok(fence), Ok(reason)) =
@@ -211,15 +216,16 @@ impl Hook<'_> {
             };
             let guard = Guard { fence: Some(fence), ..Guard::default() };
             let unclaim = Unclaim { id: one.id.clone(), guard, reason, ..Unclaim::default() };
-            // A claim that is over by now needs not be given back.
+            // The claim may have ended in the meantime.
             let _ = self.ask(&self.globals.with_actor(holder), Call::one(Op::Unclaim(unclaim)));
         }
     }
 
-    /// Releases what was claimed in the session. The MCP server of its program may live on and serve the next one.
+    /// Releases the claims of the session, including those of its MCP server, which may go on to serve the
+    /// next session.
     fn end(&self) -> Result<(), Failure> {
         let Some(ended) = self.payload.session() else { return Ok(()) };
-        Reminders::new(&self.place.store_dir()).forget(&self.who()?);
+        Reminders::new(&self.place.store_dir()).forget(&self.reminder_key()?);
         for session in self.sessions()?.into_iter().filter(|session| session.is_ours && session.id != ended) {
             let fences: Vec<Fence> =
                 session.claims.iter().filter_map(|held| held.fence.parse().ok()).collect();
@@ -231,7 +237,7 @@ impl Hook<'_> {
         self.ask(self.globals, Call::EndSession { keep: false, fences: Vec::new() }).map(drop)
     }
 
-    fn introduce(&self) -> Result<Option<String>, Failure> {
+    fn subagent_instructions(&self) -> Result<Option<String>, Failure> {
         let Some(agent) = self.payload.agent() else { return Ok(None) };
         let actor: Actor = format!("{}/{agent}", self.globals.actor(self.place)?).parse()?;
         let (agent, actor) = (escape(agent), escape(actor.as_str()));
@@ -254,22 +260,25 @@ impl Held {
     }
 }
 
-/// Whether a holder is the agent itself and no subagent of it: those have a name behind that of their client's host.
-fn is_main(holder: &str, actor: &Actor) -> bool {
+/// Returns whether a holder is the agent itself. A subagent has a `/name` after the host.
+fn is_main_agent(holder: &str, actor: &Actor) -> bool {
     let host = holder.split_once('@').map_or(holder, |(_, host)| host);
     holder == actor.as_str() || !host.contains('/')
 }
 
-/// What to tell an agent about what it holds: in the commands of the interface through which it holds it.
+/// Returns the reminder, with commands for the interface (`bd` or MCP) that the agent claimed through.
 fn reminder(held: &[&Held], actor: &Actor) -> String {
-    let named: Vec<String> =
-        held.iter().take(NAMED).map(|one| format!("{} ({})", escape(&one.id), escape(&one.title))).collect();
-    let more = match held.len().saturating_sub(NAMED) {
+    let named: Vec<String> = held
+        .iter()
+        .take(MAX_LISTED)
+        .map(|one| format!("{} ({})", escape(&one.id), escape(&one.title)))
+        .collect();
+    let more = match held.len().saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let id = escape(&held[0].id);
-    let (finish, release) = match command_of(&held[0].holder, actor) {
+    let (finish, release) = match command_for(&held[0].holder, actor) {
         Some(bd) => {
             let release = format!("{bd} note add {id} \"…\"; {bd} unclaim {id} --reason \"…\"");
             (format!("{bd} close {id} --reason \"…\""), release)
@@ -285,8 +294,8 @@ fn reminder(held: &[&Held], actor: &Actor) -> String {
     )
 }
 
-/// The command under which a holder acts: `bd` for the actor and its subagents, none for one that only the MCP server knows.
-fn command_of(holder: &str, actor: &Actor) -> Option<String> {
+/// Returns the `bd` command to act as a holder, or `None` if only the MCP server knows that holder.
+fn command_for(holder: &str, actor: &Actor) -> Option<String> {
     match holder.strip_prefix(actor.as_str())? {
         "" => Some("bd".to_owned()),
         rest => rest.starts_with('/').then(|| format!("bd --actor '{}'", escape(holder))),

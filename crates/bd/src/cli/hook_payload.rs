@@ -1,4 +1,4 @@
-//! What a harness writes to the standard input of a hook: a JSON object that names the session.
+//! The payload that a harness writes to the standard input of a hook: a JSON object that names the session.
 
 use std::io::Read;
 
@@ -6,14 +6,14 @@ use beads_engine::failure::Failure;
 use beads_engine::session_id::SessionId;
 use serde_json::Value;
 
-/// A payload carries the last messages at most.
+/// Far more than a payload needs, which contains the last messages at most.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The names under which harnesses put the id of the session: Claude Code, Codex and Gemini CLI; Copilot; Cursor; Codex's
-/// notifications.
+/// The fields in which harnesses pass the session id: Claude Code, Codex and Gemini CLI; Copilot; Cursor;
+/// Codex's notifications.
 const NAMES: [&str; 5] = ["session_id", "sessionId", "conversation_id", "thread_id", "thread-id"];
 
-/// Reads the payload of a hook; null when there is none, or it is not JSON.
+/// Reads the payload of a hook. Returns null if there is none or it is not JSON.
 pub fn read(input: impl Read) -> Value {
     let mut bytes = Vec::new();
     let _ = input.take(MAX_BYTES).read_to_end(&mut bytes);
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_harness_names_its_session_in_its_own_way() {
+    fn the_session_is_found_in_the_field_of_each_harness() {
         for name in NAMES {
             let payload = read(json!({"hook_event_name": "SessionEnd", name: "s-1"}).to_string().as_bytes());
             assert_eq!(session(&payload).unwrap().unwrap().as_str(), "s-1", "{name}");

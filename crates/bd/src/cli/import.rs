@@ -18,41 +18,42 @@ use super::go_directory;
 use super::output_file::OutputFile;
 use super::progress::Progress;
 
-/// Import beads from another tracker's file, or from the earlier store
+/// Import beads from a file or another store
 ///
-/// Reads .beads/issues.jsonl of Go's bd, with deletions.jsonl beside it, and what bd export writes. Ids are kept; stamps come
-/// from the file, so importing twice changes nothing and what was edited here later stays. Lines that cannot be read are
-/// reported and skipped. The input is never changed.
+/// Reads .beads/issues.jsonl of the Go bd, with the deletions.jsonl next to it, and files that bd export
+/// wrote. Ids are kept. Timestamps come from the file, so importing twice changes nothing, and later edits in
+/// this store win. Invalid lines are reported and skipped. The input is never changed.
 ///
-/// Without a file, bd import looks for a .beads directory here and above, shows what it found and what importing it would
-/// do, and does it with --yes.
+/// Without a file, bd import looks for a .beads directory here and in the parent directories, and shows what
+/// it would import. With --yes it imports it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd import\n  bd import --yes --report decisions.jsonl\n  bd import .beads/issues.jsonl\n  bd import --verify .beads/issues.jsonl\n  bd import --dry-run - < issues.jsonl\n  bd import --from legacy-store beads/old\n  bd import --rescued ~/.local/state/beads/rescued/repo-1f2e3d4c-2026-11-17T054205Z.journal"
 )]
 pub struct Args {
-    /// A file, a .beads directory, - for standard input; with --from legacy-store a directory or a ref; with --from private-store its .beads directory
+    /// File, .beads directory, or - for standard input; for legacy-store a directory or ref; for
+    /// private-store its .beads directory
     #[arg(value_name = "FILE|-")]
     input: Option<PathBuf>,
-    /// What the input is
+    /// Kind of input
     #[arg(long, value_enum, default_value_t = From::Jsonl, requires = "input")]
     from: From,
-    /// Report what would happen and change nothing
+    /// Report what would be imported without changing anything
     #[arg(long)]
     dry_run: bool,
-    /// Import what was found, when no file is named
+    /// Without a file: import the file that was found
     #[arg(long)]
     yes: bool,
-    /// Write one line of JSON per decision to this file
+    /// Write every decision to FILE, one line of JSON each
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Compare this file with the store, field by field, and change nothing
+    /// Compare FILE with the store, field by field, without changing anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "dry_run", "yes", "report"])]
     verify: Option<PathBuf>,
-    /// The file is one that a daemon wrote because its repository was replaced (bd doctor lists them)
+    /// Import a rescue file, which a daemon wrote when its repository was replaced (bd doctor lists them)
     #[arg(long, requires = "input", conflicts_with_all = ["from", "report", "verify", "yes"])]
     rescued: bool,
-    /// With --rescued: also when it shares no history with this store
+    /// With --rescued: import even if it shares no history with this store
     #[arg(long, requires = "rescued")]
     force: bool,
 }
@@ -72,36 +73,37 @@ impl Args {
             return super::ask(globals, Call::ImportRescued { path, force, dry_run }, |_| ());
         }
         if self.from == From::PrivateStore {
-            return self.private_store(globals);
+            return self.import_private_store(globals);
         }
         if let Some(file) = &self.verify {
             return verify(globals, file);
         }
-        let report = self.report(globals)?;
+        let report = self.open_report(globals)?;
         let Input { source, notes, label, dry_run, _spool } = match (&self.input, self.from) {
-            (None, _) => self.found(globals)?,
-            (Some(path), From::Jsonl) => self.jsonl(globals, path)?,
-            (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy(globals, path)?,
+            (None, _) => self.found_input(globals)?,
+            (Some(path), From::Jsonl) => self.jsonl_input(globals, path)?,
+            (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy_input(globals, path)?,
         };
         let _progress = Progress::show(format!("importing {label}"), globals.is_quiet());
         ask(&globals.place()?, globals, (source, dry_run, notes), report)
     }
 
-    /// The file for decisions, open before anything is imported.
-    fn report(&self, globals: &Globals) -> Result<Option<OutputFile>, Failure> {
+    /// Opens the report file, before anything is imported.
+    fn open_report(&self, globals: &Globals) -> Result<Option<OutputFile>, Failure> {
         let path = self.report.as_ref().map(|path| globals.absolute(path)).transpose()?;
         path.map(|path| OutputFile::open(&path)).transpose()
     }
 
-    /// The file of a `.beads` directory around the caller. It is only read unless the caller said yes.
-    fn found(&self, globals: &Globals) -> Result<Input, Failure> {
+    /// Returns the file of the nearest `.beads` directory. Without `--yes` this is a dry run.
+    fn found_input(&self, globals: &Globals) -> Result<Input, Failure> {
         let found = go_directory::find(&globals.directory()?)?;
         let dry_run = self.dry_run || !self.yes;
         Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) })
     }
 
-    /// The lock holder reads the file itself. Input that only this process can read is copied first.
-    fn jsonl(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
+    /// Returns a JSONL input. The daemon reads a regular file itself; other input is copied first, because
+    /// only this process can read it.
+    fn jsonl_input(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
         let dry_run = self.dry_run;
         if path.as_os_str() == "-" {
             return Ok(Input { dry_run, ..Input::copied(std::io::stdin().lock(), "-")? });
@@ -110,8 +112,8 @@ impl Args {
         let metadata = std::fs::metadata(&path).map_err(|error| Failure::io("read", &path, &error))?;
         if metadata.is_dir() {
             let nothing =
-                || Failure::invalid(format!("{} is a directory without a file to import", path.display()));
-            let found = go_directory::look_into(&path)?.ok_or_else(nothing)?;
+                || Failure::invalid(format!("{} is a directory with no file to import", path.display()));
+            let found = go_directory::find_in(&path)?.ok_or_else(nothing)?;
             return Ok(Input { notes: found.notes, dry_run, ..Input::file(&found.path) });
         }
         if !metadata.is_file() {
@@ -122,10 +124,13 @@ impl Args {
         Ok(Input { notes, dry_run, ..Input::file(&path) })
     }
 
-    /// Takes the beads of a private store into the store of the repository around it, which it hides.
-    fn private_store(&self, globals: &Globals) -> Result<Reply, Failure> {
-        let input =
-            self.input.as_ref().ok_or_else(|| Failure::usage("name the .beads directory of the store"))?;
+    /// Imports the beads of a private store into the store of the enclosing repository, which the private
+    /// store shadows.
+    fn import_private_store(&self, globals: &Globals) -> Result<Reply, Failure> {
+        let input = self
+            .input
+            .as_ref()
+            .ok_or_else(|| Failure::usage("name the .beads directory of the private store"))?;
         let directory = globals.absolute(input)?;
         let private = Place::from_env(Some(directory.join("beads.db")), &globals.directory()?)?;
         if private.kind != Kind::Private || !private.exists() {
@@ -137,16 +142,16 @@ impl Args {
             return Err(Failure::new(Code::NoStore, message));
         };
         let spool = Spool::new()?;
-        let report = self.report(globals)?;
+        let report = self.open_report(globals)?;
         let exported: ExportAnswer =
             globals.value(&private, Call::Export { format: ExportFormat::Jsonl, path: None })?;
-        let path = spool.fill("issues.jsonl", exported.content.unwrap_or_default().as_bytes())?;
+        let path = spool.write("issues.jsonl", exported.content.unwrap_or_default().as_bytes())?;
         let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
         let source = ImportSource::Jsonl { path, name: "issues.jsonl".to_owned(), deletions: None, copy_of };
         ask(&repository, globals, (source, self.dry_run, InputNotes::default()), report)
     }
 
-    fn legacy(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
+    fn legacy_input(&self, globals: &Globals, path: &Path) -> Result<Input, Failure> {
         let (dry_run, notes) = (self.dry_run, InputNotes::default());
         let label = beads_engine::escape::escape(&path.display().to_string()).into_owned();
         let directory = globals.absolute(path)?;
@@ -155,13 +160,13 @@ impl Args {
             return Ok(Input { source, notes, label, dry_run, _spool: None });
         }
         let spool = Spool::new()?;
-        let copy_of = Some(checkout(globals, path, &spool)?);
+        let copy_of = Some(copy_commit(globals, path, &spool)?);
         let source = ImportSource::LegacyStore { directory: spool.directory.clone(), copy_of };
         Ok(Input { source, notes, label, dry_run, _spool: Some(spool) })
     }
 }
 
-/// Asks for the import, and writes the report if there is to be one.
+/// Runs the import, and writes the report if one was requested.
 fn ask(
     place: &Place,
     globals: &Globals,
@@ -176,12 +181,14 @@ fn ask(
                 serde_json::from_str(decisions.get()).map_err(Failure::internal)?;
             let lines: String = decisions.iter().map(|decision| format!("{}\n", decision.get())).collect();
             file.finish(lines.as_bytes()).map_err(|failure| {
-                let did = if dry_run { "nothing was imported" } else { "the import itself was done" };
-                Failure::new(failure.code, format!("{}; {did}", failure.message))
+                let outcome = if dry_run { "nothing was imported" } else { "the import itself succeeded" };
+                Failure::new(failure.code, format!("{}; {outcome}", failure.message))
             })?;
         }
         (Some(_), None) if reply.exit == exit::OK => {
-            reply.stderr.push_str("note: this import was answered before, and no report was written\n");
+            reply.stderr.push_str(
+                "note: this import ran before with the same request id, so no report was written\n",
+            );
         }
         _ => {}
     }
@@ -192,7 +199,7 @@ fn ask(
 struct Input {
     source: ImportSource,
     notes: InputNotes,
-    /// For the line on the terminal while it takes its time.
+    /// For the progress line.
     label: String,
     dry_run: bool,
     _spool: Option<Spool>,
@@ -216,10 +223,10 @@ impl Input {
         }
     }
 
-    /// Lines that only this process can read.
+    /// Copies input that only this process can read.
     fn copied(source: impl Read, name: &str) -> Result<Self, Failure> {
         let spool = Spool::new()?;
-        let path = spool.fill("issues.jsonl", source)?;
+        let path = spool.write("issues.jsonl", source)?;
         let copy_of = Some(digest_of(&path).map_err(|error| Failure::io("read", &path, &error))?);
         let source = ImportSource::Jsonl { path, name: name.to_owned(), deletions: None, copy_of };
         let label = beads_engine::escape::escape(name).into_owned();
@@ -234,7 +241,7 @@ fn name_of(path: &Path) -> String {
 fn verify(globals: &Globals, file: &Path) -> Result<Reply, Failure> {
     let (path, _spool) = if file.as_os_str() == "-" {
         let spool = Spool::new()?;
-        (spool.fill("issues.jsonl", std::io::stdin().lock())?, Some(spool))
+        (spool.write("issues.jsonl", std::io::stdin().lock())?, Some(spool))
     } else {
         let path = globals.absolute(file)?;
         if !path.is_file() {
@@ -245,8 +252,8 @@ fn verify(globals: &Globals, file: &Path) -> Result<Reply, Failure> {
     super::ask(globals, Call::CompareFile { path, name: name_of(file) }, |_| ())
 }
 
-/// Puts the files of a commit aside and tells which. The branch is looked up in the repository around the caller.
-fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String, Failure> {
+/// Copies the files of a commit in the current repository into the spool directory. Returns the commit id.
+fn copy_commit(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String, Failure> {
     let name = reference.to_string_lossy();
     let here = globals.absolute(Path::new("."))?;
     let missing = |error: git2::Error| {
@@ -271,13 +278,13 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     .map_err(missing)?;
     for (path, id) in &files {
         let blob = repository.find_blob(*id).map_err(missing)?;
-        spool.fill(path, blob.content())?;
+        spool.write(path, blob.content())?;
     }
     if files.is_empty() {
         return Err(Failure::new(
             Code::NotFound,
             format!(
-                "{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                "{name} has neither {} nor {LEGACY_NAMESPACES}/, so it is not a legacy store",
                 LEGACY_FILES[0]
             ),
         ));
@@ -285,10 +292,11 @@ fn checkout(globals: &Globals, reference: &Path, spool: &Spool) -> Result<String
     Ok(commit.id().to_string())
 }
 
-/// So much of a pipe or a device is copied. An import of this size would not fit into memory; a device may never end.
+/// The most that is copied from a pipe or a device, which may be endless. An import of this size would not
+/// fit in memory.
 const MAX_COPIED_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// A directory of our own that goes when the import is over.
+/// A temporary directory that is removed after the import.
 struct Spool {
     directory: PathBuf,
 }
@@ -306,7 +314,7 @@ impl Spool {
         Ok(Self { directory })
     }
 
-    fn fill(&self, name: &str, source: impl Read) -> Result<PathBuf, Failure> {
+    fn write(&self, name: &str, source: impl Read) -> Result<PathBuf, Failure> {
         let path = self.directory.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
@@ -317,7 +325,7 @@ impl Spool {
             .and_then(|mut file| std::io::copy(&mut source.take(MAX_COPIED_BYTES + 1), &mut file))
             .map_err(|error| Failure::io("write", &path, &error))?;
         if copied > MAX_COPIED_BYTES {
-            let message = format!("the input has more than {MAX_COPIED_BYTES} bytes; nothing was imported");
+            let message = format!("the input is larger than {MAX_COPIED_BYTES} bytes; nothing was imported");
             return Err(Failure::new(Code::TooLarge, message));
         }
         Ok(path)

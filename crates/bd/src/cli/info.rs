@@ -10,17 +10,17 @@ use beads_engine::render::{self, InfoAnswer, StoreSchema};
 use beads_engine::request::{Call, Format, Output, Query, Reply};
 use serde_json::Value;
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 
-/// How many ids are told as a sample.
+/// The number of sample ids.
 const SAMPLE: usize = 5;
 
-/// Tell about this store and who answers for it
+/// Show information about the store and its daemon
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd info --json")]
 pub struct Args {
-    /// Also tell what a bead consists of
+    /// Also show the schema: fields, statuses, types and dependency kinds
     #[arg(long)]
     schema: bool,
 }
@@ -42,12 +42,12 @@ impl Args {
             version: VERSION,
             issue_count: count["count"].as_u64().unwrap_or_default(),
             actor: globals.actor(&place)?,
-            person: beads_store::person(&place.git_dir),
+            person: beads_store::git_user_name(&place.git_dir),
             session: globals.session()?,
             config: serde_json::from_value(config).unwrap_or_default(),
             schema,
         };
-        Ok(answered(match globals.format() {
+        Ok(stdout_reply(match globals.format() {
             Format::Json => render::json(&info),
             _ => text(&info),
         }))
@@ -70,7 +70,7 @@ fn store_schema(globals: &Globals, place: &Place) -> Result<StoreSchema, Failure
     })
 }
 
-/// The answer as a value, or why there is none.
+/// Sends a call and returns the answer as a value.
 fn ask(globals: &Globals, place: &Place, call: Call) -> Result<Value, Failure> {
     let mut request = globals.request(place, call)?;
     request.output = Output::default();
@@ -86,7 +86,7 @@ fn ask(globals: &Globals, place: &Place, call: Call) -> Result<Value, Failure> {
 fn text(info: &InfoAnswer) -> String {
     format!(
         "actor    {}\nstore    {}\nbeads    {}\nmode     {}\nsocket   {}\nversion  {}\n",
-        who(info),
+        describe_actor(info),
         info.database_path.display(),
         info.issue_count,
         info.mode,
@@ -95,8 +95,8 @@ fn text(info: &InfoAnswer) -> String {
     ) + &info.schema.as_ref().map(schema_text).unwrap_or_default()
 }
 
-/// The actor, the person behind it and the session, as far as they are known.
-fn who(info: &InfoAnswer) -> String {
+/// Describes the actor, with the person behind it and the session if they are known.
+fn describe_actor(info: &InfoAnswer) -> String {
     let person = info.person.as_ref().map(|person| format!(" ({})", escape(person))).unwrap_or_default();
     let session = info.session.as_ref().map(|session| format!(", session {}", escape(session.as_str())));
     format!("{}{person}{}", escape(info.actor.as_str()), session.unwrap_or_default())

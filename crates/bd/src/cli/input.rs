@@ -8,17 +8,19 @@ use beads_core::Estimate;
 use beads_core::limits::MAX_LINE_BYTES;
 use beads_engine::failure::{Code, Failure};
 
-/// Where arguments that name a source instead of being the text are read.
+/// Whether arguments that name a file or standard input can be read in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// From the standard input and the files of this process, which is the caller's.
-    Ours,
-    /// Nowhere: the caller is another process.
-    OutOfReach,
+    /// This is the calling process, which has the standard input and the files.
+    Local,
+    /// As `Local`, but without notes on standard error.
+    Quiet,
+    /// The caller is another process.
+    Unavailable,
 }
 
 impl Input {
-    /// Reads an argument that may name a source instead of being the text itself.
+    /// Parses an argument that is either the text itself or names a source (`-` or `@/path`).
     pub fn text<T>(self, argument: &str) -> Result<T, Failure>
     where
         T: FromStr<Err = beads_core::Error>,
@@ -28,12 +30,28 @@ impl Input {
         } else if let Some(path) = argument.strip_prefix('@').filter(|path| path.starts_with('/')) {
             self.file(Path::new(path))?
         } else {
+            self.note_unread_file(argument, "to store the content of the file, give its absolute path")?;
             return Ok(argument.parse()?);
         };
         Ok(read.parse()?)
     }
 
-    /// The same for an argument that may be absent.
+    /// Prints a note if the argument is text that looks like a relative file, and that file exists. A text
+    /// such as `@team` must stay possible.
+    fn note_unread_file(self, argument: &str, advice: &str) -> Result<(), Failure> {
+        let Some(name) = argument.strip_prefix('@') else { return Ok(()) };
+        if name.is_empty() || name.starts_with('/') || name.contains(char::is_whitespace) {
+            return Ok(());
+        }
+        self.check_available()?;
+        if self != Self::Quiet && Path::new(name).is_file() {
+            let line = format!("note: {argument} was stored as text; {advice}");
+            eprintln!("{}", beads_engine::escape::escape(&line));
+        }
+        Ok(())
+    }
+
+    /// Parses an optional argument as [`Self::text`] does.
     pub fn optional<T>(self, argument: Option<&String>) -> Result<Option<T>, Failure>
     where
         T: FromStr<Err = beads_core::Error>,
@@ -41,49 +59,57 @@ impl Input {
         argument.map(|argument| self.text(argument)).transpose()
     }
 
-    /// The description: from its own argument, or from `--body-file`.
+    /// Reads the description from its argument or from `--body-file`.
     pub fn body<T>(self, argument: Option<&String>, body_file: Option<&PathBuf>) -> Result<Option<T>, Failure>
     where
         T: FromStr<Err = beads_core::Error>,
     {
         match body_file {
             Some(path) => Ok(Some(self.source(path)?.parse()?)),
-            None => self.optional(argument),
+            None => {
+                let Some(argument) = argument else { return Ok(None) };
+                if let Some(name) = argument.strip_prefix('@').filter(|name| !name.starts_with('/')) {
+                    let advice = format!("to store the content of the file, use --body-file {name}");
+                    self.note_unread_file(argument, &advice)?;
+                    return Ok(Some(argument.parse()?));
+                }
+                self.text(argument).map(Some)
+            }
         }
     }
 
-    /// A whole file, or standard input for `-`.
+    /// Reads a whole file, or standard input for `-`.
     pub fn source(self, path: &Path) -> Result<String, Failure> {
         if path.as_os_str() != "-" {
             return self.file(path);
         }
-        self.within_reach()?;
+        self.check_available()?;
         read_bounded("standard input", std::io::stdin().lock())
     }
 
     fn file(self, path: &Path) -> Result<String, Failure> {
-        self.within_reach()?;
+        self.check_available()?;
         let file = std::fs::File::open(path).map_err(|error| Failure::io("read", path, &error))?;
         read_bounded(&path.display().to_string(), file)
     }
 
-    fn within_reach(self) -> Result<(), Failure> {
+    fn check_available(self) -> Result<(), Failure> {
         match self {
-            Self::Ours => Ok(()),
-            Self::OutOfReach => {
-                Err(Failure::new(Code::NotRead, "this has to be read where the command was given"))
+            Self::Local | Self::Quiet => Ok(()),
+            Self::Unavailable => {
+                Err(Failure::new(Code::NotRead, "this input must be read by the calling process"))
             }
         }
     }
 }
 
-/// An estimate, in minutes.
+/// Parses an estimate in minutes.
 pub fn minutes(text: &str) -> Result<Estimate, String> {
     let minutes: u64 = text.parse().map_err(|_| format!("{text:?} is not a number of minutes"))?;
     minutes.try_into().map_err(|error: beads_core::Error| error.to_string())
 }
 
-/// A bead's line is bounded, so there is no point in reading more than would fit.
+/// Reads a text, but never more than fits into a bead.
 fn read_bounded(name: &str, source: impl Read) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     source
@@ -93,7 +119,7 @@ fn read_bounded(name: &str, source: impl Read) -> Result<String, Failure> {
     if bytes.len() > MAX_LINE_BYTES {
         return Err(Failure::new(
             Code::TooLarge,
-            format!("{name} has more than the {MAX_LINE_BYTES} bytes a bead may have"),
+            format!("{name} is larger than {MAX_LINE_BYTES} bytes, the most that a bead may have"),
         ));
     }
     String::from_utf8(bytes).map_err(|_| Failure::invalid(format!("{name} is not valid UTF-8")))

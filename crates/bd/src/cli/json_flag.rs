@@ -1,7 +1,7 @@
 use beads_engine::dialect::Dialect;
 
-/// The value of `--json`. Programs written for the Go `bd` know it as a boolean flag, so it may also be told that it is
-/// meant, or not.
+/// The value of `--json`. It is a boolean flag for programs written for the Go `bd`, so it also takes `true`
+/// and `false`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonFlag {
     Off,

@@ -1,78 +1,62 @@
-use beads_core::op::Update;
-use beads_core::{Label, Op};
-use beads_engine::failure::Failure;
-use beads_engine::request::{Call, Mutate, Query};
+use beads_engine::request::{Call, LabelWords, Query};
 use clap::Subcommand;
 
 use super::guard::GuardArgs;
 
 /// Add, remove and list labels
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd label add bd-a1 bd-b2 backend")]
+#[command(
+    after_help = "Examples:\n  bd label\n  bd label add bd-a1 backend urgent\n  bd label add bd-a1 bd-b2 backend"
+)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Put a label on beads
-    #[command(after_help = "Example:\n  bd label add bd-a1 bd-b2 backend")]
+    /// Add labels to beads
+    #[command(
+        after_help = "Examples:\n  bd label add bd-a1 backend urgent\n  bd label add bd-a1 bd-b2 backend"
+    )]
     Add(Many),
-    /// Take a label off beads
-    #[command(after_help = "Example:\n  bd label remove bd-a1 backend")]
+    /// Remove labels from beads
+    #[command(visible_alias = "rm", after_help = "Example:\n  bd label remove bd-a1 backend")]
     Remove(Many),
-    /// The labels of a bead
+    /// List the labels of a bead; without an id, all labels with counts
     #[command(after_help = "Example:\n  bd label list bd-a1")]
     List {
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
     },
-    /// Every label in use, with counts
+    /// List all labels with counts
     #[command(after_help = "Example:\n  bd label list-all")]
     ListAll,
 }
 
 #[derive(Debug, clap::Args)]
 struct Many {
-    /// One or more ids, and the label last
+    /// One or more ids, then one or more labels. A word between the first and the last is an id if a bead
+    /// has it or if it begins with the prefix of ids
     #[arg(required = true, num_args = 2.., value_names = ["ID", "LABEL"])]
-    ids_and_label: Vec<String>,
+    ids_and_labels: Vec<String>,
     #[command(flatten)]
     guard: GuardArgs,
 }
 
 impl Many {
-    /// An update of each bead, all but the labels filled in, and the label.
-    fn split(mut self) -> Result<(Vec<Update>, Label), Failure> {
-        let label = self.ids_and_label.pop().unwrap_or_default().parse()?;
-        let guard = self.guard.guard();
-        let update = |id| Update { guard: guard.clone(), ..Update::of(id) };
-        Ok((self.ids_and_label.into_iter().map(update).collect(), label))
+    fn words(self, remove: bool) -> Call {
+        Call::Label(LabelWords { guard: self.guard.guard(), words: self.ids_and_labels, remove })
     }
 }
 
 impl Args {
-    pub fn call(self) -> Result<Call, Failure> {
-        let mutate = |updates: Vec<Update>, change: &dyn Fn(&mut Update)| {
-            let op = |mut update| {
-                change(&mut update);
-                Op::Update(Box::new(update))
-            };
-            let ops = updates.into_iter().map(op).collect();
-            Call::Mutate(Mutate { ops, many: true, dry_run: false })
-        };
-        match self.verb {
-            Verb::Add(many) => {
-                let (updates, label) = many.split()?;
-                Ok(mutate(updates, &|update| update.add_labels.push(label.clone())))
-            }
-            Verb::Remove(many) => {
-                let (updates, label) = many.split()?;
-                Ok(mutate(updates, &|update| update.remove_labels.push(label.clone())))
-            }
-            Verb::List { id } => Ok(Call::query(Query::LabelsOf { id })),
-            Verb::ListAll => Ok(Call::query(Query::Labels)),
+    pub fn call(self) -> Call {
+        match self.verb.unwrap_or(Verb::ListAll) {
+            Verb::Add(many) => many.words(false),
+            Verb::Remove(many) => many.words(true),
+            Verb::List { id: Some(id) } => Call::query(Query::LabelsOf { id }),
+            Verb::List { id: None } | Verb::ListAll => Call::query(Query::Labels),
         }
     }
 }

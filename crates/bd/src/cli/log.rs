@@ -1,13 +1,13 @@
 use beads_engine::request::{Call, Query};
 
-/// Show what was done to a bead, by whom and when
+/// Show the history of a bead
 ///
-/// From the commits of the store and the journal, oldest first. What was overwritten within the same few seconds may have been
-/// saved only once, and then only the last value is known.
+/// Lists who changed what and when, oldest first. If a field changed several times within a few seconds, the
+/// history may contain only the last value.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd log bd-a1 --json")]
 pub struct Args {
-    /// The bead; deleted ones have a past too
+    /// Id of the bead, which may be deleted
     #[arg(value_name = "ID")]
     id: String,
 }

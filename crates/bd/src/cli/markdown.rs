@@ -1,12 +1,23 @@
-//! The file of `bd create -f`: a bead for each `## heading`, its fields under `### headings`.
+//! Parses the file of `bd create -f`: a bead for each `## heading`, with its fields under `### headings`.
 
-use beads_core::Title;
 use beads_core::op::Create;
+use beads_core::{Estimate, Title};
+use beads_engine::config::parse_duration;
 use beads_engine::failure::Failure;
 
-/// The beads of a page, in its order. Text right below a title is the description.
-pub fn parse(page: &str) -> Result<Vec<Create>, Failure> {
-    let mut beads: Vec<Create> = Vec::new();
+use super::input::minutes;
+
+/// A bead of the file.
+#[derive(Debug)]
+pub struct PlannedBead {
+    /// The name that other beads of the file use for it.
+    pub name: Option<String>,
+    pub create: Create,
+}
+
+/// Parses the beads of a file, in order. Text directly below a title is the description.
+pub fn parse(page: &str) -> Result<Vec<PlannedBead>, Failure> {
+    let mut beads: Vec<PlannedBead> = Vec::new();
     let mut field = String::new();
     let mut text = String::new();
     let mut fenced = false;
@@ -15,28 +26,29 @@ pub fn parse(page: &str) -> Result<Vec<Create>, Failure> {
         fenced ^= line.trim_start().starts_with("```");
         let heading = |mark: &str| line.strip_prefix(mark).map(str::trim).filter(|_| !fenced);
         if let Some(title) = heading("## ") {
-            put(beads.last_mut(), &field, &text)?;
-            beads.push(Create::titled(title.parse::<Title>()?));
+            set_field(beads.last_mut(), &field, &text)?;
+            beads.push(PlannedBead { name: None, create: Create::titled(title.parse::<Title>()?) });
             (field, text) = (String::new(), String::new());
         } else if let Some(name) = heading("### ") {
-            put(beads.last_mut(), &field, &text)?;
+            set_field(beads.last_mut(), &field, &text)?;
             (field, text) = (name.to_lowercase(), String::new());
         } else {
             text.push_str(line);
             text.push('\n');
         }
     }
-    put(beads.last_mut(), &field, &text)?;
+    set_field(beads.last_mut(), &field, &text)?;
     if beads.is_empty() {
-        return Err(Failure::invalid("the file has no bead: a line \"## Title\" begins one"));
+        return Err(Failure::invalid("the file has no beads; each bead starts with a line \"## Title\""));
     }
     Ok(beads)
 }
 
-/// Fills in a field. What stands before the first bead belongs to none.
-fn put(bead: Option<&mut Create>, field: &str, text: &str) -> Result<(), Failure> {
+/// Sets a field. Text before the first bead is ignored.
+fn set_field(bead: Option<&mut PlannedBead>, field: &str, text: &str) -> Result<(), Failure> {
     let text = text.trim();
     let Some(bead) = bead else { return Ok(()) };
+    let PlannedBead { name, create: bead } = bead;
     if text.is_empty() {
         return Ok(());
     }
@@ -51,6 +63,8 @@ fn put(bead: Option<&mut Create>, field: &str, text: &str) -> Result<(), Failure
         "type" => bead.kind = text.parse()?,
         "assignee" => bead.assignee = Some(text.parse()?),
         "parent" => bead.parent = Some(text.to_owned()),
+        "name" => *name = Some(text.to_owned()),
+        "estimate" => bead.estimated_minutes = Some(estimate(text)?),
         "labels" => bead.labels = items().map(str::parse).collect::<Result<_, _>>()?,
         "dependencies" | "deps" => bead.deps = items().map(str::parse).collect::<Result<_, _>>()?,
         other => {
@@ -60,15 +74,29 @@ fn put(bead: Option<&mut Create>, field: &str, text: &str) -> Result<(), Failure
     Ok(())
 }
 
+/// Parses an estimate: a number of minutes, or a duration such as 2h.
+fn estimate(text: &str) -> Result<Estimate, Failure> {
+    if let Ok(minutes) = minutes(text) {
+        return Ok(minutes);
+    }
+    let bad = |_| Failure::invalid(format!("{text:?} is not a number of minutes or a duration such as 2h"));
+    let seconds = parse_duration(text).map_err(bad)?.as_secs();
+    Ok(seconds.div_ceil(60).try_into()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn beads_with_their_fields() {
-        let page = "# Plan\nfor nobody\n## First\nstory\n```\n## not a title\n```\n### Priority\n0\n### Labels\na, b\n\
+    fn beads_are_parsed_with_their_fields() {
+        let estimated = parse("## T\n### Estimate\n2h\n### Name\nbuild\n## U\n### Estimate\n45\n").unwrap();
+        assert_eq!(estimated[0].create.estimated_minutes, Some(120_u64.try_into().unwrap()));
+        assert_eq!(estimated[0].name.as_deref(), Some("build"));
+        assert_eq!(estimated[1].create.estimated_minutes, Some(45_u64.try_into().unwrap()));
+        let page = "# Plan\nintroduction\n## First\nstory\n```\n## not a title\n```\n### Priority\n0\n### Labels\na, b\n\
                     ## Second\n### Type\nbug\n### Dependencies\n- bd-1\n- related:bd-2\n";
-        let beads = parse(page).unwrap();
+        let beads: Vec<Create> = parse(page).unwrap().into_iter().map(|bead| bead.create).collect();
         assert_eq!(beads.len(), 2);
         assert_eq!(beads[0].description.as_str(), "story\n```\n## not a title\n```");
         assert_eq!((beads[0].priority.get(), beads[0].labels.len()), (0, 2));
@@ -76,8 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
-        for bad in ["", "no heading", "## T\n### Priority\nhuge\n", "## T\n### Colour\nred\n"] {
+    fn invalid_files_are_rejected() {
+        for bad in [
+            "",
+            "no heading",
+            "## T\n### Priority\nhuge\n",
+            "## T\n### Colour\nred\n",
+            "## T\n### Estimate\nlong\n",
+        ] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
     }

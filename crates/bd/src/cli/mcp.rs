@@ -1,21 +1,22 @@
 use beads_engine::failure::{Failure, exit};
 use beads_engine::request::Reply;
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 use crate::mcp::{Server, Session, Toolset};
 
-/// Serve this store to a coding agent, as an MCP server on standard input and output
+/// Serve the store to a coding agent over MCP (stdin, stdout)
 ///
-/// The agent's program starts it; see `bd setup`. Who acts is --actor, $BD_ACTOR or the setting actor, else the client by the name
-/// it gives. Each call renews the claims of its agent. Ends when its input does, and gives back what was claimed here.
+/// The coding agent starts it; see `bd setup`. The actor is --actor, $BD_ACTOR or the setting actor, else the
+/// name that the client sends. Every call renews the agent's claims. The server exits at the end of its input
+/// and releases the claims made through it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd mcp\n  bd mcp --toolset full --actor reviewer")]
 pub struct Args {
-    /// The tools shown to a client that does not ask for others
+    /// Tools to show to clients that do not ask for others
     #[arg(long, value_enum, default_value_t)]
     toolset: Toolset,
-    /// The name clients know this store by [default: $BRANCHMIND_WORKSPACE, else the repository's name]
+    /// Name of this store for clients [default: $BRANCHMIND_WORKSPACE, else the repository's name]
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
 }
@@ -28,6 +29,6 @@ impl Args {
             |error| crate::print::report(&mut std::io::stderr(), &error, &[], exit::OK),
             |()| exit::OK,
         );
-        Ok(Reply { exit, ..answered(String::new()) })
+        Ok(Reply { exit, ..stdout_reply(String::new()) })
     }
 }

@@ -1,4 +1,4 @@
-//! `--assignee me`: the one who acts.
+//! `--assignee me`, which means the acting actor.
 
 use beads_core::op::Change;
 use beads_core::query::Filter;
@@ -6,39 +6,43 @@ use beads_core::{Actor, Op};
 
 use beads_engine::request::{Call, Query};
 
-const ME: &str = "me";
+/// The name that stands for the acting actor.
+pub const ME: &str = "me";
 
-/// Puts the acting name wherever an assignee is called `me`.
+/// Replaces the assignee `me` with the acting actor.
 pub fn replace(call: &mut Call, actor: &Actor) {
     match call {
-        Call::Mutate(mutate) => mutate.ops.iter_mut().for_each(|op| in_op(op, actor)),
+        Call::Mutate(mutate) => mutate.ops.iter_mut().for_each(|op| replace_in_op(op, actor)),
         Call::Query(query) => {
             if let Some(filter) = filter_of(query) {
-                in_filter(filter, actor);
+                replace_in_filter(filter, actor);
             }
         }
         Call::Wait { call, .. } => replace(call, actor),
+        Call::UnclaimAll { assignee, .. } | Call::ReclaimExpired { assignee, .. } => {
+            replace_name(assignee, actor);
+        }
         _ => {}
     }
 }
 
-fn in_op(op: &mut Op, actor: &Actor) {
+fn replace_in_op(op: &mut Op, actor: &Actor) {
     match op {
-        Op::Create(create) => in_name(&mut create.assignee, actor),
+        Op::Create(create) => replace_name(&mut create.assignee, actor),
         Op::Update(update) => match &mut update.assignee {
             Some(Change::Set(name)) if name.as_str() == ME => name.clone_from(actor),
             _ => {}
         },
-        Op::ClaimNext(next) => in_filter(&mut next.filter.filter, actor),
+        Op::ClaimNext(next) => replace_in_filter(&mut next.filter.filter, actor),
         _ => {}
     }
 }
 
-fn in_filter(filter: &mut Filter, actor: &Actor) {
-    in_name(&mut filter.assignee, actor);
+fn replace_in_filter(filter: &mut Filter, actor: &Actor) {
+    replace_name(&mut filter.assignee, actor);
 }
 
-fn in_name(name: &mut Option<Actor>, actor: &Actor) {
+fn replace_name(name: &mut Option<Actor>, actor: &Actor) {
     if let Some(name) = name.as_mut().filter(|name| name.as_str() == ME) {
         name.clone_from(actor);
     }

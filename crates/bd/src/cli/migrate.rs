@@ -9,25 +9,26 @@ use beads_engine::service;
 use beads_store::TakenOver;
 use serde_json::Value;
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 
-/// Raise the store to the newest format that this bd knows
+/// Upgrade the store to the newest format
 ///
-/// A store keeps its format until something needs a newer one; then the command that needs it raises the format by itself.
-/// Raising it here does the same ahead of time. Earlier releases of bd refuse the store from then on; the way back is bd
+/// A store keeps its format until a command needs a newer one and upgrades it automatically. This command
+/// does the same ahead of time. Earlier releases of bd cannot open an upgraded store; to go back, use bd
 /// export.
 ///
-/// A branch beads/store that the earlier Rust bd wrote is taken over: all its beads are imported, and the old commit is kept
-/// under refs/beads/backup. The remote keeps the earlier store until --remote, because machines that still run the earlier
-/// bd cannot read ours. A store of a format newer than this bd is refused.
+/// If branch beads/store holds a legacy store (of the earlier Rust bd), all its beads are imported, and the
+/// old commit is kept under refs/beads/backup. The remote keeps the legacy store until you pass --remote,
+/// because machines that still run the earlier bd cannot read the new one. A store with a format newer than
+/// this bd is rejected.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd migrate --inspect --json\n  bd migrate\n  bd migrate --remote")]
 pub struct Args {
-    /// Look and change nothing
+    /// Show the format and pending migrations without changing anything
     #[arg(long, conflicts_with = "remote")]
     inspect: bool,
-    /// Replace the earlier store on the remote too
+    /// Also replace the legacy store on the remote
     #[arg(long)]
     remote: bool,
 }
@@ -35,7 +36,7 @@ pub struct Args {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
-        let earlier = if place.exists() { service::earlier_commits(&place)? } else { Vec::new() };
+        let earlier = if place.exists() { service::legacy_commits(&place)? } else { Vec::new() };
         let taken = if self.inspect || (earlier.is_empty() && !self.remote) {
             None
         } else {
@@ -44,7 +45,8 @@ impl Args {
         };
         if !self.inspect && taken.is_none() {
             let raise = Op::RaiseFormat(RaiseFormat { version: FORMAT_VERSION });
-            // As a list: the answer to a single operation that touches no bead is null, which reads as no answer at all.
+            // Sent as a list, because the answer to a single operation without a bead is null, which means no
+            // answer.
             let raise = Mutate { ops: vec![raise], many: true, dry_run: false };
             let _: Value = globals.value(&place, Call::Mutate(raise))?;
         }
@@ -60,17 +62,17 @@ impl Args {
         };
         if waiting {
             let commits = earlier.join(", ");
-            answer.warnings.push(format!("the earlier Rust bd wrote {commits}; bd migrate takes it over"));
+            answer.warnings.push(format!("the earlier Rust bd wrote {commits}; run bd migrate to import it"));
         } else {
             let status: Value = globals.value(&place, Call::query(Query::Status))?;
             answer.issue_count = status["summary"]["total_issues"].as_u64().unwrap_or_default();
             answer.current_version = status["format_version"].as_u64().unwrap_or_default();
             if answer.current_version < FORMAT_VERSION {
-                let warning = format!("format {FORMAT_VERSION} is refused by earlier releases of bd");
+                let warning = format!("earlier releases of bd cannot open format {FORMAT_VERSION}");
                 answer.warnings.push(warning);
             }
         }
-        Ok(answered(match globals.format() {
+        Ok(stdout_reply(match globals.format() {
             Format::Json => render::json(&answer),
             _ => text(&answer, &globals.output()?),
         }))
@@ -95,16 +97,16 @@ fn text(answer: &MigrationAnswer, output: &beads_engine::request::Output) -> Str
     match &answer.taken_over {
         Some(taken) => {
             render::import_summary(&mut out, &taken.import, output);
-            out.push_str(&format!("the earlier store is kept as {}\n", taken.backups.join(", ")));
+            out.push_str(&format!("the legacy store is kept as {}\n", taken.backups.join(", ")));
             out.push_str(if taken.pushed {
                 "the remote has the new store; machines that still run the earlier bd cannot read it\n"
             } else {
-                "a remote keeps the earlier store until bd migrate --remote\n"
+                "the remote, if any, keeps the legacy store until bd migrate --remote\n"
             });
         }
         None if answer.current_version == 0 => {}
         None if answer.current_version < FORMAT_VERSION => out.push_str(&format!(
-            "format {}; nothing here needs format {FORMAT_VERSION}, nothing to migrate\n",
+            "format {}; nothing needs format {FORMAT_VERSION}, nothing to migrate\n",
             answer.current_version
         )),
         None => out.push_str(&format!("format {}, the newest; nothing to migrate\n", answer.current_version)),

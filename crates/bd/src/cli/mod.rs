@@ -1,13 +1,19 @@
-//! The command line. A verb is a file: its arguments, whose comments are its help, and one function that turns them
-//! into a call.
+//! The command line. Each verb has a file: its arguments, whose doc comments are the help text, and one
+//! function that turns them into a call.
 
+mod activity;
+mod agents;
+mod answer;
+mod ask;
 mod batch;
+mod bead_page;
 mod blame;
 mod blocked;
 mod cancel;
 mod children;
 mod claim;
 mod close;
+mod complete;
 mod completions;
 mod config;
 mod conflicts;
@@ -21,16 +27,21 @@ mod demo;
 mod dep;
 mod diff;
 mod doctor;
+mod edit;
 mod epic;
 mod export;
+mod fields;
 mod filter;
 mod forget;
+mod forward;
+mod future_time;
 mod globals;
 mod go_directory;
 mod graph;
 mod guard;
 mod handover;
 mod heartbeat;
+mod help;
 mod hook;
 mod hook_payload;
 mod import;
@@ -41,24 +52,29 @@ mod json_flag;
 mod label;
 mod list;
 mod log;
+mod man;
 mod markdown;
 mod mcp;
 mod me;
 mod migrate;
-mod moment;
+mod mine;
+mod next;
 mod note;
 mod onboard;
 #[cfg(test)]
 mod operations_tests;
 mod output_file;
+mod pager;
 mod parse;
 mod place;
 mod plan;
 mod prime;
 mod progress;
+mod questions;
 mod quickstart;
 mod ready;
 mod recall;
+mod recap;
 mod reclaim;
 mod remember;
 mod renew;
@@ -74,16 +90,18 @@ mod show;
 mod situation;
 mod stale;
 mod status;
+mod suggest;
 mod sync;
+mod terminal;
 mod tool;
 mod unclaim;
 mod undo;
 mod uninstall;
-mod unread;
 mod update;
 mod validate;
 mod verify;
 mod version;
+mod wait;
 mod watch;
 mod with_reason;
 
@@ -94,33 +112,28 @@ use std::time::Instant;
 use beads_core::Actor;
 use beads_engine::client;
 use beads_engine::failure::{Code, Failure, exit};
+use beads_engine::field_name::FieldName;
 use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
 use beads_engine::rescued;
-use beads_engine::rest::NotCopied;
+use beads_engine::streamed_body::CopyError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::operations::operations;
 use crate::print::ids_in;
+pub use forward::parse_forwarded;
 pub use globals::Globals;
 use input::Input;
 use parse::parse;
-pub use unread::read;
 
-/// A local-first, distributed work-item store for swarms of coding agents.
+/// A local-first, distributed work-item store for coding agents
 ///
-/// Beads are created, claimed, blocked and closed here; they live in the git repository around you, on their own
-/// branch, and never touch your work tree.
+/// Beads are work items. They live on their own branch of the current git repository and never touch your
+/// work tree.
 #[derive(Debug, Parser)]
-#[command(
-    name = "bd",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(name = "bd", version, max_term_width = help::MAX_WIDTH, arg_required_else_help = true)]
 struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -128,11 +141,11 @@ struct Cli {
     verb: Verb,
 }
 
-/// Makes the verbs from the table of operations.
+/// Defines the verbs from the table of operations.
 macro_rules! define_verbs {
     (
         verbs {$($(#[$meta:meta])* $variant:ident = $file:ident.$way:ident, $verb:literal, $effect:ident {$($own:tt)*};)*}
-        beneath {$($below:tt)*}
+        subcommands {$($below:tt)*}
     ) => {
         #[derive(Debug, Subcommand)]
         #[command(defer = true)]
@@ -143,8 +156,8 @@ macro_rules! define_verbs {
         )*}
 
         impl Verb {
-            /// Verbs about beads become a call on the store; the others act on their own, once they are asked to: the
-            /// daemon reads verbs too, and must not do what they do.
+            /// Turns a verb into a call on the store or a local command. A local command is only run by the
+            /// caller, because the daemon parses verbs too and must not run them.
             fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
                 match self {$(
                     Self::$variant(args) => action!(args, globals, input, $way),
@@ -154,7 +167,7 @@ macro_rules! define_verbs {
     };
 }
 
-/// Runs the arguments of a verb in the way that its row names.
+/// Runs the arguments of a verb as its row in the table says.
 macro_rules! action {
     ($args:ident, $globals:ident, $input:ident, call) => {
         $args.call().into_action()
@@ -162,11 +175,11 @@ macro_rules! action {
     ($args:ident, $globals:ident, $input:ident, read) => {
         $args.call($input).into_action()
     };
-    ($args:ident, $globals:ident, $input:ident, sync) => {
+    ($args:ident, $globals:ident, $input:ident, call_with_globals) => {
         $args.call($globals).into_action()
     };
     ($args:ident, $globals:ident, $input:ident, run) => {
-        Ok(Action::Own(Box::new(move |globals| $args.run(globals).into_reply())))
+        Ok(Action::Local(Box::new(move |globals| $args.run(globals).into_reply())))
     };
     ($args:ident, $globals:ident, $input:ident, $text:ident) => {
         $args.$text($input).into_action()
@@ -176,12 +189,25 @@ macro_rules! action {
 operations!(define_verbs);
 
 impl Verb {
-    /// Whether only ids are wanted as text.
+    /// Returns whether the text output is only ids.
     fn wants_ids_only(&self) -> bool {
         matches!(self, Self::Create(args) if args.is_silent())
     }
 
-    /// The actor that an option of the verb names.
+    /// Returns the fields that `--fields` names.
+    fn fields(&self) -> &[FieldName] {
+        match self {
+            Self::List(args) => &args.fields.fields,
+            Self::Mine(args) => &args.fields.fields,
+            Self::Ready(args) => &args.fields.fields,
+            Self::Search(args) => &args.fields.fields,
+            Self::Show(args) => &args.fields.fields,
+            Self::Blocked(args) => &args.fields.fields,
+            _ => &[],
+        }
+    }
+
+    /// Returns the actor that an option of the verb names.
     fn author(&self) -> Option<&Actor> {
         match self {
             Self::Note(args) | Self::Comment(args) => args.author(),
@@ -192,13 +218,13 @@ impl Verb {
 
 enum Action {
     Call(Call),
-    Own(Box<Deed>),
+    Local(Box<LocalCommand>),
 }
 
-/// What a verb does by itself.
-type Deed = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
+/// A verb that runs in this process instead of becoming a call.
+type LocalCommand = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
 
-/// What the arguments of a verb make: a call, or an error about them.
+/// The result of reading a verb's arguments: a call, or an error about them.
 trait IntoAction {
     fn into_action(self) -> Result<Action, Failure>;
 }
@@ -215,7 +241,7 @@ impl IntoAction for Result<Call, Failure> {
     }
 }
 
-/// What a verb that acts on its own answers.
+/// The result of a local command.
 trait IntoReply {
     fn into_reply(self) -> Result<Reply, Failure>;
 }
@@ -240,44 +266,50 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     {
         return tool::run_as(tool.name, rest);
     }
-    let unanswered = match unread::send(&arguments) {
-        Ok(reply) => return print(&reply),
-        Err(unanswered) => unanswered,
+    let not_forwarded = match forward::send(&arguments) {
+        Ok(reply) => return print(&reply, &arguments),
+        Err(not_forwarded) => not_forwarded,
     };
     let reply = match parse(&arguments) {
-        Ok(cli) => execute(cli, unanswered),
+        Ok(cli) => execute(cli, not_forwarded),
         Err(error) => usage_error(&error, &arguments),
     };
-    print(&reply)
+    print(&reply, &arguments)
 }
 
-fn execute(cli: Cli, unanswered: unread::Unanswered) -> Reply {
+fn execute(cli: Cli, not_forwarded: forward::NotForwarded) -> Reply {
     let globals = cli.globals;
     let format = globals.format();
     let ids_only = cli.verb.wants_ids_only();
+    let fields = cli.verb.fields().to_vec();
     let author = cli.verb.author().cloned();
     let answer = || -> Result<Reply, Failure> {
-        match cli.verb.action(&globals, Input::Ours)? {
-            Action::Own(deed) => deed(&globals),
-            Action::Call(call) => ask(&globals, call, |request| {
-                request.output.ids_only = ids_only;
-                request.actor = author.unwrap_or_else(|| request.actor.clone());
-                me::replace(&mut request.call, &request.actor);
-                if request.call.mutates() && request.request_id.is_none() {
-                    request.request_id = unanswered.request_id;
-                }
-            }),
+        let input = if globals.is_quiet() { Input::Quiet } else { Input::Local };
+        match cli.verb.action(&globals, input)? {
+            Action::Local(command) => command(&globals),
+            Action::Call(call) => {
+                let _waiting = progress::while_waiting(&call, globals.is_quiet());
+                ask(&globals, call, |request| {
+                    request.output.ids_only = ids_only;
+                    request.output.fields = fields;
+                    request.actor = author.unwrap_or_else(|| request.actor.clone());
+                    me::replace(&mut request.call, &request.actor);
+                    if request.call.mutates() && request.request_id.is_none() {
+                        request.request_id = not_forwarded.request_id;
+                    }
+                })
+            }
         }
     };
     answer().unwrap_or_else(|failure| render::failure_reply(failure, format))
 }
 
-/// Puts a call to whoever holds the store around the caller.
+/// Sends a call to the store of the current repository.
 fn ask(globals: &Globals, call: Call, adjust: impl FnOnce(&mut Request)) -> Result<Reply, Failure> {
     ask_at(&globals.place()?, globals, call, adjust)
 }
 
-/// The same for a store that was chosen otherwise.
+/// Sends a call to the store at `place`.
 fn ask_at(
     place: &Place,
     globals: &Globals,
@@ -288,7 +320,7 @@ fn ask_at(
     adjust(&mut request);
     let started = Instant::now();
     let access = client::Access { is_last: true, ..globals.access() };
-    let mut reply = rescued::noted(place, client::ask(place, request, &access));
+    let mut reply = rescued::with_notes(place, client::ask(place, request, &access));
     if globals.is_verbose() {
         let (spent, store) = (started.elapsed().as_micros(), place.store_dir());
         let line = format!("{}: position {}, {spent} µs\n", store.display(), reply.position);
@@ -297,19 +329,20 @@ fn ask_at(
     Ok(reply)
 }
 
-/// Help and version are answers; everything else clap says is a usage error, as JSON if that was asked for.
+/// Turns a clap error into a reply. Help and version succeed; everything else is a usage error, in JSON with
+/// `--json`.
 fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
     let text = error.render();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return answered(text.to_string());
+        return stdout_reply(text.to_string());
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Reply { stderr: text.to_string(), exit: exit::USAGE, ..answered(String::new()) };
+        return Reply { stderr: text.to_string(), exit: exit::USAGE, ..stdout_reply(String::new()) };
     }
     let wants_json = arguments.iter().any(|argument| {
         argument.to_str().is_some_and(|text| text == "--json" || text.starts_with("--json="))
     });
-    // A value that is not there at all is the same kind of error for clap as one that is not among the possible ones.
+    // clap reports a missing value with the same kind as a value that is not allowed.
     let given = matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if !value.is_empty());
     let code = match error.kind() {
         ErrorKind::ValueValidation => Code::InvalidValue,
@@ -317,51 +350,57 @@ fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
         _ => Code::Usage,
     };
     let text = text.to_string();
-    // The first paragraph says what is wrong; usage and tips follow it.
+    // The first paragraph is the error; usage and tips follow.
     let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").replace('\n', " ");
-    let failure = Failure::new(code, message.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    message.push_str(&suggest::did_you_mean(error));
+    let failure = Failure::new(code, message);
     render::failure_reply(failure, if wants_json { Format::Json } else { Format::Text })
 }
 
-/// Text on standard output and success.
-fn answered(stdout: String) -> Reply {
+/// Returns a successful reply with this standard output.
+fn stdout_reply(stdout: String) -> Reply {
     Reply { stdout, ..Reply::default() }
 }
 
-/// The same for a text that is the whole answer; `--json` wraps it.
+/// Returns a successful reply with a text, which `--json` wraps in an object.
 fn text_reply(text: &str, globals: &Globals) -> Reply {
-    answered(match globals.format() {
+    stdout_reply(match globals.format() {
         Format::Json => render::json(&render::TextAnswer { text: text.to_owned() }),
         _ => text.to_owned(),
     })
 }
 
-/// Prints a reply, a long one as it arrives.
-fn print(reply: &Reply) -> u8 {
+/// Prints a reply and returns its exit code. A long answer is printed as it arrives.
+fn print(reply: &Reply, arguments: &[OsString]) -> u8 {
+    if let Some(exit) = pager::show(reply, arguments) {
+        return exit;
+    }
     let changed = || match serde_json::from_str(&reply.stdout) {
-        // Some of several: what was done stands in the details of the failure.
+        // A partial failure lists the beads that were changed in its details.
         Ok(failed) if reply.changed.is_empty() && reply.exit != exit::OK => ids_in(&failed),
         _ => reply.changed.clone(),
     };
     let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
     let _ = stderr.write_all(reply.stderr.as_bytes());
-    let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(NotCopied::Output);
-    let printed = printed.and_then(|()| reply.rest.as_ref().map_or(Ok(()), |rest| rest.copy_to(&mut stdout)));
-    let printed = printed.and_then(|()| stdout.flush().map_err(NotCopied::Output));
+    let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(CopyError::Output);
+    let printed =
+        printed.and_then(|()| reply.streamed_body.as_ref().map_or(Ok(()), |body| body.copy_to(&mut stdout)));
+    let printed = printed.and_then(|()| stdout.flush().map_err(CopyError::Output));
     if let Some(failure) = &reply.error {
-        // A reply that was never rendered for us, such as `busy` from a full daemon.
+        // This reply was not rendered, such as `busy` from a daemon with too many clients.
         let _ = stderr.write_all(failure.line().as_bytes());
     }
     match printed {
         Ok(()) => reply.exit,
-        Err(NotCopied::Lost) => {
+        Err(CopyError::Lost) => {
             let failure = incomplete();
             let _ = stderr.write_all(failure.line().as_bytes());
             failure.exit()
         }
-        Err(NotCopied::Output(error)) => {
+        Err(CopyError::Output(error)) => {
             let changed = changed();
-            // The reason why it failed is on the other stream already.
+            // The failure itself was already reported on standard error.
             let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
             if is_reported {
                 reply.exit
@@ -372,9 +411,9 @@ fn print(reply: &Reply) -> u8 {
     }
 }
 
-/// The failure of a daemon that ended in the middle of a long answer.
+/// The failure when the daemon exits in the middle of a long answer.
 fn incomplete() -> Failure {
-    let what = "the daemon ended before all of its answer arrived: the output is incomplete, and every change it reports was made";
+    let what = "the daemon exited before its whole answer arrived; the output is incomplete, but every change it reports was made";
     Failure::new(Code::DaemonUnreachable, what)
 }
 
@@ -389,10 +428,10 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         command.clone().debug_assert();
-        for verb in command.get_subcommands() {
+        for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("bd "), "{} has no example in its help", verb.get_name());
-            assert!(verb.get_about().is_some(), "{} says nothing about itself", verb.get_name());
+            assert!(verb.get_about().is_some(), "{} has no description", verb.get_name());
         }
     }
 }

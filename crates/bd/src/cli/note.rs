@@ -9,10 +9,10 @@ use clap::Subcommand;
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Read and append to the log of a bead
+/// Add a note to a bead, or list its notes
 ///
-/// `ID` alone lists; `ID TEXT` appends. For programs written for the Go bd, `bd note` appends to the text that they
-/// read as `notes`, as `bd update --append-notes` does, and `bd comment` adds a comment.
+/// `ID TEXT` adds a note; `ID` alone lists the notes. For programs written for the Go bd, `bd note` appends
+/// to the field `notes`, as `bd update --append-notes` does, and `bd comment` adds a comment.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,14 +29,17 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Append a note
+    /// Add a note
     #[command(after_help = "Example:\n  bd note add bd-a1 \"reproduced on main\"")]
     Add(Add),
-    /// Read the log
-    #[command(after_help = "Example:\n  bd note list bd-a1")]
+    /// List the notes of a bead, or of an actor
+    #[command(after_help = "Examples:\n  bd note list bd-a1\n  bd note list --author bob")]
     List {
-        #[arg(value_name = "ID")]
-        id: String,
+        #[arg(value_name = "ID", required_unless_present = "author")]
+        id: Option<String>,
+        /// Only notes by NAME, on all beads if no id is given
+        #[arg(long, short = 'a', value_name = "NAME")]
+        author: Option<Actor>,
     },
 }
 
@@ -50,18 +53,18 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 struct NoteArgs {
-    /// The text; - for standard input, @/absolute/path for a file
+    /// Text; - for standard input, @/absolute/path for a file
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     #[arg(hide = true)]
     more: Vec<String>,
-    /// Take the text from standard input
+    /// Read the text from standard input
     #[arg(long, conflicts_with = "text")]
     stdin: bool,
-    /// Take the text from a file, - for standard input
+    /// Read the text from FILE; - for standard input
     #[arg(long, short = 'f', value_name = "FILE", conflicts_with_all = ["text", "stdin"])]
     file: Option<std::path::PathBuf>,
-    /// Who says it, instead of --actor
+    /// Author of the note [default: the actor]
     #[arg(long, short = 'a', value_name = "NAME")]
     author: Option<Actor>,
     #[command(flatten)]
@@ -69,7 +72,7 @@ struct NoteArgs {
 }
 
 impl Args {
-    /// The actor that `--author` names.
+    /// Returns the actor that `--author` names.
     pub fn author(&self) -> Option<&Actor> {
         match &self.verb {
             Some(Verb::Add(add)) => add.note.author.as_ref(),
@@ -78,23 +81,27 @@ impl Args {
         }
     }
 
-    /// `bd note`.
+    /// Runs `bd note`.
     pub fn note(self, input: Input) -> Result<Call, Failure> {
         self.call(input, Call::Note)
     }
 
-    /// `bd comment`.
+    /// Runs `bd comment`.
     pub fn comment(self, input: Input) -> Result<Call, Failure> {
         self.call(input, |note| Call::one(Op::NoteAdd(note)))
     }
 
     fn call(self, input: Input, append: impl FnOnce(NoteAdd) -> Call) -> Result<Call, Failure> {
         match (self.verb, self.id) {
-            (Some(Verb::List { id }), _) => Ok(Call::query(Query::Notes { id })),
+            (Some(Verb::List { id, author: Some(author) }), _) => {
+                Ok(Call::query(Query::NotesBy { author, id }))
+            }
+            (Some(Verb::List { id: Some(id), author: None }), _) => Ok(Call::query(Query::Notes { id })),
+            (Some(Verb::List { id: None, author: None }), _) => Err(Failure::usage("an id is required")),
             (Some(Verb::Add(add)), _) => add.note.read(add.id, input).map(append),
             (None, Some(id)) if self.note.is_empty() => Ok(Call::query(Query::Notes { id })),
             (None, Some(id)) => self.note.read(id, input).map(append),
-            (None, None) => Err(Failure::usage("an id is needed")),
+            (None, None) => Err(Failure::usage("an id is required")),
         }
     }
 }
@@ -111,7 +118,7 @@ impl NoteArgs {
             (None, Some(file)) => input.source(&file)?.parse()?,
             (None, None) if self.stdin => input.source(Path::new("-"))?.parse()?,
             (None, None) => {
-                return Err(Failure::usage("a text is needed; --stdin reads it from standard input"));
+                return Err(Failure::usage("a text is required; use --stdin to read it from standard input"));
             }
         };
         Ok(NoteAdd { id, guard, content, ..NoteAdd::default() })

@@ -6,13 +6,13 @@ use super::text_reply;
 const TEXT: &str = "\
 ## Tracking work
 
-This project tracks its work with `bd`. Run `bd prime` at the start of a session: it tells how to find, take and finish
-work. Keep no other lists of tasks; what you come across becomes a bead (`bd create`).
+This project tracks its work with `bd`. Run `bd prime` at the start of a session: it explains how to find, claim and finish
+work. Do not keep other task lists; create a bead for everything you come across (`bd create`).
 ";
 
 /// Print a paragraph for AGENTS.md
 ///
-/// It is only printed; where it goes is up to you.
+/// Only prints it and changes no file; see `bd setup` for that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd onboard >> AGENTS.md")]
 pub struct Args {}

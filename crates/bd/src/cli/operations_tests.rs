@@ -9,23 +9,23 @@ use serde_json::json;
 use super::Cli;
 use crate::operations::{Effect, TABLE};
 
-/// Operations that the store asks of itself, and that no interface has.
+/// Operations that the store runs internally and no interface offers.
 const INTERNAL: [&str; 2] = ["collect_garbage", "mint_store_id"];
 
 #[test]
-fn names_stand_for_one_operation() {
+fn every_name_is_unique() {
     let mut names = BTreeSet::new();
     for row in TABLE {
         let tool = row.tool.into_iter().map(|name| ("tool", name));
         let ops = row.ops.iter().map(|name| ("op", *name));
         for name in [("verb", row.verb)].into_iter().chain(tool).chain(ops) {
-            assert!(names.insert(name), "{name:?} stands twice");
+            assert!(names.insert(name), "{name:?} is used twice");
         }
     }
 }
 
 #[test]
-fn only_what_changes_something_can_be_tried_or_undone() {
+fn a_reading_operation_has_no_dry_run_and_is_not_destructive() {
     for row in TABLE.iter().filter(|row| row.effect == Effect::Reads) {
         assert!(!row.needs_apply && !row.dry_run && !row.destructive && row.ops.is_empty(), "{row:?}");
     }
@@ -40,20 +40,20 @@ fn every_operation_of_the_socket_has_a_row() {
 }
 
 #[test]
-fn every_tool_has_a_row_that_says_what_it_does() {
+fn every_tool_has_a_row_with_its_effect() {
     let rows: BTreeSet<_> = TABLE.iter().filter_map(|row| Some((row.tool?, row.changes()))).collect();
     let tools: BTreeSet<_> = crate::tool::table().iter().map(|tool| (tool.name, tool.mutates)).collect();
     assert_eq!(rows, tools);
 }
 
 #[test]
-fn every_portal_has_a_row_that_says_what_it_does() {
+fn every_portal_has_a_row_with_its_effect() {
     let rows: BTreeSet<_> = TABLE.iter().filter_map(|row| Some((row.portal?, row.changes()))).collect();
     assert_eq!(rows, crate::mcp::portals().collect());
 }
 
 #[test]
-fn options_are_those_of_the_command_line() {
+fn dry_run_and_apply_match_the_command_line() {
     let mut bd = Cli::command();
     bd.build();
     let bb = crate::agent::cli::command();
@@ -65,18 +65,18 @@ fn options_are_those_of_the_command_line() {
     let rows = TABLE.iter().filter(|row| row.dry_run || row.needs_apply);
     let rows: BTreeSet<_> = rows.map(|row| (row.verb.to_owned(), row.dry_run, row.needs_apply)).collect();
     let mut found = BTreeSet::new();
-    tried(&bd, "", &mut found);
+    collect_dry_run_or_apply(&bd, "", &mut found);
     assert_eq!(rows, found);
 }
 
 /// Collects every command that has `--dry-run` or `--apply`.
-fn tried(command: &clap::Command, path: &str, found: &mut BTreeSet<(String, bool, bool)>) {
+fn collect_dry_run_or_apply(command: &clap::Command, path: &str, found: &mut BTreeSet<(String, bool, bool)>) {
     let has = |option: &str| command.get_arguments().any(|given| given.get_long() == Some(option));
     let (dry_run, apply) = (has("dry-run"), has("apply"));
     if dry_run || apply {
         found.insert((path.to_owned(), dry_run, apply));
     }
     for below in command.get_subcommands() {
-        tried(below, format!("{path} {}", below.get_name()).trim(), found);
+        collect_dry_run_or_apply(below, format!("{path} {}", below.get_name()).trim(), found);
     }
 }

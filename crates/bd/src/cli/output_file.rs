@@ -1,4 +1,4 @@
-//! A file that the user named to be written, by the process the user started.
+//! An output file that the user named. It is written by this process, not by the daemon.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use beads_engine::failure::Failure;
 use beads_store::Replacement;
 
-/// An output that is open before there is anything to write, so that a path that cannot be written shows first.
+/// An output file that is opened before the work starts, so that an unwritable path fails early.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -17,9 +17,9 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum To {
-    /// Replaced in one step when all is written.
+    /// A regular file, replaced atomically at the end.
     File(Replacement),
-    /// A pipe or a device, written to as it is.
+    /// A pipe or a device, written to directly.
     Special(File),
 }
 
@@ -44,7 +44,7 @@ impl OutputFile {
     }
 }
 
-/// Whether a path names the standard output of this process, as `/dev/stdout` does.
+/// Returns whether a path names this process's standard output, as `/dev/stdout` does.
 pub fn is_standard_output(path: &Path) -> bool {
     let Ok(there) = std::fs::metadata(path) else { return false };
     let ours = rustix::fs::fstat(io::stdout());

@@ -1,4 +1,4 @@
-//! From words to what was asked for.
+//! Parses the command line.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,47 +6,48 @@ use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
 
+use super::help::with_help;
 use super::{Cli, Globals, Verb};
-use crate::hyphen_values::{accept_any_value, is_text, options_only};
+use crate::hyphen_values::{accept_any_value, is_text, reject_hyphen_positionals};
 
-/// A command line is first read by a parser that knows nothing but its verb. Help and errors speak of all verbs, so they
-/// come from a second look with everything built.
+/// Parses a command line, first with a parser for its verb only. If that fails, parses again with all verbs,
+/// because help and errors mention all of them.
 pub fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_verb_only(arguments) {
         return Ok(cli);
     }
-    let everything = complete(Cli::command(), arguments);
-    everything.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
+    let all_verbs = with_help(finish_parser(Cli::command(), arguments));
+    all_verbs.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
-/// The first look: the options of all verbs, and the global ones on each of them, take longer to set up than the rest of
-/// the command.
+/// Parses with a parser for the verb only. Building the options of all verbs, with the global options on
+/// each, takes longer than the rest of the command.
 pub fn parse_verb_only(arguments: &[OsString]) -> Option<Cli> {
-    let parser = verb_of(arguments).and_then(only)?;
-    let matches = complete(parser, arguments).try_get_matches_from(arguments).ok()?;
+    let parser = verb_of(arguments).and_then(verb_parser)?;
+    let matches = finish_parser(parser, arguments).try_get_matches_from(arguments).ok()?;
     Cli::from_arg_matches(&matches).ok()
 }
 
 thread_local! {
-    /// Parsers that were used before, by verb, and whether they take positional text that begins with a hyphen.
+    /// Parsers by verb and by whether positional text may begin with a hyphen.
     static PARSERS: RefCell<BTreeMap<(String, bool), clap::Command>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// The first look of somebody who reads many command lines: a parser is set up once for each verb.
-pub fn parse_verb_again(arguments: &[OsString]) -> Option<Cli> {
+/// Parses as [`parse_verb_only`] does, but keeps the parser of each verb for later command lines.
+pub fn parse_verb_cached(arguments: &[OsString]) -> Option<Cli> {
     let verb = verb_of(arguments)?;
     PARSERS.with_borrow_mut(|parsers| {
         let key = (verb.to_owned(), has_text(arguments));
         if !parsers.contains_key(&key) {
-            parsers.insert(key.clone(), complete(only(verb)?, arguments));
+            parsers.insert(key.clone(), finish_parser(verb_parser(verb)?, arguments));
         }
         let matches = parsers.get_mut(&key)?.try_get_matches_from_mut(arguments).ok()?;
         Cli::from_arg_matches(&matches).ok()
     })
 }
 
-/// What is probably the verb: the first word that is neither an option nor the value of a global one. A wrong guess only
-/// costs the second look.
+/// Guesses the verb: the first word that is neither an option nor the value of a global option. A wrong guess
+/// only costs a second parse.
 pub fn verb_of(arguments: &[OsString]) -> Option<&str> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
     while let Some(word) = words.next() {
@@ -60,19 +61,19 @@ pub fn verb_of(arguments: &[OsString]) -> Option<&str> {
     None
 }
 
-/// A parser for one verb.
-fn only(verb: &str) -> Option<clap::Command> {
+/// Returns a parser for one verb.
+fn verb_parser(verb: &str) -> Option<clap::Command> {
     let verbs = Verb::augment_subcommands(clap::Command::new("bd"));
     let verb = verbs.find_subcommand(verb)?.clone();
     Some(Globals::augment_args(clap::Command::new("bd")).subcommand_required(true).subcommand(verb))
 }
 
-/// Builds a parser, and lets its options take any value. Positional text may begin with a hyphen only if some word can be nothing
-/// else: a mistyped option must not become a title.
-fn complete(mut command: clap::Command, arguments: &[OsString]) -> clap::Command {
+/// Builds a parser whose options take any value. Positional text may begin with a hyphen only if some word
+/// cannot be an option: a mistyped option must not become a title.
+fn finish_parser(mut command: clap::Command, arguments: &[OsString]) -> clap::Command {
     command.build();
     let command = accept_any_value(command);
-    if has_text(arguments) { command } else { options_only(command) }
+    if has_text(arguments) { command } else { reject_hyphen_positionals(command) }
 }
 
 fn has_text(arguments: &[OsString]) -> bool {
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_verb_is_found_behind_every_global_option() {
+    fn the_verb_is_found_after_every_global_option() {
         let command = Globals::augment_args(clap::Command::new("bd"));
         for argument in command.get_arguments() {
             let long = format!("--{}", argument.get_long().unwrap());
@@ -94,12 +95,12 @@ mod tests {
             let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
             assert_eq!(verb_of(&words), Some("list"), "{long}");
         }
-        assert!(only("new").is_some(), "a verb is known by its other names too");
-        assert!(only("nothing").is_none());
+        assert!(verb_parser("new").is_some(), "an alias is not found");
+        assert!(verb_parser("nothing").is_none());
     }
 
     #[test]
-    fn a_parser_that_was_used_before_reads_the_same() {
+    fn a_cached_parser_gives_the_same_result() {
         let lines = [
             "bd create Title -p 1 --label a --label b --description text",
             "bd create",
@@ -118,14 +119,14 @@ mod tests {
         for _ in 0..2 {
             for line in lines {
                 let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-                let again = format!("{:?}", parse_verb_again(&words));
+                let again = format!("{:?}", parse_verb_cached(&words));
                 assert_eq!(again, format!("{:?}", parse_verb_only(&words)), "{line}");
             }
         }
     }
 
     #[test]
-    fn help_tells_about_every_verb() {
+    fn help_describes_every_verb() {
         let help = parse(&["bd".into(), "--help".into()]).unwrap_err().to_string();
         for line in ["create", "ready", "repair"] {
             let row = help.lines().find(|row| row.trim_start().starts_with(line)).unwrap_or_default();
@@ -133,8 +134,8 @@ mod tests {
         }
     }
 
-    /// Every option of every verb takes text that begins with a hyphen, and no option takes two words: it would swallow the
-    /// option behind it.
+    /// Every option of every verb takes text that begins with a hyphen, and no option takes two words, which
+    /// would swallow the next option.
     #[test]
     fn every_option_of_every_verb_takes_any_value() {
         fn check(command: &clap::Command, path: &str, count: &mut usize) {
@@ -157,13 +158,13 @@ mod tests {
         }
         let mut count = 0;
         for verb in Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()) {
-            check(&complete(only(&verb).unwrap(), &[]), "bd", &mut count);
+            check(&finish_parser(verb_parser(&verb).unwrap(), &[]), "bd", &mut count);
         }
-        assert!(count > 300, "{count} options were looked at");
+        assert!(count > 300, "only {count} options were checked");
     }
 
     #[test]
-    fn text_that_begins_with_a_hyphen_is_read_and_a_mistyped_option_is_not_text() {
+    fn text_may_begin_with_a_hyphen_but_a_mistyped_option_is_an_error() {
         let read = |words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
             format!("{:?}", parse(&words).map_err(|error| error.to_string()))

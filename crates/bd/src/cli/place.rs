@@ -4,10 +4,10 @@ use beads_engine::place::Kind;
 use beads_engine::render::{self, PlaceAnswer};
 use beads_engine::request::{Format, Reply};
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 
-/// Tell where the store is
+/// Show where the store is
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd where")]
 pub struct Args {}
@@ -16,7 +16,7 @@ impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
         let socket = beads_engine::daemon::SocketPath::of(&place);
-        Ok(answered(match globals.format() {
+        Ok(stdout_reply(match globals.format() {
             Format::Json => render::json(&PlaceAnswer {
                 path: place.store_dir(),
                 database_path: place.store_dir(),

@@ -8,14 +8,14 @@ Beads in five minutes
 =====================
 
 A bead is a piece of work: a title, a type, a priority, perhaps a description, and what it waits for. Beads live in
-the git repository around you, on a branch of their own; nothing has to be set up, and your files are not touched.
+the current git repository, on their own branch; there is nothing to set up, and your files are not touched.
 
-Make some:
+Create some:
   bd create \"Ship the release\" -t epic -p 1
   bd create \"Write the changelog\" --parent bd-a1
   bd create \"Tag the commit\" --parent bd-a1 --deps bd-a1.1
 
-See what can be done now, take one, finish it:
+See what is ready, claim a bead, finish it:
   bd ready
   bd claim bd-a1.1
   bd note add bd-a1.1 \"drafted, needs a second look\"
@@ -26,13 +26,13 @@ Look around:
   bd blocked                   bd dep tree bd-a1.2
   bd search changelog          bd status
 
-With others: every agent on this machine sees the same beads at once. Other machines get them through the remote of the
-repository, by themselves; bd sync waits until that has happened.
+Work with others: every agent on this machine sees changes immediately. Other machines get them automatically through the
+remote of the repository; bd sync waits until that is done.
 
-bd --help lists all verbs, bd VERB --help explains one, --json answers programs.
+bd --help lists all verbs, bd VERB --help explains one, and --json prints JSON for programs.
 ";
 
-/// A short introduction
+/// Print a short introduction
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd quickstart")]
 pub struct Args {}

@@ -3,30 +3,33 @@ use std::time::Duration;
 use beads_core::query::ReadyFilter;
 use beads_engine::request::{Call, Query};
 
+use super::fields::FieldsArgs;
 use super::filter::FilterArgs;
 
-/// List what can be worked on now
+/// List beads that can be worked on now
 ///
-/// Open and unblocked beads, and those whose holder let the lease run out; by priority, then oldest first. With --sort
-/// impact: by priority, then the longest chain of unfinished beads behind it, then how many it unblocks, then oldest.
-/// With --sort oldest: oldest first. With --sort hybrid: what was made in the last two days by priority, then the rest,
-/// oldest first.
+/// Lists open, unblocked beads and beads whose lease has expired, by priority, then oldest first. --sort
+/// impact: by priority, then by the longest chain of beads that wait for it, then by the number of beads it
+/// unblocks, then oldest first. --sort oldest: oldest first. --sort hybrid: beads created in the last two
+/// days by priority, then the rest, oldest first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd ready --limit 5 --json\n  bd ready --wait 60s\n  bd ready --sort impact --explain"
+    after_help = "Examples:\n  bd ready --limit 5 --json\n  bd ready --fields id,title,priority\n  bd ready --wait 60s\n  bd ready --sort impact --explain"
 )]
 pub struct Args {
     #[command(flatten)]
     filter: FilterArgs,
-    /// Only beads below this one, at any depth
+    /// Only descendants of this bead
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Tell why each bead is ready, and of all others why not
-    #[arg(long, conflicts_with = "wait")]
+    /// Explain why each bead is ready or not
+    #[arg(long, conflicts_with_all = ["wait", "fields"])]
     explain: bool,
-    /// If nothing is ready, wait so long for something
+    /// Wait up to TIME for a bead to become ready
     #[arg(long, value_name = "TIME", value_parser = super::globals::duration)]
     wait: Option<Duration>,
+    #[command(flatten)]
+    pub(super) fields: FieldsArgs,
 }
 
 impl Args {

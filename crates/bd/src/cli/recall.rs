@@ -1,12 +1,13 @@
 use beads_engine::request::{Call, Query};
 
-/// Read what was remembered
+/// Show memories
 ///
-/// Without an argument, lists every key with the beginning of its text. With a key, shows its text. With other words, shows the
-/// memories that mention all of them.
+/// Without an argument, lists every key with an excerpt. With a key, shows its text. With other words, shows
+/// the memories that contain all of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd recall\n  bd recall release\n  bd recall parser tests")]
 pub struct Args {
+    /// Key, or words to search for
     #[arg(value_name = "KEY or QUERY", allow_hyphen_values = true)]
     words: Vec<String>,
 }

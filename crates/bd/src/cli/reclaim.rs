@@ -1,22 +1,26 @@
+use beads_core::Actor;
 use beads_engine::request::Call;
 
-/// Take back what nobody works on any more
+/// Reopen beads whose lease has expired
 ///
-/// Beads whose lease ran out are open again, each with a note that says whose it was. `bd ready` and `bd claim --next` offer
-/// such beads anyway; this only clears the table.
+/// Each bead gets a note with its last holder. This is optional: `bd ready` and `bd claim --next` offer such
+/// beads anyway.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd reclaim --expired")]
+#[command(after_help = "Examples:\n  bd reclaim --expired\n  bd reclaim --assignee ann@mac")]
 pub struct Args {
-    /// Those whose lease ran out; there is no other reason to take a bead back without asking
-    #[arg(long, required = true)]
-    expired: bool,
-    /// Only say which
+    /// Beads with an expired lease (required unless --assignee is given; there is no other kind)
+    #[arg(long = "expired", id = "expired", required_unless_present = "assignee")]
+    _expired: bool,
+    /// Only beads that NAME held
+    #[arg(long, short = 'a', value_name = "NAME")]
+    assignee: Option<Actor>,
+    /// Show which beads would be reopened
     #[arg(long)]
     dry_run: bool,
 }
 
 impl Args {
     pub fn call(self) -> Call {
-        Call::ReclaimExpired { dry_run: self.dry_run }
+        Call::ReclaimExpired { assignee: self.assignee, dry_run: self.dry_run }
     }
 }

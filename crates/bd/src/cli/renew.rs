@@ -6,9 +6,9 @@ use beads_engine::request::Call;
 use super::claim::LeaseArgs;
 use super::guard::GuardArgs;
 
-/// Keep what you hold
+/// Renew your claims
 ///
-/// The lease of each bead runs anew from now; the fence stays. Without an id: of everything you hold. Any change you make to
+/// Restarts the lease of each bead; the fence stays the same. Without an ID, renews all your claims. Changing
 /// a bead that you hold renews its lease too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd renew bd-a1 --lease 4h --fence 1772366400000.65539\n  bd renew")]
@@ -26,7 +26,7 @@ impl Args {
         let (guard, lease_ms) = (self.guard.guard(), self.lease.ms());
         if self.ids.is_empty() {
             if guard != Default::default() {
-                return Err(Failure::usage("--if-hash and --fence are about one bead; name it"));
+                return Err(Failure::usage("--if-hash and --fence require an ID"));
             }
             return Ok(Call::RenewHeld { lease_ms });
         }

@@ -6,11 +6,11 @@ use beads_engine::request::Call;
 use super::input::Input;
 use super::with_reason::WithReason;
 
-/// Take a closing back
+/// Reopen closed beads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd reopen bd-a1 --reason \"it came back\"")]
 pub struct Args {
-    /// open or in_progress
+    /// New status: open or in_progress
     #[arg(long, short = 's', default_value = "open")]
     status: Status,
     #[command(flatten)]

@@ -1,22 +1,23 @@
 use beads_engine::request::Call;
 
-/// Make a damaged store readable again, discarding nothing
+/// Repair a damaged store without discarding anything
 ///
-/// The damaged commit is kept under a backup reference before anything is written.
+/// Before anything is written, the damaged commit is kept under a backup ref.
 ///
-/// --reset-gc-floor takes back a garbage-collection floor that a clock far ahead had raised: deletions are remembered again, and
-/// deleted beads that any replica still holds come back with its next sync. Who did it stays in the settings of the store.
+/// --reset-gc-floor resets a garbage-collection floor that a fast clock had raised. Deletions are remembered
+/// again, and deleted beads that a replica still holds come back when it next syncs. The settings of the
+/// store record who reset the floor.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd repair --dry-run\n  bd repair --reset-gc-floor")]
 #[group(required = true, multiple = false)]
 pub struct Args {
-    /// Show what would be done
+    /// Show the plan
     #[arg(long)]
     dry_run: bool,
-    /// Do it
+    /// Carry out the plan
     #[arg(long)]
     apply: bool,
-    /// Start the next epoch of the garbage-collection floor
+    /// Reset the garbage-collection floor and start its next epoch
     #[arg(long)]
     reset_gc_floor: bool,
 }

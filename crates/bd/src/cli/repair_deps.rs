@@ -1,13 +1,13 @@
 use beads_engine::request::Call;
 
-/// Find dependencies on beads that are gone
+/// Find dependencies on missing beads
 ///
-/// They block nothing. With --fix those are removed whose bead was deleted; one to an id that no bead ever held here stays,
-/// because the bead may still come from another machine.
+/// They block nothing. --fix removes dependencies on deleted beads. A dependency on an unknown id stays,
+/// because the bead may still arrive from another machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd repair-deps --json")]
 pub struct Args {
-    /// Remove them
+    /// Remove dependencies on deleted beads
     #[arg(long)]
     fix: bool,
 }

@@ -6,7 +6,7 @@ use beads_engine::request::Call;
 use super::input::Input;
 use super::with_reason::WithReason;
 
-/// Bring deleted beads back, with everything they had
+/// Restore deleted beads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd restore bd-a1")]
 pub struct Args {

@@ -1,13 +1,13 @@
-//! How a state of the past is named on the command line.
+//! Parses a past state: a commit or a time.
 
 use beads_engine::request::Moment;
 
 use super::filter;
 
-/// Fewer digits could be meant as an age.
+/// Shorter abbreviations could be mistaken for an age.
 const SHORTEST_REVISION: usize = 7;
 
-/// Seven or more hexadecimal digits of a commit, or a time as in the filters.
+/// Parses at least seven hexadecimal digits of a commit, or a time as in the filters.
 pub fn moment(text: &str) -> Result<Moment, String> {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if text.len() >= SHORTEST_REVISION && text.bytes().all(is_hex) {

@@ -3,12 +3,13 @@ use beads_engine::request::{Call, Reply};
 use clap::Subcommand;
 
 use super::globals::Globals;
-use super::{answered, ask, hook_payload};
+use super::{ask, hook_payload, stdout_reply};
 
-/// Sessions: the runs of agents behind claims, known on this machine only
+/// List sessions, or end yours
 ///
-/// Which session you are is --session, else $BD_SESSION, else what your harness provides ($CLAUDE_CODE_SESSION_ID,
-/// $CODEX_THREAD_ID, $GEMINI_SESSION_ID).
+/// A session is one run of an agent. Sessions are local to this machine. Yours is --session, else
+/// $BD_SESSION, else the one your harness provides ($CLAUDE_CODE_SESSION_ID, $CODEX_THREAD_ID,
+/// $GEMINI_SESSION_ID).
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd session list\n  bd session end --session 019d1afb\n  bd session end --hook"
@@ -20,16 +21,16 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Give back what your session holds, because it ended
+    /// End your session and release its claims
     End {
-        /// Read the session from the JSON that a harness writes to the standard input of its end hook
+        /// Read the session from the JSON payload of an end hook on standard input
         #[arg(long)]
         hook: bool,
-        /// Leave the claims to your next session, which takes them over without waiting
+        /// Keep the claims for your next session, which can take them over immediately
         #[arg(long)]
         keep: bool,
     },
-    /// List the sessions that hold beads, and since when each is silent
+    /// List sessions that hold beads, and how long each has been silent
     List,
 }
 
@@ -40,9 +41,9 @@ impl Args {
             Verb::End { hook, keep } => {
                 let named =
                     if hook { hook_payload::session(&hook_payload::read(std::io::stdin()))? } else { None };
-                // A hook runs in every repository, also where nothing was ever tracked.
+                // A hook runs in every repository, including those without a store.
                 if hook && !globals.place().is_ok_and(|place| place.store_dir().exists()) {
-                    return Ok(answered(String::new()));
+                    return Ok(stdout_reply(String::new()));
                 }
                 let call = Call::EndSession { keep, fences: Vec::new() };
                 ask(globals, call, |request| request.session = named.or_else(|| request.session.clone()))

@@ -8,45 +8,46 @@ use beads_engine::request::{Call, Format, Reply};
 use serde_json::{Value, json};
 
 use super::globals::Globals;
-use super::{answered, ask_at, text_reply};
-use crate::setup::{Client, Target, Written, by_hand, set_up, targets};
+use super::{ask_at, stdout_reply, text_reply};
+use crate::setup::{Client, Target, Written, configured_clients, manual_steps, targets};
 
-/// Tell the programs of coding agents about this repository's beads
+/// Configure coding agents to use beads
 ///
-/// Writes into files of the project: the MCP server, hooks for the start, the stops and the end of a session and for subagents
-/// where the program has them, a skill with the work loop, and a section of AGENTS.md. Running it again changes nothing. What is
-/// not ours in these files stays as it is. docs/AGENTS.md has a table.
+/// Writes to files of the project: the MCP server, hooks for sessions and subagents where the agent supports
+/// them, a skill with the workflow, and a section of AGENTS.md. Other content of these files is left
+/// unchanged. Running it again changes nothing. See docs/AGENTS.md for the details.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd setup claude\n  bd setup --all --check\n  bd setup codex --print\n  bd setup cursor --remove\n  bd setup clients"
 )]
 pub struct Args {
+    /// Coding agent to configure
     #[arg(value_enum, required_unless_present = "all", conflicts_with = "all")]
     client: Option<Client>,
-    /// Every program but those written for the Go bd
+    /// Configure every coding agent (but not clients)
     #[arg(long)]
     all: bool,
-    /// Only tell whether everything is in place; fails if it is not
+    /// Check that everything is in place, and fail if not
     #[arg(long, conflicts_with_all = ["remove", "print"])]
     check: bool,
-    /// Take out what setup has written, but what another program still needs
+    /// Remove what setup wrote, except what another coding agent still needs
     #[arg(long, conflicts_with = "print")]
     remove: bool,
-    /// Write into the files of this project, which is what happens anyway: setup never touches files of the user
+    /// Write to files of this project (the default and only scope)
     #[arg(long)]
     #[allow(dead_code, reason = "there is no other scope")]
     project: bool,
-    /// Only show what belongs into which file
+    /// Print what would be in which file, without writing it
     #[arg(long)]
     print: bool,
 }
 
-/// What became of each file, in the order of first mention.
+/// The result for each file, in order of first mention.
 #[derive(Debug, Default)]
 struct Rows(Vec<(String, &'static str)>);
 
 impl Rows {
-    /// A file that several clients share has one row, with what was done to it or is wrong with it.
+    /// Adds a result. A file that several clients share has one row, with the most important state.
     fn add(&mut self, file: String, state: &'static str) {
         match self.0.iter_mut().find(|(name, _)| *name == file) {
             Some((_, before)) if matches!(*before, "unchanged" | "kept" | "in place") => *before = state,
@@ -85,7 +86,7 @@ impl Args {
             let message = format!("not set up: {}", missing.join(", "));
             return Err(Failure::new(Code::NotSetUp, message).with(json!({"files": missing})));
         }
-        Ok(answered(match globals.format() {
+        Ok(stdout_reply(match globals.format() {
             Format::Json => {
                 let files: Vec<_> =
                     rows.0.iter().map(|(file, state)| json!({"file": file, "state": state})).collect();
@@ -95,7 +96,7 @@ impl Args {
         }))
     }
 
-    /// Programs written for the Go `bd` need settings of this clone instead of files of the project.
+    /// Sets up this clone for programs written for the Go `bd`, which need settings instead of project files.
     fn clients(&self, globals: &Globals) -> Result<Reply, Failure> {
         let place = globals.place()?;
         if self.print {
@@ -125,9 +126,9 @@ impl Args {
     }
 }
 
-/// The clients that are set up once this one is, in their order.
-fn together_with(client: Client, root: &Path) -> Result<Vec<Client>, Failure> {
-    let mut clients = set_up(root)?;
+/// Returns the clients that are configured once this one is, in order.
+fn configured_with(client: Client, root: &Path) -> Result<Vec<Client>, Failure> {
+    let mut clients = configured_clients(root)?;
     clients.push(client);
     clients.sort();
     clients.dedup();
@@ -135,16 +136,16 @@ fn together_with(client: Client, root: &Path) -> Result<Vec<Client>, Failure> {
 }
 
 fn check(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
-    let clients = together_with(client, root)?;
+    let clients = configured_with(client, root)?;
     for target in targets(client, root) {
-        let state = if target.is_there(&clients)? { "in place" } else { "missing" };
+        let state = if target.is_current(&clients)? { "in place" } else { "missing" };
         rows.add(target.name(), state);
     }
     Ok(())
 }
 
 fn write(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
-    let clients = together_with(client, root)?;
+    let clients = configured_with(client, root)?;
     for target in targets(client, root) {
         let state = match target.write(&clients)? {
             Written::Changed => "written",
@@ -156,7 +157,7 @@ fn write(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
 }
 
 fn remove(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
-    let mut left = set_up(root)?;
+    let mut left = configured_clients(root)?;
     left.retain(|other| *other != client);
     let needed: Vec<Target> = left.iter().flat_map(|other| targets(*other, root)).collect();
     for target in targets(client, root) {
@@ -170,7 +171,7 @@ fn remove(client: Client, root: &Path, rows: &mut Rows) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shows what belongs into which file, each file once.
+/// Prints what belongs in which file, each file once.
 fn print(clients: &[Client], root: &Path, globals: &Globals) -> Result<Reply, Failure> {
     let place = globals.place().ok();
     let is_linked = place.as_ref().is_some_and(|place| place.worktree.is_some());
@@ -180,17 +181,17 @@ fn print(clients: &[Client], root: &Path, globals: &Globals) -> Result<Reply, Fa
     let mut files = Vec::new();
     for client in clients {
         for target in targets(*client, root) {
-            let text = target.shown(clients)?;
+            let text = target.content(clients)?;
             if seen.insert(target.name(), text.clone()).as_ref() != Some(&text) {
                 shown.push_str(&format!("# {}\n{text}\n", target.name()));
                 files.push(json!({"file": target.name(), "state": "shown"}));
             }
         }
-        if let Some(note) = by_hand(*client, store.as_deref(), is_linked) {
+        if let Some(note) = manual_steps(*client, store.as_deref(), is_linked) {
             shown.push_str(&format!("{note}\n"));
         }
     }
-    Ok(answered(match globals.format() {
+    Ok(stdout_reply(match globals.format() {
         Format::Json => render::json(&json!({"files": files, "text": shown})),
         _ => shown,
     }))

@@ -3,17 +3,17 @@ use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 
-/// List unfinished beads that nobody touched for long
+/// List unfinished beads without recent changes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd stale --days 14")]
 pub struct Args {
-    /// For how many days
+    /// Days without a change
     #[arg(long, short = 'd', default_value_t = 30, allow_negative_numbers = true)]
     days: u32,
-    /// open or in_progress; both when absent
+    /// Status: open or in_progress [default: both]
     #[arg(long, short = 's', value_delimiter = ',')]
     status: Vec<StatusFilter>,
-    /// At most so many; 0 for all
+    /// Show at most N beads; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     limit: usize,
 }
@@ -30,7 +30,7 @@ impl Args {
         Ok(Call::query(Query::List(Filter {
             status,
             updated_before: Some(before),
-            // The longest untouched first.
+            // Least recently updated first.
             sort: Sort { by: SortKey::Updated, reverse: true },
             limit: (self.limit > 0).then_some(self.limit),
             ..Filter::default()

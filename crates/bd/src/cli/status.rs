@@ -1,6 +1,6 @@
 use beads_engine::request::{Call, Query};
 
-/// The store in numbers, and what is not saved yet
+/// Show counts and the sync state of the store
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd status --json")]
 pub struct Args {}

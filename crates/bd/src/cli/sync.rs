@@ -2,11 +2,11 @@ use beads_engine::request::Call;
 
 use super::globals::Globals;
 
-/// Bring this replica and its remote into step
+/// Sync the store with its remote
 ///
-/// Fetched, merged, pushed and seen, or the real error. Without a remote everything is saved to the local ref. A daemon
-/// does this by itself where the remote has the store; a new one is published by the first `bd sync`, or with the setting sync.auto.
-/// Run it when you want to be sure. With --sandbox the remote is left alone.
+/// Fetches, merges and pushes, verifies the result, and reports the actual error if that fails. Without a
+/// remote, or with --sandbox, saves everything to the local ref. A daemon syncs automatically once the remote
+/// has the store. The first `bd sync`, or the setting sync.auto, publishes a new store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd sync")]
 pub struct Args {}

@@ -7,15 +7,15 @@ use beads_engine::request::{Format, Reply};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 use crate::tool::install::{Install, Installed, LinkAction};
 use crate::tool::{runner, table};
 
-/// JSON in, JSON out: run a tool, list them, or link them under their own names
+/// Run, list or install the JSON tools
 ///
-/// Without arguments all tools are listed. A tool takes one JSON object on standard input and changes nothing without
-/// --apply; `bd tool NAME --help` tells more.
+/// Without arguments, lists all tools. A tool reads one JSON object from standard input, prints one, and
+/// changes nothing without --apply. See `bd tool NAME --help` for each tool.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  echo '{\"title\":\"Fix the login loop\"}' | bd tool beads.create --apply\n  bd tool beads.create --schema\n  bd tool install --dir ~/.local/bin --all"
@@ -27,7 +27,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Link tools into a directory, so that they are called by their own names
+    /// Link tools into a directory, so that they can be run by name
     #[command(after_help = "Example:\n  bd tool install --dir ~/.local/bin --group agent --dry-run")]
     Install(InstallArgs),
     #[command(external_subcommand)]
@@ -36,22 +36,22 @@ enum Verb {
 
 #[derive(Debug, clap::Args)]
 struct InstallArgs {
-    /// Where the links go
+    /// Directory for the links
     #[arg(long, value_name = "DIR", required_unless_present = "list")]
     dir: Option<PathBuf>,
-    /// Stands before every name, such as my-
+    /// Prefix of every name, such as my-
     #[arg(long, value_name = "PREFIX", default_value = "")]
     prefix: String,
     /// Only these tools [default: beads]
     #[arg(long, value_parser = ["beads", "agent"])]
     group: Option<String>,
-    /// The tools of every group
+    /// Tools of every group
     #[arg(long, conflicts_with = "group")]
     all: bool,
-    /// List the tools that would be linked, and link nothing
+    /// List the tools without linking them
     #[arg(long)]
     list: bool,
-    /// Tell what would be linked where, and link nothing
+    /// Show what would be linked where without linking it
     #[arg(long)]
     dry_run: bool,
 }
@@ -59,22 +59,22 @@ struct InstallArgs {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         match self.verb {
-            None => Ok(answered(runner::list())),
+            None => Ok(stdout_reply(runner::list())),
             Some(Verb::Install(args)) => args.run(globals),
-            Some(Verb::Run(words)) => Ok(run(&words, globals)),
+            Some(Verb::Run(arguments)) => Ok(run(&arguments, globals)),
         }
     }
 }
 
-/// Runs a tool, which prints for itself.
-fn run(words: &[OsString], globals: &Globals) -> Reply {
-    let (name, arguments) = words
+/// Runs a tool, which prints its own output.
+fn run(arguments: &[OsString], globals: &Globals) -> Reply {
+    let (name, arguments) = arguments
         .split_first()
-        .map_or((String::new(), words), |(name, rest)| (name.to_string_lossy().into_owned(), rest));
-    Reply { exit: execute(&name, arguments, globals), ..answered(String::new()) }
+        .map_or((String::new(), arguments), |(name, rest)| (name.to_string_lossy().into_owned(), rest));
+    Reply { exit: execute(&name, arguments, globals), ..stdout_reply(String::new()) }
 }
 
-/// The tool that a link to this program is named after.
+/// Runs the tool that the link to this program is named after.
 pub fn run_as(name: &str, arguments: &[OsString]) -> u8 {
     execute(name, arguments, &Globals::default())
 }
@@ -95,7 +95,7 @@ impl InstallArgs {
         let (list, dry_run) = (self.list, self.dry_run);
         let install = Install { dir: self.dir.unwrap_or_default(), prefix: self.prefix, group, dry_run };
         if list {
-            return Ok(answered(self::list(&install, globals.format())));
+            return Ok(stdout_reply(self::list(&install, globals.format())));
         }
         let installed = install.run()?;
         let refused = installed.links.iter().any(|link| link.action == LinkAction::Refused);
@@ -104,7 +104,7 @@ impl InstallArgs {
             _ if globals.output()?.quiet => String::new(),
             _ => text(&installed),
         };
-        Ok(Reply { exit: if refused { exit::DOMAIN } else { exit::OK }, ..answered(stdout) })
+        Ok(Reply { exit: if refused { exit::DOMAIN } else { exit::OK }, ..stdout_reply(stdout) })
     }
 }
 

@@ -1,14 +1,15 @@
 use beads_engine::request::Call;
 
-/// Take back what you did last
+/// Undo your last operation
 ///
-/// What your last operation in this clone wrote gets its former values again, as a new operation: a bead that you made is deleted, one that you
-/// deleted comes back, fields, labels, claims and dependencies are as before; an atomic batch is taken back whole. If somebody
-/// wrote there since, nothing happens and you are told who. Notes stay. Undoing twice does it again.
+/// Restores the previous values with a new operation: a bead that you created is deleted, a bead that you
+/// deleted is restored, and fields, labels, claims and dependencies get their previous values. An atomic
+/// batch is undone as a whole. Notes stay. If someone else has changed the same values since, nothing is
+/// changed and the error names them. Undoing twice redoes the operation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd undo --dry-run\n  bd undo --json")]
 pub struct Args {
-    /// Show what would be taken back, and change nothing
+    /// Show what would be undone without changing anything
     #[arg(long)]
     dry_run: bool,
 }

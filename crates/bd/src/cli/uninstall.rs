@@ -5,18 +5,19 @@ use beads_engine::request::{Call, Reply};
 
 use super::globals::Globals;
 
-/// Remove the store from this repository, and keep a backup
+/// Remove the store from this repository (a backup is kept)
 ///
-/// Everything is saved first, and what the store held stays as refs/beads/backup/TIME; a private store is moved aside. Beads on the
-/// remote stay there unless --remote is given, and a later bd command joins them again. Other clones that synchronise publish
-/// the store again: uninstall there first. What bd setup wrote is removed with bd setup --remove.
+/// Everything is saved first and kept as refs/beads/backup/TIME; a private store is moved aside. Beads on the
+/// remote stay there unless you pass --remote, and the next bd command fetches them again. Other clones that
+/// sync publish the store again, so uninstall there first. To remove what bd setup wrote, use bd setup
+/// --remove.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd uninstall --dry-run\n  bd uninstall\n  bd uninstall --remote")]
 pub struct Args {
-    /// Remove it from the remote, too, after a backup ref there
+    /// Also remove it from the remote, after creating a backup ref there
     #[arg(long)]
     remote: bool,
-    /// Change nothing, and show what would be removed
+    /// Show what would be removed without changing anything
     #[arg(long)]
     dry_run: bool,
 }

@@ -6,14 +6,14 @@ use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
 use super::claim;
+use super::future_time::future_time;
 use super::guard::GuardArgs;
 use super::input;
 use super::input::Input;
-use super::moment::ahead;
 
-/// Change fields of one or more beads
+/// Update fields of one or more beads
 ///
-/// What is not named stays as it is. An empty text clears a field.
+/// Fields that are not named stay unchanged. An empty text clears a field.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd update bd-a1 -p 0 --add-label urgent\n  bd update bd-a1 bd-b2 --status in_progress\n  bd update bd-a1 --deps bd-b2,blocks:bd-c3\n  bd update bd-a1 --claim"
@@ -23,85 +23,85 @@ pub struct Args {
     ids: Vec<String>,
     #[command(flatten)]
     guard: GuardArgs,
-    /// What is to be done, on one line
+    /// Title, on one line
     #[arg(long)]
     title: Option<Title>,
-    /// The whole story
+    /// Description
     #[arg(long, short = 'd', visible_alias = "desc")]
     description: Option<String>,
-    /// Take the description from a file, - for standard input
+    /// Read the description from FILE; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "description")]
     body_file: Option<PathBuf>,
-    /// open, in_progress or closed, or a word such as blocked, deferred, review or cancelled
+    /// Status: open, in_progress, closed, or a custom one such as blocked, deferred, review or cancelled
     #[arg(long, short = 's')]
     status: Option<StatusName>,
-    /// 0 (urgent) to 4 (some day), P0 to P4, or high, medium, low
+    /// Priority: 0 (urgent) to 4 (someday), P0 to P4, or high, medium, low
     #[arg(long, short = 'p', value_name = "0-4")]
     priority: Option<Priority>,
-    /// bug, feature, task, epic or chore, or a word such as decision or spike
+    /// Type: bug, feature, task, epic, chore, or a custom one such as decision or spike
     #[arg(long = "type", short = 't', value_name = "TYPE")]
     kind: Option<TypeName>,
-    /// Who should do it; me for yourself, empty for nobody
+    /// Assignee; me for yourself, empty to unassign
     #[arg(long, short = 'a', value_name = "NAME")]
     assignee: Option<String>,
-    /// Take it out of another actor's claim; say why
+    /// Override another actor's claim (requires --reason)
     #[arg(long, requires = "reason")]
     force: bool,
-    /// Take it: assignee, lease and status in one step
+    /// Claim it: set assignee, lease and status in one step
     #[arg(long, conflicts_with_all = ["assignee", "status"])]
     claim: bool,
-    /// Claim only what the remote confirms; for --claim without other changes
+    /// Claim only if the remote confirms it; only for --claim without other changes
     #[arg(long, requires = "claim")]
     confirm: bool,
-    /// Labels to add, separated by commas
+    /// Labels to add, comma-separated
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     add_label: Vec<Label>,
-    /// Labels to take away
+    /// Labels to remove, comma-separated
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',')]
     remove_label: Vec<Label>,
-    /// All labels anew; empty for none
+    /// Replace all labels; empty for none
     #[arg(long, value_name = "LABEL,…", num_args = 1)]
     set_labels: Option<String>,
-    /// How it is to be done
+    /// Design: how to do it
     #[arg(long)]
     design: Option<String>,
-    /// When it counts as done
+    /// Acceptance criteria: when it is done
     #[arg(long, value_name = "TEXT", visible_alias = "acceptance-criteria")]
     acceptance: Option<String>,
-    /// Append a note; earlier ones stay
+    /// Add a note; earlier notes stay
     #[arg(long)]
     notes: Option<String>,
-    /// Append a note: the newest text of --notes with this below it
+    /// Add a note that appends TEXT to the latest --notes text
     #[arg(long, value_name = "TEXT", conflicts_with = "notes")]
     append_notes: Option<String>,
-    /// Why the status or the assignee changes: the reason of a closing, else kept as a note
+    /// Reason for a change of status or assignee: the close reason, else kept as a note
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Dependencies to add, written as for bd create
+    /// Dependencies to add, in the format of bd create
     #[arg(long, value_name = "[ROLE:]ID,…", value_delimiter = ',')]
     deps: Vec<Dep>,
-    /// How long it should take, in minutes; empty for unknown
+    /// Estimated time in minutes; empty to clear
     #[arg(long, short = 'e', value_name = "MINUTES")]
     estimate: Option<String>,
-    /// When it must be done: RFC 3339, a local date-time, a date, or a time from now such as +2d; empty for never
+    /// Due date: RFC 3339, a local date-time, a date, or a time from now such as +2d; empty to clear
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
-    /// Not ready before this time, written in the same ways; empty for ready at once
+    /// Not ready before TIME, in the same formats; empty to clear
     #[arg(long, value_name = "TIME")]
     defer: Option<String>,
-    /// A JSON object for other tools, in place of the one that is there
+    /// Metadata for other tools, as a JSON object that replaces the current one
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// A pointer into another tracker
+    /// Reference to another tracker
     #[arg(long, value_name = "REF")]
     external_ref: Option<Line>,
-    /// The repository it came from; empty for none
+    /// Repository it came from; empty to clear
     #[arg(long, value_name = "REPO")]
     source_repo: Option<Line>,
     /// Move it under this bead
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Take it out from under its parent
+    /// Remove it from its parent
     #[arg(long, conflicts_with = "parent")]
     no_parent: bool,
 }
@@ -138,8 +138,8 @@ impl Args {
             external_ref: self.external_ref,
             source_repo: self.source_repo,
             estimated_minutes: change(self.estimate.as_deref(), input::minutes)?,
-            due_at: change(self.due.as_deref(), ahead)?,
-            defer_until: change(self.defer.as_deref(), ahead)?,
+            due_at: change(self.due.as_deref(), future_time)?,
+            defer_until: change(self.defer.as_deref(), future_time)?,
             metadata: input.optional(self.metadata.as_ref())?,
             parent,
         };
@@ -150,11 +150,11 @@ impl Args {
             ..Update::default()
         };
         if update == about_change {
-            return Err(Failure::usage("nothing to change: name at least one field"));
+            return Err(Failure::usage("nothing to update: name at least one field"));
         }
         let explains = update.status.is_some() || update.assignee.is_some() || update.claim;
         if !update.reason.is_empty() && !explains {
-            return Err(Failure::usage("--reason is for a change of the status or the assignee"));
+            return Err(Failure::usage("--reason requires a change of status or assignee"));
         }
         let op = |id: String| Op::Update(Box::new(Update { id, ..update.clone() }));
         Ok(claim::confirmed(Call::each(self.ids, op), self.confirm))
@@ -167,7 +167,7 @@ impl Args {
     }
 }
 
-/// Empty clears a field.
+/// Parses a change of a field; an empty text clears it.
 fn change<T>(
     text: Option<&str>,
     parse: impl Fn(&str) -> Result<T, String>,

@@ -1,8 +1,8 @@
 use beads_engine::request::Call;
 
-/// Check the store, line by line
+/// Check the store for errors
 ///
-/// Exit code 1 only if something is wrong; warnings and notes alone are fine.
+/// Checks every line. Exits with 1 only if there are errors, not for warnings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd validate --json")]
 pub struct Args {}

@@ -2,17 +2,17 @@ use beads_engine::daemon::VERSION;
 use beads_engine::render::{self, VersionAnswer};
 use beads_engine::request::{Format, Reply};
 
-use super::answered;
 use super::globals::Globals;
+use super::stdout_reply;
 
-/// Tell which version this is
+/// Print the version
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd version --json")]
 pub struct Args {}
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Reply {
-        answered(match globals.format() {
+        stdout_reply(match globals.format() {
             Format::Json => render::json(&VersionAnswer {
                 version: VERSION,
                 implementation: "beads-rs",

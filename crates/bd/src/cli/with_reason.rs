@@ -6,12 +6,12 @@ use beads_engine::request::Call;
 use super::guard::GuardArgs;
 use super::input::Input;
 
-/// Beads, and a reason that is kept with each.
+/// Bead ids, and a reason that is recorded on each bead.
 #[derive(Debug, clap::Args)]
 pub struct WithReason {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Why; kept as a note
+    /// Reason, kept as a note
     #[arg(long, short = 'r', value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub struct WithReason {
 }
 
 impl WithReason {
-    /// Does the same to each bead.
+    /// Applies the same operation to each bead.
     pub fn each(self, input: Input, op: impl Fn(String, Guard, Text) -> Op) -> Result<Call, Failure> {
         let reason: Text = input.optional(self.reason.as_ref())?.unwrap_or_default();
         let guard = self.guard.guard();

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// A program with hooks, by the form of answer that it reads.
+/// A coding agent with hooks, which determines the format of the answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum HookClient {
     #[default]
@@ -12,7 +12,7 @@ pub enum HookClient {
 }
 
 impl HookClient {
-    /// Text for the model, at the start of a session or a subagent.
+    /// Returns the answer that adds text to the model's context when a session or subagent starts.
     pub fn context(self, event: &str, text: &str) -> Value {
         match self {
             Self::Claude | Self::Codex | Self::Gemini => {
@@ -23,16 +23,17 @@ impl HookClient {
         }
     }
 
-    /// Whether each process of the program runs one session, so that an MCP server with the same parent as a hook is that session's.
-    pub fn is_one_session(self) -> bool {
+    /// Returns whether each agent process runs one session. If so, an MCP server with the same parent process
+    /// as the hook belongs to that session.
+    pub fn runs_one_session(self) -> bool {
         match self {
             Self::Claude | Self::Gemini | Self::Copilot => true,
             Self::Codex | Self::Cursor => false,
         }
     }
 
-    /// Asks the model to go on, with a reason.
-    pub fn go_on(self, reason: &str) -> Value {
+    /// Returns the answer that makes the model continue, with a reason.
+    pub fn continue_with(self, reason: &str) -> Value {
         match self {
             Self::Cursor => json!({"followup_message": reason}),
             _ => json!({"decision": "block", "reason": reason}),

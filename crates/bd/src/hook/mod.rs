@@ -1,5 +1,5 @@
-//! Hooks of the programs that run coding agents: what they write to us, and what they understand. A hook never blocks its program by
-//! a mistake of ours: what cannot be read or answered is answered with nothing.
+//! Hooks of coding agents: their payloads, and the answers they understand. A failing hook never blocks an
+//! agent: if the payload cannot be read or the store does not answer, the answer is empty.
 
 mod dialect;
 mod payload;

@@ -5,31 +5,31 @@ use std::time::Duration;
 use beads_engine::session_id::SessionId;
 use serde_json::Value;
 
-/// A program that has not written its payload by then has none.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the payload. After that, it counts as empty.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Payloads may contain the last message of an agent, but no more.
+/// Far more than a payload needs, which contains the last message of an agent at most.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What a program tells a hook, in its own words.
+/// The payload of a hook, with the field names of the agent that sent it.
 #[derive(Debug, Default)]
 pub struct Payload(Value);
 
 impl Payload {
-    /// Reads standard input, unless a person types there. Anything but a JSON object counts as nothing.
+    /// Reads standard input unless it is a terminal. Anything but JSON counts as an empty payload.
     pub fn read() -> Self {
         if std::io::stdin().is_terminal() {
             return Self::default();
         }
         let (sender, receiver) = mpsc::channel();
-        // A program that never closes the pipe leaves this thread waiting until the process ends, which is soon.
+        // If the pipe is never closed, this thread waits until the process exits, which is soon.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes);
             // The receiver may have given up.
             let _ = sender.send(read.map(|_| bytes));
         });
-        match receiver.recv_timeout(PATIENCE) {
+        match receiver.recv_timeout(TIMEOUT) {
             Ok(Ok(bytes)) => Self::parse(&bytes),
             _ => Self::default(),
         }
@@ -43,17 +43,18 @@ impl Payload {
         names.iter().find_map(|name| self.0[*name].as_str()).filter(|text| !text.trim().is_empty())
     }
 
-    /// Which run of the agent the hook belongs to.
+    /// Returns the session that the hook belongs to.
     pub fn session(&self) -> Option<SessionId> {
         self.text(&["session_id", "sessionId", "conversation_id"])?.parse().ok()
     }
 
-    /// Which subagent the hook belongs to.
+    /// Returns the subagent that the hook belongs to.
     pub fn agent(&self) -> Option<&str> {
         self.text(&["agent_id", "agentId"])
     }
 
-    /// Whether the agent stops after a hook has already made it go on, or because it was interrupted.
+    /// Returns whether the agent must not be kept from stopping: a hook has already made it continue, or it
+    /// was interrupted.
     pub fn may_stop(&self) -> bool {
         self.0["stop_hook_active"].as_bool() == Some(true)
             || self.0["loop_count"].as_u64().is_some_and(|count| count > 0)
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_program_has_its_own_words() {
+    fn the_field_names_of_each_agent_are_understood() {
         let of = |text: &str| Payload::parse(text.as_bytes());
         let session = |text: &str| of(text).session().map(|id| id.to_string());
         assert_eq!(session(r#"{"session_id": "a"}"#).as_deref(), Some("a"));

@@ -8,13 +8,14 @@ use beads_store::open_regular;
 use beads_store::replace_file;
 use sha2::{Digest, Sha256};
 
-/// Sessions that ended without a word are forgotten after this.
+/// How long to keep the reminders of sessions that never reported their end.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// No session holds so much that this is not enough.
+/// Far more than the claims of one session need.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The claims of which each session was reminded, so that it is reminded of each once. Kept beside the store, never synced.
+/// The claims that each session has been reminded of, so that it is reminded of each only once. Kept next to
+/// the store and never synced.
 #[derive(Debug)]
 pub struct Reminders(PathBuf);
 
@@ -31,9 +32,9 @@ impl Reminders {
         self.0.join(name)
     }
 
-    /// Returns those of the fences of which the session was not reminded, and notes that it is now. An error means that this could
-    /// not be noted: then it must not be reminded, or it would be again and again.
-    pub fn take_new(&self, who: &str, fences: &[String]) -> io::Result<Vec<String>> {
+    /// Returns the fences that the session has not been reminded of, and records them. On an error nothing
+    /// was recorded, so the caller must not remind the session: it would do so every time.
+    pub fn record_new(&self, who: &str, fences: &[String]) -> io::Result<Vec<String>> {
         let file = self.file(who);
         let known = match open_regular(&file) {
             Ok(open) => io::read_to_string(io::Read::take(open, MAX_BYTES))?,
@@ -50,9 +51,9 @@ impl Reminders {
         Ok(new)
     }
 
-    /// Forgets a session that ended.
+    /// Removes the record of a session that ended.
     pub fn forget(&self, who: &str) {
-        // One that was never reminded has no file.
+        // A session that was never reminded has no file.
         let _ = fs::remove_file(self.file(who));
     }
 
@@ -76,14 +77,14 @@ mod tests {
         let store = tempfile::tempdir().unwrap();
         let reminders = Reminders::new(store.path());
         let fences = |list: &[&str]| list.iter().map(|fence| (*fence).to_owned()).collect::<Vec<_>>();
-        assert_eq!(reminders.take_new("a", &fences(&["1.1"])).unwrap(), ["1.1"]);
-        assert!(reminders.take_new("a", &fences(&["1.1"])).unwrap().is_empty());
-        assert_eq!(reminders.take_new("a", &fences(&["1.1", "2.1"])).unwrap(), ["2.1"]);
-        assert_eq!(reminders.take_new("b", &fences(&["1.1"])).unwrap(), ["1.1"], "another session");
+        assert_eq!(reminders.record_new("a", &fences(&["1.1"])).unwrap(), ["1.1"]);
+        assert!(reminders.record_new("a", &fences(&["1.1"])).unwrap().is_empty());
+        assert_eq!(reminders.record_new("a", &fences(&["1.1", "2.1"])).unwrap(), ["2.1"]);
+        assert_eq!(reminders.record_new("b", &fences(&["1.1"])).unwrap(), ["1.1"], "another session");
         reminders.forget("a");
-        assert_eq!(reminders.take_new("a", &fences(&["1.1"])).unwrap(), ["1.1"]);
+        assert_eq!(reminders.record_new("a", &fences(&["1.1"])).unwrap(), ["1.1"]);
         fs::remove_dir_all(store.path().join("reminders")).unwrap();
         fs::write(store.path().join("reminders"), "in the way").unwrap();
-        assert!(reminders.take_new("a", &fences(&["1.1"])).is_err());
+        assert!(reminders.record_new("a", &fences(&["1.1"])).is_err());
     }
 }

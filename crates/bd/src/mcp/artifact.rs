@@ -1,4 +1,5 @@
-//! Evidence: what a command printed, a diff, or where to look. It is kept in the log of a bead as the last line of a note.
+//! Evidence: the output of a command, a diff, or a URL. It is stored in a bead's log as the last line of a
+//! note.
 
 use beads_engine::failure::Failure;
 use schemars::JsonSchema;
@@ -7,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::boundary;
 
-/// What is longer belongs into a file; the log shows its ends.
+/// The log keeps only the beginning and the end of a longer text.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// How a note's last line starts when it is evidence.
+/// The prefix of the last line of a note that has evidence.
 const MARK: &str = "artifact: ";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +36,7 @@ pub struct Artifact {
     external_uri: Option<String>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     meta: Map<String, Value>,
-    /// A text was longer than the log takes.
+    /// Whether a text was too long and was cut.
     #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }
@@ -49,7 +50,7 @@ enum Kind {
 }
 
 impl Artifact {
-    /// Checked and cut to what the log takes.
+    /// Checks the artifact and cuts long texts.
     pub fn bounded(mut self) -> Result<Self, Failure> {
         let has = |fields: &[&Option<String>]| fields.iter().any(|field| field.is_some());
         let (whole, wanted) = match self.kind {
@@ -60,12 +61,12 @@ impl Artifact {
             Kind::Url => (has(&[&self.url, &self.external_uri]), "url or external_uri"),
         };
         if !whole {
-            return Err(Failure::invalid(format!("an artifact of this kind has {wanted}")));
+            return Err(Failure::invalid(format!("an artifact of this kind needs {wanted}")));
         }
         let meta = serde_json::to_string(&self.meta).unwrap_or_default();
         if meta.len() > MAX_TEXT_BYTES {
             return Err(Failure::invalid(format!(
-                "the meta of an artifact has at most {MAX_TEXT_BYTES} bytes"
+                "the meta of an artifact is limited to {MAX_TEXT_BYTES} bytes"
             )));
         }
         let texts = [
@@ -78,28 +79,28 @@ impl Artifact {
             &mut self.external_uri,
         ];
         for text in texts.into_iter().flatten().filter(|text| text.len() > MAX_TEXT_BYTES) {
-            *text = ends(text);
+            *text = keep_ends(text);
             self.truncated = true;
         }
         Ok(self)
     }
 
-    /// The note that carries it.
+    /// Returns the note with the artifact appended.
     pub fn note(&self, text: &str) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
         format!("{}\n{MARK}{json}", text.trim_end()).trim_start().to_owned()
     }
 
-    /// The evidence in a note, if it has any.
-    pub fn of(note: &str) -> Option<Value> {
+    /// Returns the artifact in a note, if it has one.
+    pub fn from_note(note: &str) -> Option<Value> {
         let line = note.lines().next_back()?.strip_prefix(MARK)?;
         serde_json::from_str(line).ok()
     }
 }
 
-/// The beginning and the end: the command line and the error are there. The end begins with a whole word: the rest of one that was cut may be
-/// the rest of a secret that nobody would recognise.
-fn ends(text: &str) -> String {
+/// Keeps the beginning and the end of a text, where the command line and the error are. The end starts with a
+/// whole word, because half a secret would not be recognized as one.
+fn keep_ends(text: &str) -> String {
     let half = MAX_TEXT_BYTES / 2 - 4;
     let (start, end) = (boundary::floor(text, half), boundary::ceil(text, text.len() - half));
     let word = text[end..].find(char::is_whitespace).unwrap_or(text.len() - end);
@@ -119,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn evidence_goes_into_a_note_and_comes_out_again() {
+    fn an_artifact_survives_the_round_trip_through_a_note() {
         let given =
             json!({"kind": "cmd_output", "command": "cargo test", "stdout": "ok\nfine", "exit_code": 0});
         let note = artifact(given.clone()).unwrap().note("All green");
         assert_eq!(note.lines().next(), Some("All green"));
-        assert_eq!(Artifact::of(&note), Some(given));
-        assert_eq!(Artifact::of("just text"), None);
+        assert_eq!(Artifact::from_note(&note), Some(given));
+        assert_eq!(Artifact::from_note("just text"), None);
     }
 
     #[test]
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_says_so() {
+    fn a_long_artifact_is_cut_and_marked_as_truncated() {
         let long = artifact(json!({"kind": "diff", "diff": "ä".repeat(9_000)})).unwrap();
         assert!(long.truncated);
         assert!(long.diff.unwrap().len() <= MAX_TEXT_BYTES);

@@ -1,53 +1,57 @@
-//! A result cut to the size its reader can afford. First long texts are trimmed, then empty fields dropped, then lists shortened, then other fields
-//! dropped, and in the end only the signal is left that there was something. A budget never makes a call fail.
+//! Cuts a result to its budget. First long texts are trimmed, then empty fields dropped, then lists
+//! shortened, then other fields dropped. In the end only a marker is left that there was a result. A budget
+//! never makes a call fail.
 
 use serde_json::{Map, Value, json};
 
 use super::boundary;
 
-/// Room for the least that can be said.
+/// The smallest budget, enough for a minimal answer.
 pub const MIN_CHARS: usize = 64;
 
-/// What a full view may say unless asked for more: a page of a context, not a chapter.
+/// The default budget of a full view: about one page of context.
 pub const DEFAULT_CHARS: usize = 8_000;
 
-/// Texts are not trimmed below this: a shorter piece tells nothing.
+/// Texts are not trimmed below this, because a shorter piece is useless.
 const SHORTEST_TEXT: usize = 24;
 
-/// Fields are taken out one by one so often, and of results so large.
+/// Up to this many rounds, and only for results up to this size, fields are dropped one by one.
 const MAX_FINE_ROUNDS: usize = 100;
 const MAX_FINE_CHARS: usize = 64 * 1024;
 
-/// Fields that name things: cut in half they would name something else.
+/// Returns whether a field is an identifier. Identifiers are never trimmed: half of one could name something
+/// else.
 fn is_name(key: &str) -> bool {
     matches!(key, "id" | "ids" | "content_hash" | "if_hash" | "fence" | "parent" | "cursor")
         || key.ends_with("_id")
         || key.ends_with("_at")
 }
 
-/// What is dropped, in this order: what a reader can do without, what tells one thing from another, what names it.
+/// The order in which fields are dropped: details first, then what describes a thing, then its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Worth {
+enum Importance {
     Detail,
     Gist,
     Name,
 }
 
-fn worth(key: &str) -> Worth {
+fn importance(key: &str) -> Importance {
     match key {
-        // A list is worth what is in it.
-        "id" | "ids" | "message_id" | "agent_id" | "issue_id" | "cursor" | "items" => Worth::Name,
-        "title" | "subject" | "status" | "priority" | "revision" | "count" | "next_offset" => Worth::Gist,
-        _ => Worth::Detail,
+        // A list is as important as its content.
+        "id" | "ids" | "message_id" | "agent_id" | "issue_id" | "cursor" | "items" => Importance::Name,
+        "title" | "subject" | "status" | "priority" | "revision" | "count" | "next_offset" => {
+            Importance::Gist
+        }
+        _ => Importance::Detail,
     }
 }
 
-/// The knobs, as a caller gives them.
+/// The limits that a caller gives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The whole result, in UTF-8 bytes of compact JSON without its `budget`.
+    /// Size of the whole result, in UTF-8 bytes of compact JSON without its `budget`.
     pub max_chars: Option<usize>,
-    /// Each text.
+    /// Bytes of each text.
     pub max_bytes: Option<usize>,
     /// Lines of each text.
     pub max_lines: Option<usize>,
@@ -56,18 +60,18 @@ pub struct Limits {
 /// A result that fits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budgeted {
-    /// With its `budget`.
+    /// The result with its `budget`.
     pub result: Value,
-    /// Codes of what had to be done to it.
+    /// Codes that say how it was cut.
     pub warnings: Vec<&'static str>,
 }
 
-/// Cuts a result to its limits and says so in it.
+/// Cuts a result to its limits and adds a `budget` that says so.
 pub fn fit(result: Map<String, Value>, limits: Limits) -> Budgeted {
-    let asked = limits.max_chars.unwrap_or(DEFAULT_CHARS);
-    let max = asked.max(MIN_CHARS);
+    let requested = limits.max_chars.unwrap_or(DEFAULT_CHARS);
+    let max = requested.max(MIN_CHARS);
     let mut warnings = Vec::new();
-    if asked < MIN_CHARS {
+    if requested < MIN_CHARS {
         warnings.push("BUDGET_MIN_CLAMPED");
     }
     let whole = Value::Object(result);
@@ -89,22 +93,21 @@ pub fn size(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// A number of things as a caller gives it. What is out of bounds is brought to the nearest bound, because a budget never makes a
-/// call fail.
+/// Reads a count. A number out of bounds becomes the nearest bound, because a budget never makes a call fail.
 pub fn count(value: &Value) -> Option<usize> {
     match value.as_u64() {
         Some(number) => Some(usize::try_from(number).unwrap_or(usize::MAX)),
-        // Rounds down, and what is below zero up to it.
+        // The cast rounds down and turns negative numbers into zero.
         None => value.as_f64().map(|number| number as usize),
     }
 }
 
-/// Makes something small that is no result.
+/// Cuts a value that is not a result, such as an error.
 pub fn shorten(value: &mut Value, max: usize) {
     shrink(value, max);
 }
 
-/// Makes it fit; false when nothing but a signal is left.
+/// Cuts a value to `max` bytes. Returns false if only a marker is left.
 fn shrink(value: &mut Value, max: usize) -> bool {
     if size(value) <= max {
         return true;
@@ -138,7 +141,8 @@ fn shrink(value: &mut Value, max: usize) -> bool {
     *value = with_lists(1);
     for round in 0.. {
         let now = size(value);
-        // Every round reads the whole; what is large, or has very many parts, loses them together.
+        // Every round reads the whole value, so a large one, or one with very many fields, loses whole
+        // branches instead.
         let deep = round < MAX_FINE_ROUNDS && now <= MAX_FINE_CHARS;
         if now <= max || !drop_largest_field(value, deep) {
             break;
@@ -151,7 +155,7 @@ fn shrink(value: &mut Value, max: usize) -> bool {
     false
 }
 
-/// The largest number for which something holds that holds for the least one, and for no number past one for which it does not.
+/// Binary search: returns the largest number for which a monotonic condition holds. It must hold for `least`.
 fn largest(least: usize, most: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut good, mut bad) = (least, most.max(least) + 1);
     while good + 1 < bad {
@@ -165,7 +169,7 @@ fn largest(least: usize, most: usize, holds: impl Fn(usize) -> bool) -> usize {
     good
 }
 
-/// Trims texts that are longer than so many bytes or lines.
+/// Trims texts that are longer than `bytes` or `lines`.
 fn cut_texts(value: &mut Value, bytes: usize, lines: usize) {
     match value {
         Value::String(text) => cut_text(text, bytes, lines),
@@ -181,7 +185,7 @@ fn cut_texts(value: &mut Value, bytes: usize, lines: usize) {
     }
 }
 
-/// The mark of a cut counts: what is left, mark included, is never longer than it was.
+/// Trims a text. The ellipsis counts, so the result is never longer than the text was.
 fn cut_text(text: &mut String, bytes: usize, lines: usize) {
     const MARK: char = '…';
     let line_end = text.match_indices('\n').nth(lines.saturating_sub(1)).map(|(at, _)| at);
@@ -189,8 +193,8 @@ fn cut_text(text: &mut String, bytes: usize, lines: usize) {
     if by_lines == text.len() && text.len() <= bytes {
         return;
     }
-    let room = bytes.min(by_lines + MARK.len_utf8()).saturating_sub(MARK.len_utf8());
-    text.truncate(boundary::floor(text, room));
+    let available = bytes.min(by_lines + MARK.len_utf8()).saturating_sub(MARK.len_utf8());
+    text.truncate(boundary::floor(text, available));
     text.push(MARK);
 }
 
@@ -205,9 +209,9 @@ fn cut_lists(value: &mut Value, limit: usize) {
     }
 }
 
-/// Takes out what says nothing.
+/// Drops empty fields.
 fn drop_empty(value: &mut Value) {
-    let says_nothing = |value: &Value| match value {
+    let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
@@ -218,16 +222,17 @@ fn drop_empty(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_empty),
         Value::Object(map) => {
             map.values_mut().for_each(drop_empty);
-            // An empty list at the top is the answer.
-            map.retain(|key, value| key == "items" || !says_nothing(value));
+            // An empty `items` is the answer itself.
+            map.retain(|key, value| key == "items" || !is_empty(value));
         }
         _ => {}
     }
 }
 
-/// Takes out the largest field of those that are worth least: anywhere, or only whole ones of what is told of. False when there is none left.
+/// Drops the largest of the least important fields, at any depth if `deep`, else as a whole branch. Returns
+/// false if there is none left.
 fn drop_largest_field(value: &mut Value, deep: bool) -> bool {
-    let found = [Worth::Detail, Worth::Gist, Worth::Name]
+    let found = [Importance::Detail, Importance::Gist, Importance::Name]
         .into_iter()
         .find_map(|most| largest_field(value, most, deep));
     let Some((_, path)) = found else { return false };
@@ -242,8 +247,8 @@ fn drop_largest_field(value: &mut Value, deep: bool) -> bool {
     at.as_object_mut().is_some_and(|map| map.remove(last).is_some())
 }
 
-/// Where the largest field is. Lists have at most one item here.
-fn largest_field(value: &Value, most: Worth, deep: bool) -> Option<(usize, Vec<String>)> {
+/// Returns the size and path of the largest field. Lists have at most one item here.
+fn largest_field(value: &Value, most: Importance, deep: bool) -> Option<(usize, Vec<String>)> {
     match value {
         Value::Array(items) => {
             let (size, mut path) = items.first().and_then(|item| largest_field(item, most, deep))?;
@@ -252,7 +257,7 @@ fn largest_field(value: &Value, most: Worth, deep: bool) -> Option<(usize, Vec<S
         }
         Value::Object(map) => {
             let fields = map.iter().filter_map(|(key, inner)| {
-                let own = (worth(key) <= most).then(|| (size(inner) + key.len(), vec![key.clone()]));
+                let own = (importance(key) <= most).then(|| (size(inner) + key.len(), vec![key.clone()]));
                 let below = (matches!(inner, Value::Object(_) | Value::Array(_)) && (deep || own.is_none()))
                     .then(|| largest_field(inner, most, deep))
                     .flatten()
@@ -260,7 +265,7 @@ fn largest_field(value: &Value, most: Worth, deep: bool) -> Option<(usize, Vec<S
                         path.insert(0, key.clone());
                         (size, path)
                     });
-                // What holds names is opened before it is thrown away.
+                // Fields inside a container go before the container itself.
                 below.or(own)
             });
             fields.max_by_key(|(size, _)| *size)
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_go_first_then_lists_then_fields() {
+    fn texts_are_cut_first_then_lists_then_fields() {
         let bead = json!({"id": "bd-a1", "title": "A title", "description": "x".repeat(500)});
         let whole = json!({"items": vec![bead.clone(); 5]});
         let trimmed = fit(object(whole.clone()), limited(1_000));
@@ -302,23 +307,23 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_goes_before_what_is_listed_and_a_title_before_a_name() {
+    fn empty_fields_go_before_list_items_and_a_title_goes_before_an_id() {
         let bead = |id: &str| {
             json!({"id": id, "title": "A title", "status": "open", "closed_at": null, "labels": [], "design": "",
                 "created_at": "2026-01-01T00:00:00Z", "dependencies": [{"id": "bd-z9", "title": "Another"}]})
         };
         let whole = json!({"count": 3, "items": [bead("bd-a1"), bead("bd-b2"), bead("bd-c3")]});
-        let of = |max| fit(object(whole.clone()), limited(max)).result;
-        let all = of(450);
+        let fitted = |max| fit(object(whole.clone()), limited(max)).result;
+        let all = fitted(450);
         assert_eq!(all["items"].as_array().unwrap().len(), 3, "{all}");
         assert_eq!((all["items"][2].get("closed_at"), &all["items"][2]["title"]), (None, &json!("A title")));
-        let gist = of(80);
+        let gist = fitted(80);
         assert_eq!(gist["items"], json!([{"id": "bd-a1", "title": "A title", "status": "open"}]));
-        assert_eq!(of(64)["items"][0]["id"], "bd-a1");
+        assert_eq!(fitted(64)["items"][0]["id"], "bd-a1");
     }
 
     #[test]
-    fn very_many_fields_go_together() {
+    fn a_huge_object_is_dropped_as_a_whole() {
         let metadata: Map<String, Value> = (0..20_000).map(|n| (format!("k{n}"), json!({"v": n}))).collect();
         let whole = json!({"items": [{"id": "bd-a1", "title": "A title", "metadata": metadata}]});
         let fitted = fit(object(whole), limited(200));
@@ -326,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_is_a_signal_and_too_little_is_raised() {
+    fn the_minimal_answer_is_a_marker_and_a_tiny_budget_is_raised() {
         let long = Map::from_iter([("x".repeat(100), json!(1))]);
         let minimal = fit(long, limited(1));
         assert_eq!(minimal.warnings, ["BUDGET_MIN_CLAMPED", "BUDGET_MINIMAL"]);
@@ -335,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_bytes_of_each_text() {
+    fn each_text_is_limited_in_lines_and_bytes() {
         let given = object(json!({"diff": "a\nb\nc", "log": "12345678901"}));
         let limits = Limits { max_lines: Some(2), max_bytes: Some(10), ..Limits::default() };
         let cut = fit(given, limits).result;
@@ -344,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_is_a_budget() {
+    fn any_number_is_accepted_as_a_budget() {
         for (given, wanted) in [
             (json!(7), 7),
             (json!(-7), 0),
@@ -376,7 +381,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn used_is_what_it_says_and_never_more_than_allowed(value in any_json(), max_chars in 0_usize..600) {
+        fn used_chars_is_exact_and_within_the_limit(value in any_json(), max_chars in 0_usize..600) {
             let fitted = fit(object(json!({"items": value})), limited(max_chars));
             let text = fitted.result.to_string();
             let mut read: Value = serde_json::from_str(&text).unwrap();

@@ -1,64 +1,72 @@
-//! Tells the client when a claim that it made here ends without its doing, so that an agent can stop before its next call.
+//! Notifies the client when another party ends one of its claims, so that an agent can stop before its next
+//! call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use beads_core::Actor;
-use beads_engine::hangup::Hangup;
+use beads_engine::cancel::CancelToken;
 use beads_engine::request::{Call, ClaimOver, Query};
 use serde_json::{Value, json};
 
 use super::rpc::{self, RpcError};
 use super::session::Session;
 
-/// Each claim is waited for on a thread and a connection of its own. Beyond this many, the answer to the next call has to do.
-const MAX_WAITING: usize = 32;
+/// Each claim is watched by a separate thread and connection. Beyond this many, the client learns from its
+/// next call.
+const MAX_WAITS: usize = 32;
 
-/// How long one question to the daemon stays open.
+/// The timeout of one waiting query to the daemon.
 const ONE_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// The severities of `logging/setLevel`, the least first.
+/// The severities of `logging/setLevel`, in ascending order.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// The severity of our messages.
 const LEVEL: &str = "warning";
 
-/// The claims whose ends are waited for.
+/// The claims that are being watched.
 #[derive(Debug, Default)]
 pub struct ClaimEnds {
-    open: Mutex<Open>,
-    /// What the client wants to hear at least, as an index into [`LEVELS`].
+    state: Mutex<State>,
+    /// The lowest severity that the client wants, as an index into [`LEVELS`].
     level: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct State {
     closed: bool,
-    waits: Vec<Arc<Hangup>>,
+    waits: Vec<Arc<CancelToken>>,
 }
 
 impl ClaimEnds {
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a wait, unless the server is leaving or waits for enough.
-    pub fn begin(&self) -> Option<Arc<Hangup>> {
-        let mut open = self.open();
-        if open.closed || open.waits.len() >= MAX_WAITING {
+    /// Begins a wait, unless the server is shutting down or there are too many.
+    pub fn begin(&self) -> Option<Arc<CancelToken>> {
+        let mut state = self.state();
+        if state.closed || state.waits.len() >= MAX_WAITS {
             return None;
         }
-        let wait = Arc::<Hangup>::default();
-        open.waits.push(wait.clone());
+        let wait = Arc::<CancelToken>::default();
+        state.waits.push(wait.clone());
         Some(wait)
     }
 
-    /// Waits until the claim is over. Returns the notification for the client, or nothing when the holder ended the claim
-    /// itself, or the client is gone.
-    pub fn wait(&self, session: &Session, actor: &Actor, fence: &str, wait: &Arc<Hangup>) -> Option<Value> {
+    /// Waits until the claim is over. Returns the notification for the client, or `None` if the holder ended
+    /// the claim itself or the client is gone.
+    pub fn wait(
+        &self,
+        session: &Session,
+        actor: &Actor,
+        fence: &str,
+        wait: &Arc<CancelToken>,
+    ) -> Option<Value> {
         let over = ended(session, actor, fence, wait);
-        self.open().waits.retain(|other| !Arc::ptr_eq(other, wait));
+        self.state().waits.retain(|other| !Arc::ptr_eq(other, wait));
         let over = over.filter(|over| over.by.as_ref() != Some(actor))?;
         let level = LEVELS.iter().position(|level| *level == LEVEL).unwrap_or_default();
         if self.level.load(Ordering::Relaxed) > level {
@@ -69,11 +77,11 @@ impl ClaimEnds {
         Some(rpc::notification("notifications/message", &params))
     }
 
-    /// Ends all waits, now and later.
+    /// Ends all waits and allows no new ones.
     pub fn close(&self) {
-        let mut open = self.open();
-        open.closed = true;
-        open.waits.iter().for_each(|wait| wait.hang_up());
+        let mut state = self.state();
+        state.closed = true;
+        state.waits.iter().for_each(|wait| wait.cancel());
     }
 
     /// Answers `logging/setLevel`.
@@ -87,10 +95,10 @@ impl ClaimEnds {
     }
 }
 
-/// Asks the daemon until the claim is over.
-fn ended(session: &Session, actor: &Actor, fence: &str, wait: &Arc<Hangup>) -> Option<ClaimOver> {
+/// Queries the daemon until the claim is over.
+fn ended(session: &Session, actor: &Actor, fence: &str, wait: &Arc<CancelToken>) -> Option<ClaimOver> {
     let fence = fence.parse().ok()?;
-    while !wait.is_hung_up() {
+    while !wait.is_cancelled() {
         let question = Call::query(Query::ClaimOver { fence }).waiting(Some(ONE_WAIT));
         let mut answer = session.ask_once(actor, question, None, Some(wait.clone())).ok()?;
         if answer["over"] == true {

@@ -1,7 +1,7 @@
-//! Failures as `bd mcp` names them (contract 4), and the way out of each.
+//! Error codes of `bd mcp` (contract 4), and how to recover from each.
 //!
-//! `BUDGET_EXCEEDED` is never said: a budget cuts an answer down and never refuses it. `CHECKPOINTS_NOT_CONFIRMED` is never said either:
-//! beads have no checkpoints to confirm before they are closed.
+//! Two codes of the contract are never used: `BUDGET_EXCEEDED`, because a budget cuts an answer and never
+//! refuses it, and `CHECKPOINTS_NOT_CONFIRMED`, because beads have no checkpoints.
 
 use beads_engine::failure::{Code, Failure};
 use std::borrow::Cow;
@@ -12,10 +12,10 @@ use super::lines::command;
 use super::toolset::Toolset;
 use crate::tool::check::UNKNOWN;
 
-/// Messages tell back what was sent; a long one is not told back whole.
+/// Messages quote the caller's input, so they may be long.
 const MAX_MESSAGE_BYTES: usize = 400;
 
-/// What is invalid about these is a name.
+/// Fields that hold names: an invalid value is an `INVALID_NAME`.
 const NAMES: [&str; 10] = [
     "actor",
     "assignee",
@@ -29,7 +29,7 @@ const NAMES: [&str; 10] = [
     "name",
 ];
 
-/// `labels` of `labels[0]`, as a check of a whole list says it.
+/// Returns the name of the field, such as `labels` for `labels[0]`.
 fn field(details: &serde_json::Value) -> Option<&str> {
     details["field"].as_str()?.split(['[', '.', '/']).next()
 }
@@ -45,22 +45,22 @@ pub fn code(failure: &Failure) -> Cow<'static, str> {
     }
 }
 
-/// Says what to do about it: an action in a few words, with no tool that the client was not shown. A tool that is not
-/// listed can be called all the same, but a client of the core tools knows no others.
+/// Returns the recovery in a few words. For a client of the core toolset it names only core tools, because
+/// the client does not know the others.
 pub fn recovery(failure: &Failure, toolset: Toolset) -> &'static str {
     let is_core = toolset == Toolset::Core;
     match failure.code {
-        Code::IoError if failure.details.get("field").is_some() => "give the path of one that is there",
-        Code::DependencyNotFound if is_core => "take an id from status",
-        Code::Conflict | Code::RevisionMismatch if is_core => "read it with next and decide anew",
-        Code::Closed if is_core => "take another with next",
+        Code::IoError if failure.details.get("field").is_some() => "give an existing path",
+        Code::DependencyNotFound if is_core => "use an id from status",
+        Code::Conflict | Code::RevisionMismatch if is_core => "read it with next, then decide again",
+        Code::Closed if is_core => "claim another with next",
         Code::NoStore if is_core => "start bd mcp inside a git repository",
         ref code => code.recovery().unwrap_or("read the message, correct the call and send it again"),
     }
 }
 
-/// Calls that get ahead from here, at most two, each of which succeeds as it stands and is in every toolset.
-pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
+/// Returns at most two calls that help after a failure. Each succeeds unchanged and is in every toolset.
+pub fn recovery_calls(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
     match failure.code {
         Code::NoFocus => vec![("next", json!({})), ("status", json!({}))],
         // The caller may hold another bead already.
@@ -72,15 +72,15 @@ pub fn ways_out(failure: &Failure) -> Vec<(&'static str, serde_json::Value)> {
     }
 }
 
-/// The line of a portal.
+/// Returns a portal's answer to a failed call: the error line and the suggested calls.
 pub fn error_line(failure: &Failure, toolset: Toolset) -> String {
-    // Secrets go before anything is cut: half of one is one.
+    // Redact before cutting, because half a secret is still a secret.
     let message = super::redact::text(&beads_engine::escape::escape(&failure.message));
     let kept = super::boundary::floor(&message, MAX_MESSAGE_BYTES);
     let cut = if kept < message.len() { "…" } else { "" };
     let mut text =
         format!("ERROR: {} {}{cut} | fix: {}", code(failure), &message[..kept], recovery(failure, toolset));
-    for (tool, arguments) in ways_out(failure) {
+    for (tool, arguments) in recovery_calls(failure) {
         text.push('\n');
         text.push_str(&command(tool, &arguments));
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_a_line_and_at_most_two_commands() {
+    fn an_error_is_one_line_and_at_most_two_commands() {
         let text = error_line(&Failure::new(Code::NoFocus, "you hold\nno bead"), Toolset::Core);
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("ERROR: UNKNOWN_ID you hold\\nno bead | fix: "), "{text}");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_word_of_its_own_keeps_the_one_it_has() {
+    fn codes_without_an_mcp_name_keep_their_own() {
         assert_eq!(code(&Failure::new(Code::NetworkError, "")), "NETWORK_ERROR");
         let label = Failure::invalid("").with(json!({"field": "label"}));
         assert_eq!(code(&label), "INVALID_NAME");

@@ -1,4 +1,4 @@
-//! Where a session works and as whom, decided once by the front end that starts it.
+//! The place and actor of a session, decided once by the front end that starts it.
 
 use std::path::PathBuf;
 
@@ -16,26 +16,27 @@ use crate::tool;
 #[derive(Debug)]
 pub struct Context {
     pub place: Place,
-    /// The run of the agent, if the command line, the environment or the harness say; else it is this process.
+    /// The agent's session, if the command line, the environment or the harness name it; else it is this
+    /// process.
     pub session: Option<SessionId>,
-    /// The directory that relative paths of a call start from.
+    /// The directory that relative paths in calls start from.
     pub directory: PathBuf,
-    /// A private store, as `--db` names it.
+    /// The private store given by `--db`.
     pub db: Option<PathBuf>,
     pub access: Access,
-    /// Leave the file at `export.path` alone.
+    /// Do not write the file at `export.path`.
     pub no_export: bool,
-    /// Leave the remote alone.
+    /// Do not contact the remote.
     pub offline: bool,
-    /// The actor that the command line or the environment names. An invalid name fails each call instead of the session, so
-    /// that the agent reads the reason.
+    /// The actor given by the command line or the environment. An invalid name fails each call instead of the
+    /// session, so that the agent sees the reason.
     pub chosen_actor: Result<Option<Actor>, Failure>,
-    /// The actor of a client that does not introduce itself.
+    /// The actor of a client that does not give its name.
     pub default_actor: Result<Actor, Failure>,
 }
 
 impl Context {
-    /// Returns a request for the store in which the caller only has to choose the call.
+    /// Returns a request with this context and the given call.
     pub fn request(&self, actor: &Actor, session: &SessionId, call: Call) -> Request {
         Request {
             client: VERSION.to_owned(),

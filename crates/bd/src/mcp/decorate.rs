@@ -1,5 +1,5 @@
-//! What this door adds to beads: a revision, a name with the workspace in it, the second spelling of status and priority, and the
-//! evidence in their notes.
+//! Adds MCP fields to beads: a revision, an id qualified with the workspace, the second spelling of status
+//! and priority, and the artifacts in their notes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::revision::Revisions;
 use super::session::Session;
 use super::{enums, revision};
 
-/// A result as an object: a list goes under `items`, without what comes before `offset`.
+/// Turns a result into an object. A list goes under `items`, without the items before `offset`.
 pub fn result(value: Value, caller: Caller<'_>, offset: usize, limit: Option<usize>) -> Value {
     let mut value = match value {
         Value::Array(items) => {
@@ -30,9 +30,9 @@ pub fn result(value: Value, caller: Caller<'_>, offset: usize, limit: Option<usi
         other => other,
     };
     let mut ids = Vec::new();
-    collect(&value, &mut ids);
+    collect_ids(&value, &mut ids);
     let revisions = revision::of_all(ids, caller);
-    visit(&mut value, caller.session, &revisions);
+    decorate(&mut value, caller.session, &revisions);
     value
 }
 
@@ -41,11 +41,11 @@ fn is_bead(map: &Map<String, Value>) -> bool {
 }
 
 /// Collects the ids of all beads in an answer.
-fn collect(value: &Value, ids: &mut Vec<String>) {
+fn collect_ids(value: &Value, ids: &mut Vec<String>) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, ids)),
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
         Value::Object(map) => {
-            map.values().for_each(|value| collect(value, ids));
+            map.values().for_each(|value| collect_ids(value, ids));
             if is_bead(map) {
                 ids.extend(map.get("id").and_then(Value::as_str).map(str::to_owned));
             }
@@ -54,15 +54,15 @@ fn collect(value: &Value, ids: &mut Vec<String>) {
     }
 }
 
-fn visit(value: &mut Value, session: &Session, revisions: &Revisions) {
+fn decorate(value: &mut Value, session: &Session, revisions: &Revisions) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| visit(item, session, revisions)),
+        Value::Array(items) => items.iter_mut().for_each(|item| decorate(item, session, revisions)),
         Value::Object(map) => {
-            map.values_mut().for_each(|value| visit(value, session, revisions));
+            map.values_mut().for_each(|value| decorate(value, session, revisions));
             if is_bead(map) {
-                bead(map, session, revisions);
+                decorate_bead(map, session, revisions);
             }
-            if let Some(artifact) = map.get("content").and_then(Value::as_str).and_then(Artifact::of) {
+            if let Some(artifact) = map.get("content").and_then(Value::as_str).and_then(Artifact::from_note) {
                 map.insert("artifact".into(), artifact);
             }
         }
@@ -70,7 +70,7 @@ fn visit(value: &mut Value, session: &Session, revisions: &Revisions) {
     }
 }
 
-fn bead(map: &mut Map<String, Value>, session: &Session, revisions: &Revisions) {
+fn decorate_bead(map: &mut Map<String, Value>, session: &Session, revisions: &Revisions) {
     let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let status = enums::status_word(map.get("status").and_then(Value::as_str).unwrap_or_default());
     let priority = enums::priority_word(map.get("priority").and_then(Value::as_u64).unwrap_or_default());

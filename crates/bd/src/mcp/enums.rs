@@ -1,10 +1,10 @@
-//! Statuses and priorities have a second spelling at this door; both are understood, and both are shown.
+//! The second spelling of statuses and priorities in MCP. Both are accepted, and both are shown.
 
 use beads_core::{Priority, Status};
 use beads_engine::failure::Failure;
 use serde_json::Value;
 
-/// `LOW`, `MEDIUM`, `HIGH` stand for 3, 2, 1.
+/// Parses a priority; `LOW`, `MEDIUM` and `HIGH` mean 3, 2 and 1.
 pub fn priority(value: &Value) -> Result<Priority, Failure> {
     let digit = match value.as_str() {
         Some("HIGH") => "1".to_owned(),
@@ -24,7 +24,7 @@ pub fn priority_word(priority: u64) -> &'static str {
     }
 }
 
-/// `TODO`, `ACTIVE`, `DONE` stand for `open`, `in_progress`, `closed`.
+/// Parses a status; `TODO`, `ACTIVE` and `DONE` mean `open`, `in_progress` and `closed`.
 pub fn status(text: &str) -> Result<Status, Failure> {
     Ok(match text {
         "TODO" => Status::Open,

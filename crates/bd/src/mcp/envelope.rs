@@ -1,4 +1,4 @@
-//! The envelope of full views: one shape whatever happens.
+//! The envelope of full views, the same for success and failure.
 
 use beads_core::Timestamp;
 use beads_engine::escape::escape_json;
@@ -12,16 +12,16 @@ use super::session::Session;
 use super::toolset::Toolset;
 use super::{code, redact};
 
-/// Errors have no budget of their own; this is enough for any that is worth reading.
+/// Errors have a fixed budget, large enough for any useful message.
 const MAX_ERROR_CHARS: usize = 2_000;
 
-/// The program of this server was removed while it ran.
+/// The warning that the server's program was removed while it ran.
 pub const RESTART: &str = "RESTART_NEEDED";
 pub const RESTART_MESSAGE: &str =
-    "bd was removed while this server ran; changes are saved here and not pushed";
+    "bd was removed while this server ran; changes are saved locally but not pushed";
 pub const RESTART_FIX: &str = "tell the user to restart this MCP server";
 
-/// A call that can be made as it stands.
+/// A suggested call that the client can make unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
     what: Value,
@@ -53,7 +53,7 @@ pub fn succeeded(intent: &str, fitted: &Budgeted, session: &Session, suggestions
 }
 
 pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: Vec<Suggestion>) -> String {
-    // A client that calls a full view was shown the full views, or knows them anyway.
+    // A client that calls a full view knows the full toolset.
     let mut error = json!({
         "code": code::code(failure),
         "message": failure.message,
@@ -63,7 +63,7 @@ pub fn failed(intent: &str, failure: &Failure, session: &Session, suggestions: V
         error["details"] = failure.details.clone();
     }
     redact::value(&mut error);
-    // What a caller sent in is told back in messages; a long one is not told back whole.
+    // Messages quote the caller's input, which may be long.
     budget::shorten(&mut error, MAX_ERROR_CHARS);
     envelope(intent, session, &json!({}), &error, &[], suggestions)
 }
@@ -98,36 +98,40 @@ fn envelope(
 fn meaning(code: &str) -> &'static str {
     match code {
         "BUDGET_MIN_CLAMPED" => "max_chars was too small for any answer and was raised",
-        "BUDGET_MINIMAL" => "nothing but this signal fits",
+        "BUDGET_MINIMAL" => "the answer does not fit",
         _ => "the answer was cut to fit",
     }
 }
 
-/// The rest of a list: the same call, further on.
+/// Suggests the call for the next page of a list.
 pub fn next_page(tool: &str, mut arguments: Map<String, Value>, offset: usize) -> Suggestion {
     arguments.insert("offset".into(), offset.into());
     let mut params = Value::Object(arguments);
     redact::value(&mut params);
-    Suggestion::tool(tool, &params, "There is more")
+    Suggestion::tool(tool, &params, "Read the next page")
 }
 
-/// What gets ahead from a failure.
-pub fn ways_out(failure: &Failure, arguments: &Map<String, Value>, caller: Caller<'_>) -> Vec<Suggestion> {
+/// Suggests calls that help after a failure.
+pub fn recovery_suggestions(
+    failure: &Failure,
+    arguments: &Map<String, Value>,
+    caller: Caller<'_>,
+) -> Vec<Suggestion> {
     match failure.code {
         Code::RevisionMismatch | Code::Conflict => {
             let named = arguments.get("target").or_else(|| arguments.get("id"));
             let resolve = |named| super::target::reference(caller.session, caller.actor, named).ok();
             let id = failure.details["id"].as_str().map(str::to_owned).or_else(|| named.and_then(resolve));
             let show =
-                |id: String| Suggestion::tool("beads_show", &json!({"id": id}), "Read it as it is now");
+                |id: String| Suggestion::tool("beads_show", &json!({"id": id}), "Read its current state");
             id.map(show).into_iter().collect()
         }
         Code::Usage | Code::InvalidValue | Code::InvalidType | Code::MissingField => {
-            vec![Suggestion::method("tools/list", &json!({"toolset": "full"}), "See what the tool takes")]
+            vec![Suggestion::method("tools/list", &json!({"toolset": "full"}), "See the tool's arguments")]
         }
-        _ => code::ways_out(failure)
+        _ => code::recovery_calls(failure)
             .into_iter()
-            .map(|(tool, params)| Suggestion::tool(tool, &params, "Get ahead from here"))
+            .map(|(tool, params)| Suggestion::tool(tool, &params, "Continue with this call"))
             .collect(),
     }
 }

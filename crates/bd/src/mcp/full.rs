@@ -1,5 +1,6 @@
-//! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. What this door adds to them: targets in every
-//! spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, secrets taken out.
+//! Full views: every JSON tool under its name with `_` for `.`, answering in the envelope. They add targets
+//! in every spelling, revisions, strict targeting, a second spelling of statuses and priorities, budgets, and
+//! redaction.
 
 use beads_engine::failure::{Code, Failure};
 use serde_json::{Map, Value, json};
@@ -14,31 +15,31 @@ use crate::operations;
 use crate::tool::check::UNKNOWN;
 use crate::tool::{self, Tool};
 
-/// A tool of this door's own.
+/// A tool that exists only here.
 pub const PATCH: &str = "beads_patch";
 
-/// The name of a JSON tool at this door.
-fn shown(tool: &Tool) -> String {
+/// Returns the MCP name of a JSON tool.
+fn mcp_name(tool: &Tool) -> String {
     tool.name.replace('.', "_")
 }
 
 fn find(name: &str) -> Option<&'static Tool> {
-    tool::table().iter().find(|tool| shown(tool) == name)
+    tool::table().iter().find(|tool| mcp_name(tool) == name)
 }
 
 pub fn is_tool(name: &str) -> bool {
     name == PATCH || find(name).is_some()
 }
 
-/// Fields of the JSON tools that mean nothing here: the store is the server's, and answers come whole.
-const NOT_HERE: [&str; 3] = ["repo", "stream", "batch"];
+/// Fields of the JSON tools that are not supported here: the server has one store, and answers are not split.
+const UNSUPPORTED_FIELDS: [&str; 3] = ["repo", "stream", "batch"];
 
-/// As `tools/list` shows them.
+/// Returns the entries for `tools/list`.
 pub fn listing() -> Vec<Value> {
     let mut all: Vec<Value> = tool::table().iter().map(listed).collect();
     all.push(json!({
         "name": PATCH,
-        "description": "Change fields of a bead by operations: set, unset, append, remove",
+        "description": "Change single fields of a bead: set, unset, append, remove",
         "inputSchema": patch::schema(),
         "annotations": {"destructiveHint": false, "openWorldHint": false},
     }));
@@ -50,7 +51,7 @@ fn listed(tool: &Tool) -> Value {
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("$schema");
         schema.remove("description");
-        // The target may stand for the id, so no field is required before it is known.
+        // `target` may replace `id`, so `id` is not required.
         if takes_target(tool) {
             let without_id = |list: &Value| {
                 list.as_array().into_iter().flatten().filter(|name| **name != "id").cloned().collect()
@@ -60,8 +61,8 @@ fn listed(tool: &Tool) -> Value {
         }
     }
     if let Some(properties) = schema["properties"].as_object_mut() {
-        NOT_HERE.iter().for_each(|name| drop(properties.remove(*name)));
-        for (name, about) in own_fields(takes_target(tool), tool.mutates) {
+        UNSUPPORTED_FIELDS.iter().for_each(|name| drop(properties.remove(*name)));
+        for (name, about) in common_fields(takes_target(tool), tool.mutates) {
             properties.insert(name.to_owned(), about);
         }
     }
@@ -71,11 +72,11 @@ fn listed(tool: &Tool) -> Value {
         annotations["destructiveHint"] = json!(row.is_some_and(|row| row.destructive));
         annotations["idempotentHint"] = json!(row.is_some_and(|row| row.idempotent));
     }
-    json!({"name": shown(tool), "description": tool.summary(), "inputSchema": schema, "annotations": annotations})
+    json!({"name": mcp_name(tool), "description": tool.summary(), "inputSchema": schema, "annotations": annotations})
 }
 
-/// What every full view takes.
-pub fn own_fields(targets: bool, mutates: bool) -> Vec<(&'static str, Value)> {
+/// Returns the fields that every full view takes.
+pub fn common_fields(targets: bool, mutates: bool) -> Vec<(&'static str, Value)> {
     let mut fields = vec![
         ("workspace", json!({"type": "string"})),
         ("max_chars", json!({"type": "integer"})),
@@ -104,7 +105,7 @@ fn takes_target(tool: &Tool) -> bool {
         && tool.name != "beads.create"
 }
 
-/// The envelope as text, and whether it tells of a failure.
+/// Calls a tool. Returns the envelope as text, and whether the call failed.
 pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -> (String, bool) {
     let given = arguments.clone();
     let limits = match limits(&mut arguments) {
@@ -125,7 +126,7 @@ pub fn call(name: &str, mut arguments: Map<String, Value>, caller: Caller<'_>) -
             (envelope::succeeded(name, &fitted, caller.session, next.into_iter().collect()), false)
         }
         Err(failure) => {
-            let suggestions = envelope::ways_out(&failure, &arguments, caller);
+            let suggestions = envelope::recovery_suggestions(&failure, &arguments, caller);
             (envelope::failed(name, &failure, caller.session, suggestions), true)
         }
     }
@@ -138,29 +139,30 @@ fn run(
     caller: Caller<'_>,
 ) -> Result<(Value, Option<Page>), Failure> {
     if let Some(workspace) = arguments.remove("workspace") {
-        let workspace = workspace.as_str().ok_or_else(|| wrong("workspace", "a string", &workspace))?;
+        let workspace = workspace.as_str().ok_or_else(|| wrong_type("workspace", "a string", &workspace))?;
         caller.session.workspace.expect(workspace)?;
     }
-    if let Some(other) = NOT_HERE.iter().find(|name| arguments.contains_key(**name)) {
-        return Err(Failure::invalid(format!("there is no field {other:?} here; leave it out"))
+    if let Some(other) = UNSUPPORTED_FIELDS.iter().find(|name| arguments.contains_key(**name)) {
+        return Err(Failure::invalid(format!("unsupported field {other:?}; leave it out"))
             .with(json!({"field": other, UNKNOWN: true})));
     }
     let offset = count(&mut arguments, "offset")?.unwrap_or_default();
     if name == PATCH {
-        let id = targeted(&mut arguments, caller)?.ok_or_else(|| {
+        let id = take_target(&mut arguments, caller)?.ok_or_else(|| {
             Failure::new(Code::MissingField, "the field \"target\" is missing")
                 .with(json!({"field": "target"}))
         })?;
         let guard = revision::guard(&mut arguments, &id, caller)?;
         let expects = guard.is_some();
-        let patched = patch::apply(arguments, &id, guard, caller).map_err(|lost| raced(lost, expects))?;
+        let patched = patch::apply(arguments, &id, guard, caller)
+            .map_err(|failure| as_revision_mismatch(failure, expects))?;
         let result = decorate::result(patched, caller, 0, None);
         return Ok((result, None));
     }
-    let tool = find(name).ok_or_else(|| Failure::usage(format!("there is no tool {name}")))?;
+    let tool = find(name).ok_or_else(|| Failure::usage(format!("unknown tool {name}")))?;
     let mut expects = false;
     if takes_target(tool)
-        && let Some(id) = targeted(&mut arguments, caller)?
+        && let Some(id) = take_target(&mut arguments, caller)?
     {
         if let Some(hash) = revision::guard(&mut arguments, &id, caller)? {
             arguments.insert("expected_content_hash".into(), hash.into());
@@ -168,27 +170,28 @@ fn run(
         }
         arguments.insert("id".into(), id.into());
     }
-    let page = Page::asked(tool, &mut arguments, offset, max_chars);
+    let page = Page::from_arguments(tool, &mut arguments, offset, max_chars);
     if tool.group() == "beads" {
         references::resolve(&mut arguments, caller)?;
         graph_name::canonical(&mut arguments)?;
     }
-    respell(&mut arguments)?;
+    normalize_enums(&mut arguments)?;
     let progress = |percent: u8| (caller.progress)(u64::from(percent), 100);
-    // Only what waits can be left; anything else is done by the time its caller has lost patience.
+    // Only a waiting call can be cancelled; any other call is too short.
     let waits = arguments.get("wait_ms").and_then(Value::as_u64).is_some_and(|wait| wait > 0);
-    let hangup = waits.then(|| caller.hangup.clone());
-    let context = caller.session.tool_context(caller.actor, &progress, hangup);
+    let cancel = waits.then(|| caller.cancel.clone());
+    let context = caller.session.tool_context(caller.actor, &progress, cancel);
     let outcome = match tool.name {
         watch::TOOL => watch::run(arguments, &context, caller)?,
-        name => tool::run(name, Value::Object(arguments), &context).map_err(|lost| raced(lost, expects))?,
+        name => tool::run(name, Value::Object(arguments), &context)
+            .map_err(|failure| as_revision_mismatch(failure, expects))?,
     };
     let over = outcome.metadata.get("claim_over").cloned();
-    let raw = outcome.into_result().map_err(|lost| raced(lost, expects))?;
+    let raw = outcome.into_result().map_err(|failure| as_revision_mismatch(failure, expects))?;
     let value: Value = serde_json::from_str(raw.get())
         .map_err(|error| Failure::new(Code::InternalError, error.to_string()))?;
     let is_list = value.is_array();
-    caller.claims.note(caller.actor, &value);
+    caller.claims.record(caller.actor, &value);
     let mut result = decorate::result(value, caller, offset, page.limit);
     if let (Some(over), Some(result)) = (over, result.as_object_mut()) {
         result.insert("claim_over".into(), over);
@@ -196,20 +199,21 @@ fn run(
     Ok((result, is_list.then_some(page)))
 }
 
-/// A write between the look at the revision and our own: the caller expected a revision, and that is what it lost.
-fn raced(failure: Failure, expects_revision: bool) -> Failure {
+/// Converts a conflict into a revision mismatch if the caller expected a revision. Another write came between
+/// the check of the revision and our write.
+fn as_revision_mismatch(failure: Failure, expects_revision: bool) -> Failure {
     match failure.code {
         Code::Conflict if expects_revision => Failure { code: Code::RevisionMismatch, ..failure },
         _ => failure,
     }
 }
 
-/// The bead a call is about, in whichever way it was named.
-fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Option<String>, Failure> {
+/// Takes the target out of the arguments and returns the id of the bead.
+fn take_target(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Option<String>, Failure> {
     let strict = match arguments.remove("strict_targeting") {
         None | Some(Value::Null) => false,
         Some(strict) => {
-            strict.as_bool().ok_or_else(|| wrong("strict_targeting", "true or false", &strict))?
+            strict.as_bool().ok_or_else(|| wrong_type("strict_targeting", "true or false", &strict))?
         }
     };
     let mut given = |name: &str| arguments.remove(name).filter(|value| !value.is_null());
@@ -222,15 +226,15 @@ fn targeted(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<Op
     let Some(named) = named else { return Ok(None) };
     let mut id = target::reference(caller.session, caller.actor, &named)?;
     if let Some(path) = path {
-        let path = path.as_str().ok_or_else(|| wrong("path", "a string such as s:0.s:1", &path))?;
+        let path = path.as_str().ok_or_else(|| wrong_type("path", "a string such as s:0.s:1", &path))?;
         id = target::step(caller.session, caller.actor, &id, path)?;
     }
     expected.check(&id, caller)?;
     Ok(Some(id))
 }
 
-/// Both spellings of status and priority are understood.
-fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
+/// Converts the second spelling of statuses and priorities to the first.
+fn normalize_enums(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
     let statuses = match arguments.get_mut("status") {
         Some(Value::Array(all)) => all.as_mut_slice(),
         Some(one) => std::slice::from_mut(one),
@@ -248,13 +252,13 @@ fn respell(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
     }
     // The filter of a claim.
     match arguments.get_mut("next") {
-        Some(Value::Object(next)) => respell(next),
+        Some(Value::Object(next)) => normalize_enums(next),
         _ => Ok(()),
     }
 }
 
-/// A field of another type than it has.
-fn wrong(field: &str, expected: &str, received: &Value) -> Failure {
+/// Returns the error for a field of the wrong type.
+fn wrong_type(field: &str, expected: &str, received: &Value) -> Failure {
     Failure::invalid(format!("{field:?} must be {expected} (received {received})"))
         .with(json!({"field": field}))
 }

@@ -1,5 +1,5 @@
-//! Names in the graph of beads as the contract bounds them: nodes, their types, and the relations between them. They are judged before
-//! anything is looked for, so that a name that cannot be is told from one that is not there.
+//! Limits of the contract on names in the graph of beads: nodes, their types, and the relations between them.
+//! Names are checked before any lookup, so that an invalid name is reported differently from an unknown one.
 
 use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
@@ -8,10 +8,10 @@ const MAX_NODE: usize = 256;
 const MAX_TYPE: usize = 128;
 const MAX_RELATION: usize = 128;
 
-/// What divides the parts of an edge where edges are written as text.
+/// The separator between the parts of an edge in text.
 const DIVIDER: char = '|';
 
-/// The id of a node, without what surrounds it.
+/// Checks the id of a node and removes surrounding spaces.
 pub fn node(id: &str) -> Result<&str, Failure> {
     bounded(id, "a node id", MAX_NODE, true)
 }
@@ -23,10 +23,10 @@ fn bounded<'a>(text: &'a str, what: &str, most: usize, divided: bool) -> Result<
         return Ok(text);
     }
     let divider = if divided { format!("no {DIVIDER} and ") } else { String::new() };
-    Err(Failure::invalid(format!("{what} has 1 to {most} characters, {divider}no control characters")))
+    Err(Failure::invalid(format!("{what} must have 1 to {most} characters, {divider}no control characters")))
 }
 
-/// The type of a bead and the relation of an edge in the arguments of a call, in their canonical form.
+/// Converts the type of a bead and the relation of an edge in the arguments of a call to canonical form.
 pub fn canonical(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
     for (field, what, most, divided) in
         [("type", "a type", MAX_TYPE, false), ("kind", "a relation", MAX_RELATION, true)]
@@ -36,7 +36,8 @@ pub fn canonical(arguments: &mut Map<String, Value>) -> Result<(), Failure> {
         }
     }
     if let Some(Value::String(kind)) = arguments.get_mut("kind") {
-        // Every spelling of a relation that the other doors understand; what is none is refused by the tool, which lists them.
+        // Accept every spelling of the other interfaces. The tool refuses an unknown one and lists the valid
+        // ones.
         if let Ok(known) = kind.parse::<beads_core::EdgeKind>() {
             known.as_str().clone_into(kind);
         }
@@ -58,16 +59,20 @@ mod tests {
         for bad in ["", "  ", "a|b", "a\nb", "\u{7f}", &"x".repeat(257)] {
             assert_eq!(node(bad).unwrap_err().code, Code::InvalidValue, "{bad:?}");
         }
-        let judged = |field: &str, text: &str| {
+        let canonicalized = |field: &str, text: &str| {
             let mut arguments = Map::from_iter([(field.to_owned(), json!(text))]);
             canonical(&mut arguments).map(|()| arguments[field].clone())
         };
-        assert_eq!(judged("kind", "Parent-Child").unwrap(), "parent");
-        assert_eq!(judged("kind", "relates-to").unwrap(), "related");
-        assert_eq!(judged("type", " Bug").unwrap(), "bug");
-        assert_eq!(judged("type", "a|b").unwrap(), "a|b", "only relations and nodes are divided");
+        assert_eq!(canonicalized("kind", "Parent-Child").unwrap(), "parent");
+        assert_eq!(canonicalized("kind", "relates-to").unwrap(), "related");
+        assert_eq!(canonicalized("type", " Bug").unwrap(), "bug");
+        assert_eq!(
+            canonicalized("type", "a|b").unwrap(),
+            "a|b",
+            "only relations and nodes refuse the divider"
+        );
         for (field, bad) in [("kind", "a|b"), ("kind", ""), ("type", "a\tb"), ("type", &"x".repeat(129))] {
-            assert_eq!(judged(field, bad).unwrap_err().code, Code::InvalidValue, "{field} {bad:?}");
+            assert_eq!(canonicalized(field, bad).unwrap_err().code, Code::InvalidValue, "{field} {bad:?}");
         }
     }
 }

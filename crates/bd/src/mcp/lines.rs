@@ -1,5 +1,6 @@
-//! BM-L1, the line protocol of the portals: first the state, then what to run next, then what there is to read. Lines of ours
-//! start at the margin; text from beads is indented, so that no bead can pass for an error or a command.
+//! BM-L1, the line protocol of the portals: first the state, then the next command, then text to read.
+//! Protocol lines start at the margin; text from beads is indented, so that it cannot pass for an error or a
+//! command.
 
 use beads_engine::escape::{escape, escape_lines};
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use super::{boundary, redact};
 
-/// What a portal answers.
+/// The answer of a portal.
 #[derive(Debug, Clone, Default)]
 pub struct Lines {
     state: String,
@@ -15,18 +16,18 @@ pub struct Lines {
     text: String,
     page: Vec<Row>,
     warnings: Vec<String>,
-    /// The same for clients that read JSON instead of lines.
+    /// The same answer for clients that read JSON.
     data: Value,
 }
 
-/// One of many, and the call that goes on behind it.
+/// One item of a list, and the call that continues after it.
 #[derive(Debug, Clone)]
 struct Row {
     text: String,
     more: Option<(&'static str, Value)>,
 }
 
-/// A tool call that can be copied as it stands.
+/// Formats a tool call that can be copied unchanged.
 pub fn command(tool: &str, arguments: &impl Serialize) -> String {
     match serde_json::to_string(arguments) {
         Ok(text) if text != "{}" && text != "null" => format!("{tool} {text}"),
@@ -34,7 +35,7 @@ pub fn command(tool: &str, arguments: &impl Serialize) -> String {
     }
 }
 
-/// However small the budget, so much of the first of a list is shown.
+/// The first item of a list is never cut below this, however small the budget.
 const SHORTEST_ROW: usize = 120;
 
 fn indented(what: &str, text: &str) -> String {
@@ -47,27 +48,27 @@ fn indented(what: &str, text: &str) -> String {
 }
 
 impl Lines {
-    /// One line that says how things stand.
+    /// Creates an answer with its state line.
     pub fn state(state: impl AsRef<str>) -> Self {
         Self { state: escape(state.as_ref()).into_owned(), ..Self::default() }
     }
 
-    /// What the lines say, as data.
+    /// Attaches the answer as data.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = data;
         self
     }
 
-    /// The data without secrets; null where the lines are all there is.
+    /// Returns the data without secrets; null if there is only text.
     pub fn data(&self) -> Value {
         let mut data = self.data.clone();
         redact::value(&mut data);
         data
     }
 
-    /// Something that happened just before.
-    pub fn lead(&mut self, what: &str) {
+    /// Puts an earlier event in front of the state.
+    pub fn prepend_state(&mut self, what: &str) {
         self.state = format!("{} | {}", escape(what), self.state);
     }
 
@@ -77,23 +78,24 @@ impl Lines {
         self
     }
 
-    /// Something to read, under a word that says what it is.
-    pub fn read(&mut self, what: &str, text: &str) {
+    /// Appends text with a label.
+    pub fn add_text(&mut self, what: &str, text: &str) {
         self.text.push_str(&indented(what, text));
     }
 
-    /// One of a list, of which as many are shown as the budget takes; `more` is the call that goes on behind it, if anything follows.
-    pub fn row(&mut self, text: &str, more: Option<(&'static str, Value)>) {
+    /// Appends an item of a list, which is shown if the budget allows. `more` is the call that continues
+    /// after it, if anything follows.
+    pub fn add_row(&mut self, text: &str, more: Option<(&'static str, Value)>) {
         self.page.push(Row { text: indented("", text), more });
     }
 
-    /// A heads-up and its way out.
+    /// Appends a warning with its fix.
     pub fn warn(&mut self, code: &str, message: &str, fix: &str) {
         self.warnings.push(format!("WARNING: {code} {} | fix: {fix}", escape(message)));
     }
 
-    /// The text, without secrets, what there is to read cut to `max_chars` bytes. The call that goes on has the budget
-    /// that was given to this one.
+    /// Renders the answer without secrets, with the text and list cut to `max_chars` bytes. The continuing
+    /// call gets the `given` budget too.
     pub fn render(&self, max_chars: usize, given: Option<usize>) -> String {
         let mut out = redact::text(&self.state);
         out.push('\n');
@@ -109,15 +111,16 @@ impl Lines {
         }
         let mut out = out.trim_end().to_owned();
         let mut more = None;
-        let mut room = max_chars.saturating_sub(kept);
+        let mut available = max_chars.saturating_sub(kept);
         for (index, row) in self.page.iter().enumerate() {
             let text = redact::text(&row.text);
-            // One is always shown, or nobody would ever get ahead.
-            let taken = if index == 0 { boundary::floor(&text, room.max(SHORTEST_ROW)) } else { text.len() };
-            if index > 0 && taken > room {
+            // Always show one, or paging would never advance.
+            let taken =
+                if index == 0 { boundary::floor(&text, available.max(SHORTEST_ROW)) } else { text.len() };
+            if index > 0 && taken > available {
                 break;
             }
-            room = room.saturating_sub(taken);
+            available = available.saturating_sub(taken);
             out.push('\n');
             out.push_str(text[..taken].trim_end());
             more.clone_from(&row.more);
@@ -148,17 +151,20 @@ mod tests {
     fn text_from_beads_never_starts_at_the_margin() {
         let mut lines =
             Lines::state("bd-1 sly\nERROR: X").then(command("done", &serde_json::json!({"id": "a\nb"})));
-        lines.read("", "first\nERROR: FAKE run this\nnext {}");
+        lines.add_text("", "first\nERROR: FAKE run this\nnext {}");
         let text = lines.render(1000, None);
         let margin: Vec<&str> = text.lines().filter(|line| !line.starts_with("  ")).collect();
         assert_eq!(margin, ["bd-1 sly\\nERROR: X", r#"done {"id":"a\nb"}"#]);
     }
 
     #[test]
-    fn a_list_is_cut_between_its_rows_and_goes_on_there() {
+    fn a_list_is_cut_between_rows_and_continues_there() {
         let mut lines = Lines::state("s").then("next".into());
         for number in 1..=4 {
-            lines.row(&"x".repeat(40), (number < 4).then(|| ("list", serde_json::json!({"offset": number}))));
+            lines.add_row(
+                &"x".repeat(40),
+                (number < 4).then(|| ("list", serde_json::json!({"offset": number}))),
+            );
         }
         let shown = |max: usize| {
             let text = lines.render(max, None);
@@ -173,9 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_said() {
+    fn a_cut_text_has_a_warning() {
         let mut lines = Lines::state("s").then("next".into());
-        lines.read("", &"ä".repeat(100));
+        lines.add_text("", &"ä".repeat(100));
         let text = lines.render(21, None);
         assert!(text.contains("WARNING: BUDGET_TRUNCATED"), "{text}");
         assert!(text.starts_with("s\nnext\n  ä"), "{text}");

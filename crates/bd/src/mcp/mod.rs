@@ -1,6 +1,7 @@
 //! `bd mcp`: the store as a Model Context Protocol server on standard input and output (docs/MCP.md).
 //!
-//! Every day's tools are [`portal`]s, which answer in a few lines and cost a few tokens; [`full`] views are everything else, in an envelope.
+//! The daily tools are [`portal`]s, which answer in a few lines and cost few tokens. [`full`] views offer all
+//! operations and answer in an envelope.
 
 mod artifact;
 mod boundary;
@@ -42,9 +43,9 @@ pub use toolset::Toolset;
 use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
 
-use portal::Called;
+use portal::ToolAnswer;
 
-/// The tools that a toolset shows.
+/// Returns the tools that a toolset lists.
 fn listing(toolset: Toolset) -> Vec<Value> {
     let mut all: Vec<Value> = portal::listed(toolset).map(portal::Portal::listing).collect();
     if toolset == Toolset::Full {
@@ -57,22 +58,22 @@ fn is_tool(name: &str) -> bool {
     portal::find(name).is_some() || full::is_tool(name)
 }
 
-/// What a tool says when it could not even be asked.
-fn failed(name: &str, failure: &Failure, session: &Session, toolset: Toolset) -> Called {
+/// Returns the answer for a tool call that failed before the tool ran.
+fn failed(name: &str, failure: &Failure, session: &Session, toolset: Toolset) -> ToolAnswer {
     let text = match portal::find(name) {
         Some(_) => code::error_line(failure, toolset),
         None => envelope::failed(name, failure, session, Vec::new()),
     };
-    Called { text, failed: true, data: Value::Null }
+    ToolAnswer { text, failed: true, data: Value::Null }
 }
 
-/// What a tool answers.
-fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> Called {
+/// Calls a tool.
+fn call(name: &str, arguments: Map<String, Value>, caller: portal::Caller<'_>) -> ToolAnswer {
     match portal::find(name) {
         Some(portal) => portal.call(arguments, caller),
         None => {
             let (text, failed) = full::call(name, arguments, caller);
-            Called { text, failed, data: Value::Null }
+            ToolAnswer { text, failed, data: Value::Null }
         }
     }
 }

@@ -1,51 +1,52 @@
-//! A part of a list: what was asked for, and where the next call goes on.
+//! Paging: the requested part of a list, and the offset of the next page.
 
 use serde_json::{Map, Value, json};
 
 use super::budget::{self, Budgeted};
 use crate::tool::Tool;
 
-/// A bead with nothing but its id takes so many characters of a list.
+/// The length of a bead in a list that has only its id.
 const FEWEST_CHARS: usize = 16;
 
-/// What a call asks of a list.
+/// The requested part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     offset: usize,
-    /// At most so many, if the call says so.
+    /// The maximum number of items, if the call gives one.
     pub limit: Option<usize>,
-    /// The tool itself gives no more than this.
-    most: usize,
+    /// The tool's own maximum.
+    max: usize,
 }
 
 impl Page {
-    /// Takes the page out of the arguments: the tool reads what comes before it again, and it is left out afterwards. A list of
-    /// beads without a limit gets that of what fits into `max_chars`: reading a whole store to show a page of it takes long.
-    pub fn asked(
+    /// Reads the page from the arguments and adjusts the tool's limit. The tool also returns the items before
+    /// the offset, which are dropped later. A list of beads without a limit gets one from `max_chars`,
+    /// because reading a whole store to show one page would be slow.
+    pub fn from_arguments(
         tool: &Tool,
         arguments: &mut Map<String, Value>,
         offset: usize,
         max_chars: Option<usize>,
     ) -> Self {
-        let most = tool.input_schema()["properties"]["limit"]["maximum"].as_u64();
-        let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let max = tool.input_schema()["properties"]["limit"]["maximum"].as_u64();
+        let max = max.and_then(|max| usize::try_from(max).ok()).unwrap_or(usize::MAX);
         let given =
             arguments.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
-        // What is too large is refused by the tool.
-        let refused = given.is_some_and(|limit| limit > most);
+        // The tool refuses a limit that is too large.
+        let refused = given.is_some_and(|limit| limit > max);
         let fits = max_chars.unwrap_or(budget::DEFAULT_CHARS) / FEWEST_CHARS + 1;
-        // A limit of 0, or none, asks for all.
+        // A limit of 0, or no limit, means all.
         let may_be_all =
             tool.group() == "beads" && tool.input_schema()["properties"]["limit"]["minimum"] == 0;
-        let implied = (may_be_all && !refused).then_some(fits.min(most));
-        let limit = given.filter(|limit| *limit > 0 && *limit <= most).or(implied);
+        let implied = (may_be_all && !refused).then_some(fits.min(max));
+        let limit = given.filter(|limit| *limit > 0 && *limit <= max).or(implied);
         if let Some(limit) = limit {
-            arguments.insert("limit".into(), limit.saturating_add(offset).min(most).into());
+            arguments.insert("limit".into(), limit.saturating_add(offset).min(max).into());
         }
-        Self { offset, limit, most }
+        Self { offset, limit, max }
     }
 
-    /// Where to go on after what is left in the answer, if anything may follow; the answer says the same.
+    /// Returns the offset of the next page, if there may be one, and updates `next_offset` in the answer.
     pub fn after(self, fitted: &mut Budgeted) -> Option<usize> {
         let result = fitted.result.as_object_mut()?;
         let shown = result.get("items")?.as_array()?.len();
@@ -53,10 +54,10 @@ impl Page {
         let cut = count.is_some_and(|count| shown < count);
         let ends = self.limit.is_none_or(|limit| shown < limit) && !cut;
         let next = self.offset.saturating_add(shown);
-        let goes_on = !ends && shown > 0 && next < self.most;
+        let has_more = !ends && shown > 0 && next < self.max;
         if result.contains_key("next_offset") {
-            // Never longer than what stood there, so it still fits.
-            if goes_on {
+            // Never longer than the old value, so the answer still fits.
+            if has_more {
                 result.insert("next_offset".into(), next.into());
             } else {
                 result.remove("next_offset");
@@ -65,6 +66,6 @@ impl Page {
             bare.as_object_mut()?.remove("budget");
             fitted.result["budget"]["used_chars"] = json!(budget::size(&bare));
         }
-        goes_on.then_some(next)
+        has_more.then_some(next)
     }
 }

@@ -1,4 +1,4 @@
-//! `beads_patch`: changes to single fields, in the order given, all or none.
+//! `beads_patch`: changes single fields in the given order, all or none.
 
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
@@ -9,10 +9,10 @@ use super::{enums, full, revision};
 use crate::tool::check::UNKNOWN;
 use crate::tool::read;
 
-/// Fields that hold one text, to which more can be appended.
+/// Text fields, which can be appended to.
 const TEXTS: [&str; 3] = ["description", "design", "acceptance_criteria"];
 
-/// Fields that can be emptied by null.
+/// Fields that null clears.
 const NULLABLE: [&str; 4] = ["assignee", "estimated_minutes", "due_at", "defer_until"];
 
 pub fn schema() -> Value {
@@ -30,13 +30,13 @@ pub fn schema() -> Value {
         },
         "required": ["ops"],
     });
-    for (name, about) in full::own_fields(true, true) {
+    for (name, about) in full::common_fields(true, true) {
         schema["properties"][name] = about;
     }
     schema
 }
 
-/// Makes one update of all operations. The bead must still be what the operations were computed from.
+/// Combines all operations into one update, guarded by the content that they were computed from.
 pub fn apply(
     mut arguments: Map<String, Value>,
     id: &str,
@@ -48,7 +48,7 @@ pub fn apply(
         Failure::invalid("\"ops\" must be a list of one or more operations").with(json!({"field": "ops"}))
     })?;
     if let Some(other) = arguments.keys().next() {
-        return Err(Failure::invalid(format!("there is no field {other:?} here; leave it out"))
+        return Err(Failure::invalid(format!("unsupported field {other:?}; leave it out"))
             .with(json!({"field": other, UNKNOWN: true})));
     }
     let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
@@ -57,18 +57,18 @@ pub fn apply(
     let mut update = Map::from_iter([("op".to_owned(), json!("update")), ("id".to_owned(), json!(id))]);
     update.insert("expected_content_hash".into(), json!(hash));
     for op in &ops {
-        one(&mut update, op, bead)?;
+        add_operation(&mut update, op, bead)?;
     }
     let op = read(Value::Object(update))?;
     caller.session.ask(caller.actor, Call::one(op))
 }
 
-fn one(update: &mut Map<String, Value>, op: &Value, bead: &Value) -> Result<(), Failure> {
+fn add_operation(update: &mut Map<String, Value>, op: &Value, bead: &Value) -> Result<(), Failure> {
     let known = op
         .as_object()
         .is_some_and(|op| op.keys().all(|key| matches!(key.as_str(), "op" | "field" | "value")));
     if !known {
-        return Err(Failure::invalid("an operation has op, field and value"));
+        return Err(Failure::invalid("an operation must have op, field and value"));
     }
     let field = op["field"].as_str().unwrap_or_default();
     let value = &op["value"];
@@ -119,7 +119,7 @@ fn put(update: &mut Map<String, Value>, field: &str, value: Value) {
     update.insert(field.to_owned(), value);
 }
 
-/// One label or several.
+/// Adds one label or several.
 fn add(update: &mut Map<String, Value>, field: &str, value: &Value) {
     let more = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     match update.get_mut(field).and_then(Value::as_array_mut) {
@@ -136,7 +136,7 @@ mod tests {
     fn patched(ops: &[Value]) -> Result<Value, Failure> {
         let bead = json!({"description": "One", "labels": ["a"]});
         let mut update = Map::new();
-        ops.iter().try_for_each(|op| one(&mut update, op, &bead))?;
+        ops.iter().try_for_each(|op| add_operation(&mut update, op, &bead))?;
         Ok(Value::Object(update))
     }
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_operations_are_refused() {
         for op in [
             json!({"op": "set", "field": "id", "value": "x"}),
             json!({"op": "unset", "field": "title"}),

@@ -1,5 +1,5 @@
-//! The revisions of MCP that clients speak, and how a connection in each of them looks. Up to 2025-11-25 a connection opens
-//! with `initialize`; from 2026-07-28 every request says for itself who asks and in which revision.
+//! The supported revisions of MCP. Up to 2025-11-25 a connection opens with `initialize`. From 2026-07-28
+//! every request names its client and revision.
 
 use beads_engine::daemon::VERSION;
 use serde_json::{Map, Value, json};
@@ -21,12 +21,12 @@ pub const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 const INSTRUCTIONS: &str = "Tracks this repository's tasks (beads), shared by all agents working on it. \
      Call next to claim one and get its brief, note what others should know, done when finished.";
 
-/// How one request is to be answered.
+/// The revision and client of one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Era {
+pub struct RequestMeta {
     /// The request carries its own context: revision 2026-07-28.
     pub stateless: bool,
-    /// The client's name, when the request itself tells.
+    /// The client's name, if the request has it.
     pub client: Option<String>,
 }
 
@@ -34,16 +34,16 @@ fn all_versions() -> Vec<&'static str> {
     [STATELESS].into_iter().chain(WITH_HANDSHAKE).collect()
 }
 
-/// What a request says about itself in `_meta`.
-pub fn era(method: &str, params: &Map<String, Value>) -> Result<Era, RpcError> {
+/// Reads the `_meta` of a request.
+pub fn request_meta(method: &str, params: &Map<String, Value>) -> Result<RequestMeta, RpcError> {
     let meta = params.get("_meta").and_then(Value::as_object);
     let version = meta.and_then(|meta| meta.get(VERSION_KEY));
     let discovers = method == "server/discover";
     if version.is_none() && !discovers {
-        return Ok(Era::default());
+        return Ok(RequestMeta::default());
     }
     let missing = |key: &str| {
-        RpcError::new(RpcError::INVALID_PARAMS, format!("_meta lacks {key}, or has it in another form"))
+        RpcError::new(RpcError::INVALID_PARAMS, format!("{key} is missing from _meta or has the wrong type"))
     };
     let version = version.and_then(Value::as_str).ok_or_else(|| missing(VERSION_KEY))?;
     if !all_versions().contains(&version) {
@@ -55,10 +55,10 @@ pub fn era(method: &str, params: &Map<String, Value>) -> Result<Era, RpcError> {
     if stateless && !meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_some_and(Value::is_object) {
         return Err(missing(CAPABILITIES_KEY));
     }
-    Ok(Era { stateless, client: meta.and_then(|meta| meta.get(CLIENT_KEY)).and_then(name) })
+    Ok(RequestMeta { stateless, client: meta.and_then(|meta| meta.get(CLIENT_KEY)).and_then(name) })
 }
 
-/// The name in an `Implementation` object.
+/// Returns the name in an `Implementation` object.
 pub fn name(info: &Value) -> Option<String> {
     info["name"].as_str().filter(|name| !name.trim().is_empty()).map(str::to_owned)
 }
@@ -67,21 +67,22 @@ fn server_info() -> Value {
     json!({"name": "beads", "version": VERSION})
 }
 
-/// The answer to `initialize`: the revision asked for, or the newest with a handshake.
+/// Answers `initialize` with the requested revision, or the newest one with a handshake.
 pub fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
-    let asked = params.get("protocolVersion").and_then(Value::as_str);
-    let asked = asked.ok_or_else(|| RpcError::new(RpcError::INVALID_PARAMS, "protocolVersion is missing"))?;
-    let version = WITH_HANDSHAKE.into_iter().find(|version| *version == asked);
+    let requested = params.get("protocolVersion").and_then(Value::as_str);
+    let requested =
+        requested.ok_or_else(|| RpcError::new(RpcError::INVALID_PARAMS, "protocolVersion is missing"))?;
+    let version = WITH_HANDSHAKE.into_iter().find(|version| *version == requested);
     Ok(json!({
         "protocolVersion": version.unwrap_or(WITH_HANDSHAKE[0]),
-        // The end of a claim is a log message, which only a client with a handshake can be sent.
+        // The end of a claim is sent as a log message, which needs a handshake.
         "capabilities": {"tools": {}, "logging": {}},
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     }))
 }
 
-/// The answer to `server/discover`.
+/// Answers `server/discover`.
 pub fn discover() -> Value {
     json!({
         "supportedVersions": all_versions(),
@@ -92,7 +93,7 @@ pub fn discover() -> Value {
     })
 }
 
-/// A result in the form of its revision.
+/// Adds the fields that the revision requires to a result.
 pub fn finished(mut result: Value, stateless: bool) -> Value {
     if let (true, Some(result)) = (stateless, result.as_object_mut()) {
         result.insert("resultType".into(), json!("complete"));
@@ -111,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_settles_on_what_both_speak() {
-        let version = |asked: &str| {
-            initialize(&Map::from_iter([("protocolVersion".to_owned(), json!(asked))])).unwrap()["protocolVersion"]
+    fn the_handshake_picks_a_revision_that_both_support() {
+        let version = |requested: &str| {
+            initialize(&Map::from_iter([("protocolVersion".to_owned(), json!(requested))])).unwrap()["protocolVersion"]
                 .clone()
         };
         for known in WITH_HANDSHAKE {
@@ -125,16 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_handshake_says_who_asks() {
+    fn a_request_without_a_handshake_names_its_client() {
         let whole =
             json!({VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}, CLIENT_KEY: {"name": "x", "version": "1"}});
-        assert_eq!(era("tools/list", &params(whole)), Ok(Era { stateless: true, client: Some("x".into()) }));
-        assert_eq!(era("tools/list", &Map::new()), Ok(Era::default()));
-        let refused = |method: &str, meta: Value| era(method, &params(meta)).unwrap_err().code;
+        assert_eq!(
+            request_meta("tools/list", &params(whole)),
+            Ok(RequestMeta { stateless: true, client: Some("x".into()) })
+        );
+        assert_eq!(request_meta("tools/list", &Map::new()), Ok(RequestMeta::default()));
+        let refused = |method: &str, meta: Value| request_meta(method, &params(meta)).unwrap_err().code;
         assert_eq!(refused("tools/list", json!({VERSION_KEY: STATELESS})), RpcError::INVALID_PARAMS);
         assert_eq!(refused("server/discover", json!({})), RpcError::INVALID_PARAMS);
         let later = json!({VERSION_KEY: "2030-01-01", CAPABILITIES_KEY: {}});
-        let error = era("server/discover", &params(later)).unwrap_err();
+        let error = request_meta("server/discover", &params(later)).unwrap_err();
         assert_eq!(error.code, RpcError::UNSUPPORTED_VERSION);
         assert_eq!(error.data.unwrap()["supported"][0], STATELESS);
     }

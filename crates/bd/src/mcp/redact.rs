@@ -1,5 +1,5 @@
-//! Likely secrets, taken out of everything that leaves through this door. Stored data is never touched, and only the text of
-//! strings changes, never the shape of an answer. When in doubt it is a secret.
+//! Removes likely secrets from everything that the MCP server sends. Stored data is never touched, and only
+//! the text of strings changes, never the structure of an answer. When in doubt, text counts as a secret.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 
 const REDACTED: &str = "<redacted>";
 
-/// A key with one of these in its name holds a secret.
+/// A key whose name contains one of these holds a secret.
 const KEYS: [&str; 6] = ["token", "secret", "password", "api_key", "authorization", "bearer"];
 
-/// Other spellings of the same, in text.
+/// The names of secrets in text, with more spellings.
 const WORDS: [&str; 9] =
     ["token", "secret", "password", "passwd", "api_key", "api-key", "apikey", "authorization", "bearer"];
 
-/// Tokens that tell themselves by how they start. The last is also the middle of `task-1`, so it needs a boundary.
+/// Prefixes that identify tokens. The short one also occurs in `task-1`, so it needs a word boundary.
 const PREFIXES: [&str; 2] = ["ghp_", "github_pat_"];
 const SHORT_PREFIX: &str = "sk-";
 
-/// What follows the word `Bearer` and is shorter than this is a word.
+/// A shorter text after `Bearer` is an ordinary word.
 const MIN_BEARER: usize = 6;
 
 const MAX_NAME_CHARS: usize = 64;
@@ -26,7 +26,7 @@ const MAX_NAME_CHARS: usize = 64;
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 
-/// Every string of a value.
+/// Redacts every string of a value.
 pub fn value(value: &mut Value) {
     match value {
         Value::String(string) => *string = text(string),
@@ -45,7 +45,7 @@ pub fn value(value: &mut Value) {
     }
 }
 
-/// Every string under a key that names a secret.
+/// Redacts every string under a key that names a secret.
 fn hide(value: &mut Value) {
     match value {
         Value::String(string) if !string.is_empty() => REDACTED.clone_into(string),
@@ -55,15 +55,15 @@ fn hide(value: &mut Value) {
     }
 }
 
-/// One text.
+/// Redacts a text.
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    let mut headless = headless_keys(text).into_iter().peekable();
+    let mut truncated = truncated_keys(text).into_iter().peekable();
     while !rest.is_empty() {
         let at = text.len() - rest.len();
-        while headless.next_if(|key| key.end <= at).is_some() {}
-        if let Some(key) = headless.next_if(|key| key.contains(&at)) {
+        while truncated.next_if(|key| key.end <= at).is_some() {}
+        if let Some(key) = truncated.next_if(|key| key.contains(&at)) {
             out.push_str(REDACTED);
             rest = &text[key.end..];
             continue;
@@ -82,7 +82,7 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// How much of what starts here is kept, and how much after it is secret.
+/// If a secret starts here, returns how many bytes to keep and how many bytes after them are secret.
 fn secret_at(text: &str, before: Option<char>) -> Option<(usize, usize)> {
     if text.starts_with(PEM_BEGIN) {
         return Some((0, pem(text)));
@@ -95,16 +95,16 @@ fn secret_at(text: &str, before: Option<char>) -> Option<(usize, usize)> {
         let length = token(&text[SHORT_PREFIX.len()..]);
         return (length >= 3).then_some((0, SHORT_PREFIX.len() + length));
     }
-    WORDS.iter().find(|word| starts_with(text, word)).and_then(|word| named(text, word.len()))
+    WORDS.iter().find(|word| starts_with(text, word)).and_then(|word| named_secret(text, word.len()))
 }
 
 fn starts_with(text: &str, word: &str) -> bool {
     text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
-/// `token=…`, `"token": "…"`, `Authorization: Basic …`, `Bearer …`: what stands after the name.
-fn named(text: &str, name: usize) -> Option<(usize, usize)> {
-    // The rest of a longer name, such as the `_v2` of `token_v2`. No name is so long that looking for its end takes long.
+/// Finds the value after a name: `token=…`, `"token": "…"`, `Authorization: Basic …`, `Bearer …`.
+fn named_secret(text: &str, name: usize) -> Option<(usize, usize)> {
+    // The rest of a longer name, such as the `_v2` of `token_v2`. The limit bounds the search.
     let letters = text[name..].chars().take(MAX_NAME_CHARS);
     let tail: usize = letters.take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum();
     let is_bearer = starts_with(text, "bearer") && tail == 0;
@@ -134,20 +134,20 @@ fn named(text: &str, name: usize) -> Option<(usize, usize)> {
             !c.is_whitespace() && !matches!(c, '"' | '\'' | '&' | '<' | '>' | ',' | ';' | ')' | '}')
         })
     };
-    // Without a sign of assignment it may be a sentence about a bearer.
+    // Without `=` or `:` it may be a sentence about a bearer.
     let least = if assigned == 0 { MIN_BEARER } else { 1 };
     (secret >= least).then_some((at, secret))
 }
 
-/// Up to the quote that ends a value, or to the end of the line when there is none. A quote behind an odd number of
-/// backslashes belongs to the value, unless the value itself began behind one.
+/// Returns the length up to the quote that ends a value, or to the end of the line if there is none. A quote
+/// after an odd number of backslashes belongs to the value, unless the value itself began after one.
 fn quoted(text: &str, quote: char) -> usize {
     let line = text.find('\n').unwrap_or(text.len());
     let end = text[..line].find(quote).unwrap_or(line);
     text[..end].trim_end_matches('\\').len()
 }
 
-/// Through the bracket that closes the first one, or everything when there is none.
+/// Returns the length through the matching closing bracket, or everything if there is none.
 fn bracketed(text: &str) -> usize {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {
@@ -171,15 +171,15 @@ fn token(text: &str) -> usize {
     skip(text, |c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// Through the end line, or everything when there is none: half a key is a key.
+/// Returns the length of a PEM block, or everything if its end line is missing: half a key is a secret too.
 fn pem(text: &str) -> usize {
     let Some(end) = text.find(PEM_END) else { return text.len() };
     let after = end + PEM_END.len();
     text[after..].find("-----").map_or(text.len(), |close| after + close + 5)
 }
 
-/// The rests of keys whose beginnings were cut off: lines of letters and digits through the line that ends them.
-fn headless_keys(text: &str) -> Vec<Range<usize>> {
+/// Finds PEM keys whose beginning was cut off: lines of Base64 through the end line.
+fn truncated_keys(text: &str) -> Vec<Range<usize>> {
     let is_body = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let mut keys = Vec::new();
     for (end, _) in text.match_indices(PEM_END) {
@@ -187,7 +187,7 @@ fn headless_keys(text: &str) -> Vec<Range<usize>> {
         loop {
             let before = text[..start].trim_end();
             let line = before.trim_end_matches(is_body);
-            // A word of a sentence is not followed by the end of a line.
+            // A word in a sentence is not followed by a line break.
             if line.len() == before.len() || !text[before.len()..start].contains('\n') {
                 break;
             }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_patterns_of_the_contract() {
+    fn the_patterns_of_the_contract_are_redacted() {
         for (given, wanted) in [
             ("push with ghp_abc123XYZ now", "push with <redacted> now"),
             ("xghp_abc", "x<redacted>"),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_hide_strings_and_nothing_else() {
+    fn secret_keys_hide_only_strings() {
         let mut given = json!({"github_token": "x", "Api-Key": "y", "token_count": 3, "secrets": ["z", 1], "a": {"password": ""}});
         value(&mut given);
         let wanted = json!({"github_token": REDACTED, "Api-Key": REDACTED, "token_count": 3, "secrets": [REDACTED, 1], "a": {"password": ""}});
@@ -262,13 +262,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_planted_secret_leaves(before in ".{0,40}", (shape, secret) in planted(), after in ".{0,40}") {
+        fn no_planted_secret_remains(before in ".{0,40}", (shape, secret) in planted(), after in ".{0,40}") {
             let hidden = text(&format!("{before} {shape} {after}"));
             prop_assert!(!hidden.contains(&secret), "{hidden}");
         }
 
         #[test]
-        fn the_shape_stays(strings in proptest::collection::vec(".{0,30}", 0..6), number in any::<i64>()) {
+        fn the_structure_stays_the_same(strings in proptest::collection::vec(".{0,30}", 0..6), number in any::<i64>()) {
             let mut given = json!({"list": strings, "n": number, "deep": {"x": null, "y": true}});
             value(&mut given);
             prop_assert_eq!(given["list"].as_array().unwrap().len(), strings.len());

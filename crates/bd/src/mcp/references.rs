@@ -1,4 +1,4 @@
-//! Beads that a call names besides its target: in every spelling that a target has.
+//! Resolves beads that a call names besides its target, in every spelling that a target may have.
 
 use beads_engine::failure::Failure;
 use serde_json::{Map, Value};
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 use super::portal::Caller;
 use super::target;
 
-/// Fields that name one bead, and fields that name many.
+/// Fields that name one bead, and fields that name several.
 const ONE: [&str; 3] = ["from", "to", "parent"];
 const MANY: [&str; 1] = ["ids"];
 
-/// Puts the store's own ids where others were given.
+/// Replaces all names of beads by their ids.
 pub fn resolve(arguments: &mut Map<String, Value>, caller: Caller<'_>) -> Result<(), Failure> {
     let Caller { session, actor, .. } = caller;
     for field in ONE {
-        // Null takes a parent away; what is of another type is refused by the tool.
+        // Null removes a parent. The tool refuses other types.
         if let Some(value) = arguments.get_mut(field).filter(|value| value.is_string() || value.is_object()) {
             *value = target::reference(session, actor, value)?.into();
         }

@@ -1,6 +1,7 @@
-//! Revisions: a whole number for each bead that grows with every write to it, its notes or its dependencies. The store derives it from
-//! the stamps of these writes. A merge may bring an older write; therefore a session remembers which content it showed under a number,
-//! and the store compares that content in the same step in which it writes.
+//! Revisions: a number for each bead that grows with every write to the bead, its notes or its dependencies.
+//! The store derives it from the stamps of these writes. A merge may bring in an older write, so a session
+//! remembers which content it showed for a revision, and the store compares that content atomically with the
+//! write.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::portal::Caller;
 /// Revisions by id.
 pub type Revisions = BTreeMap<String, u64>;
 
-/// Asks the store for the revisions of beads.
+/// Queries the revisions of beads.
 pub fn of_all(ids: Vec<String>, caller: Caller<'_>) -> Revisions {
     if ids.is_empty() {
         return Revisions::new();
@@ -22,25 +23,26 @@ pub fn of_all(ids: Vec<String>, caller: Caller<'_>) -> Revisions {
     serde_json::from_value(answer).unwrap_or_default()
 }
 
-/// What a guard for a bead that was shown is compared with: its words too, if it has any.
+/// Returns the hash that guards a write to a bead that was shown.
 pub fn shown_hash(bead: &Map<String, Value>) -> &str {
     bead.get("if_hash").or_else(|| bead.get("content_hash")).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The hash that must still hold for a write that expects a revision.
+/// Checks the expected revision. Returns the content hash that the write must expect.
 pub fn guard(
     arguments: &mut Map<String, Value>,
     id: &str,
     caller: Caller<'_>,
 ) -> Result<Option<String>, Failure> {
-    let asked = match (arguments.remove("expected_revision"), arguments.remove("expected_version")) {
+    let requested = match (arguments.remove("expected_revision"), arguments.remove("expected_version")) {
         (Some(one), Some(other)) if one != other => {
-            return Err(Failure::usage("expected_revision and expected_version say different things"));
+            return Err(Failure::usage("expected_revision and expected_version differ"));
         }
         (one, other) => one.or(other),
     };
-    let Some(asked) = asked else { return Ok(None) };
-    let expected = asked.as_u64().ok_or_else(|| Failure::invalid("expected_revision is a whole number"))?;
+    let Some(requested) = requested else { return Ok(None) };
+    let expected =
+        requested.as_u64().ok_or_else(|| Failure::invalid("expected_revision must be an integer"))?;
     let shown = caller.session.query(caller.actor, Query::Show { ids: vec![id.to_owned()] })?;
     let bead = shown[0].as_object().cloned().unwrap_or_default();
     let revisions = of_all(vec![id.to_owned()], caller);

@@ -1,8 +1,8 @@
-//! JSON-RPC 2.0 as MCP uses it: one message a line.
+//! JSON-RPC 2.0 as MCP uses it: one message per line.
 
 use serde_json::{Map, Value, json};
 
-/// What a line turned out to be.
+/// An incoming message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
     Request {
@@ -14,11 +14,11 @@ pub enum Incoming {
         method: String,
         params: Map<String, Value>,
     },
-    /// An answer to something that was never asked: this server asks nothing.
+    /// A response, which is ignored: this server sends no requests.
     Response,
 }
 
-/// A message that cannot be served. Tools that fail say so in their result instead.
+/// A protocol error. Tools report their failures in the result instead.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
     pub code: i64,
@@ -31,7 +31,7 @@ impl RpcError {
     pub const INVALID_REQUEST: i64 = -32600;
     pub const METHOD_NOT_FOUND: i64 = -32601;
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Revision 2026-07-28: the request names a revision that is not spoken here.
+    /// Revision 2026-07-28: the request names an unsupported revision.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -39,17 +39,17 @@ impl RpcError {
     }
 
     pub fn no_method(method: &str) -> Self {
-        Self::new(Self::METHOD_NOT_FOUND, format!("there is no method {method}"))
+        Self::new(Self::METHOD_NOT_FOUND, format!("unknown method {method}"))
     }
 }
 
-/// Reads one line; on failure with the id to answer to, if there was one.
+/// Parses one line. An error includes the request's id, if it has one.
 pub fn read(line: &[u8]) -> Result<Incoming, (Value, RpcError)> {
     let bad = |message: &str| (Value::Null, RpcError::new(RpcError::INVALID_REQUEST, message));
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| (Value::Null, RpcError::new(RpcError::PARSE, format!("not JSON: {error}"))))?;
     let Value::Object(mut message) = value else {
-        return Err(bad("a message is one JSON object; batches are not spoken"));
+        return Err(bad("a message must be one JSON object; batches are not supported"));
     };
     let id = message.remove("id");
     let at = id.clone().filter(|id| id.is_string() || id.is_number()).unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn read(line: &[u8]) -> Result<Incoming, (Value, RpcError)> {
     }
     let Some(method) = message.remove("method") else {
         let answers = message.contains_key("result") || message.contains_key("error");
-        return if answers { Ok(Incoming::Response) } else { refuse("there is no method") };
+        return if answers { Ok(Incoming::Response) } else { refuse("method is missing") };
     };
     let Value::String(method) = method else { return refuse("method must be a string") };
     let params = match message.remove("params") {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_a_message_is_refused_with_its_id_if_it_has_one() {
+    fn an_invalid_message_is_refused_with_its_id_if_it_has_one() {
         let refused = |line: &str| read(line.as_bytes()).map_err(|(id, error)| (id, error.code)).unwrap_err();
         assert_eq!(refused("{"), (Value::Null, RpcError::PARSE));
         assert_eq!(refused("[]"), (Value::Null, RpcError::INVALID_REQUEST));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_the_client_are_recognised() {
+    fn responses_of_the_client_are_recognised() {
         assert_eq!(read(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Incoming::Response));
     }
 }

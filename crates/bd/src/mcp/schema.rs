@@ -1,10 +1,10 @@
-//! Input schemas that cost few tokens: everything a reader can do without is left out.
+//! Compact input schemas: whatever a model does not need is left out to save tokens.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema of a type, and what its comment says.
+/// Returns the doc comment of a type and its schema.
 pub fn of<T: JsonSchema>() -> (String, Map<String, Value>) {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
@@ -25,7 +25,7 @@ fn compact(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             for noise in ["title", "format", "default", "minimum", "maximum", "additionalProperties"] {
-                // A property may have such a name; then its value is a schema.
+                // A property may have this name; then its value is a schema.
                 if map.get(noise).is_none_or(|value| value.get("type").is_none()) {
                     map.remove(noise);
                 }

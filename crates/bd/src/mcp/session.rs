@@ -1,4 +1,4 @@
-//! One client's connection: which store it works on, as whom, and what it is working on.
+//! One client's connection: its store, its actors, and what they are working on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use beads_core::op::{Fence, Guard, Unclaim};
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, Op};
+use beads_engine::cancel::CancelToken;
 use beads_engine::client::{self, Access};
 use beads_engine::failure::{Code, Failure};
-use beads_engine::hangup::Hangup;
 use beads_engine::request::{Call, ClaimOver, Query, Request};
 use beads_engine::session_id::SessionId;
 use beads_engine::session_lock::SessionLock;
@@ -19,17 +19,17 @@ use super::context::Context;
 use super::workspace::Workspace;
 use crate::tool;
 
-/// A session that reads all day does not grow all day.
+/// Bounds the memory of a long session.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// What outlives a single request.
+/// The state that outlives a single request.
 #[derive(Debug)]
 pub struct Session {
     context: Context,
     pub workspace: Workspace,
-    /// The run of the agent: as its harness names it, or this process.
+    /// The agent's session: as its harness names it, else this process.
     id: SessionId,
-    /// Held while this process is the session, so that others know when it is gone.
+    /// Held while this process is the session, so that others can detect its end.
     lock: OnceLock<SessionLock>,
     state: Mutex<State>,
 }
@@ -38,17 +38,17 @@ pub struct Session {
 struct State {
     /// The name the client gave in its handshake.
     client: Option<String>,
-    /// Everybody this connection has acted for.
+    /// All actors of this connection.
     actors: BTreeSet<Actor>,
-    /// The bead that each of them claimed last through this connection.
+    /// The bead that each actor last claimed through this connection.
     focus: BTreeMap<Actor, String>,
-    /// Claims that ended without their holder's doing, not yet reported.
-    over: Vec<(Actor, ClaimOver)>,
-    /// The content that was shown of a bead under a revision.
+    /// Claims that another party ended, not yet reported.
+    ended_claims: Vec<(Actor, ClaimOver)>,
+    /// The content hash of each bead and revision that was shown.
     shown: BTreeMap<(String, u64), String>,
-    /// Claims that were handed out here.
+    /// Claims that were made through this connection.
     claimed: Vec<Fence>,
-    /// Where heartbeats are sent from.
+    /// Wakes the thread that sends heartbeats.
     renewer: Option<Sender<Actor>>,
 }
 
@@ -63,73 +63,75 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the program of this process was removed: no daemon can be started from here, so nothing is pushed.
+    /// Returns whether the program of this process was removed. Then it can start no daemon, so nothing is
+    /// pushed.
     pub fn must_restart(&self) -> bool {
         !self.context.access.no_daemon && beads_engine::daemon::program().is_err()
     }
 
-    /// Whether a daemon answers, which can wait for something to happen.
+    /// Returns whether a daemon answers requests; only a daemon can wait for events.
     pub fn has_daemon(&self) -> bool {
         !self.context.access.no_daemon
     }
 
-    /// The client introduced itself.
-    pub fn greet(&self, client: Option<String>) {
+    /// Sets the name that the client gave in its handshake.
+    pub fn set_client(&self, client: Option<String>) {
         self.state().client = client;
     }
 
-    /// The name of the client: of one request, else of the handshake.
+    /// Returns the client's name from the request, else from the handshake.
     pub fn client(&self, named: Option<&str>) -> Option<String> {
         named.map(str::to_owned).or_else(|| self.state().client.clone())
     }
 
-    /// Who acts: as the command line or the environment say, else the client by its name, else the user.
+    /// Returns the actor: from the command line or the environment, else named after the client, else the
+    /// user.
     pub fn actor(&self, client: Option<&str>) -> Result<Actor, Failure> {
         let actor = match (self.context.chosen_actor.clone()?, self.client(client)) {
             (Some(actor), _) => actor,
-            (None, Some(client)) => at_this_host(&client, self.context.place.worktree.as_deref())?,
+            (None, Some(client)) => client_actor(&client, self.context.place.worktree.as_deref())?,
             (None, None) => self.context.default_actor.clone()?,
         };
-        self.acts(&actor);
+        self.record_activity(&actor);
         Ok(actor)
     }
 
-    /// A subagent that shares this connection: its claims are its own.
+    /// Returns the actor of a subagent that shares this connection but has separate claims.
     pub fn subagent(&self, actor: &Actor, agent: &str) -> Result<Actor, Failure> {
         let actor = format!("{actor}/{agent}").parse()?;
-        self.acts(&actor);
+        self.record_activity(&actor);
         Ok(actor)
     }
 
-    fn acts(&self, actor: &Actor) {
+    fn record_activity(&self, actor: &Actor) {
         let mut state = self.state();
         state.actors.insert(actor.clone());
-        // Without a renewer nothing is served any more.
+        // Without a renewer the server is shutting down.
         let _ = state.renewer.as_ref().map(|renewer| renewer.send(actor.clone()));
     }
 
-    /// Everybody who acted here is at work: the client said so without a call.
-    pub fn is_at_work(&self) {
+    /// Records activity of all actors, after a progress notification.
+    pub fn record_activity_of_all(&self) {
         let state = self.state();
         for (actor, renewer) in state.actors.iter().zip(std::iter::repeat(&state.renewer)) {
             let _ = renewer.as_ref().map(|renewer| renewer.send(actor.clone()));
         }
     }
 
-    /// Sets where heartbeats are sent from; `None` lets it go.
+    /// Sets or removes the channel to the heartbeat thread.
     pub fn set_renewer(&self, renewer: Option<Sender<Actor>>) {
         self.state().renewer = renewer;
     }
 
-    /// A claim was handed out here.
-    pub fn note_claim(&self, fence: &str) {
+    /// Records a claim that was made through this connection.
+    pub fn record_claim(&self, fence: &str) {
         if let Ok(fence) = fence.parse() {
             self.state().claimed.push(fence);
         }
     }
 
-    /// The client closed its input: gives back what was claimed here. Where the harness names the session, that may go on
-    /// without this process.
+    /// Releases the claims after the client closed its input. A session that the harness names may continue
+    /// without this process, so only the claims made here are released.
     pub fn end(&self) {
         let (actor, claimed) = {
             let state = self.state();
@@ -137,11 +139,12 @@ impl Session {
         };
         let Some(actor) = actor.filter(|_| !claimed.is_empty()) else { return };
         let fences = if self.context.session.is_some() { claimed } else { Vec::new() };
-        // What cannot be given back is silent from now on, and others may take it over.
+        // A claim that cannot be released falls silent, and others may take it over.
         let _ = self.ask(&actor, Call::EndSession { keep: false, fences });
     }
 
-    /// Lets others know when this process is gone, from the first time on that it may hold something.
+    /// Takes the session lock before the first possible claim, so that others can detect the end of this
+    /// process.
     fn hold_lock(&self) {
         if self.context.session.is_none() && self.lock.get().is_none() {
             let lock = SessionLock::hold(&self.context.place.store_dir(), &self.id);
@@ -153,42 +156,43 @@ impl Session {
         &self.context.directory
     }
 
-    /// Asks the store.
+    /// Sends a call to the store.
     pub fn ask(&self, actor: &Actor, call: Call) -> Result<Value, Failure> {
         self.ask_once(actor, call, None, None)
     }
 
-    /// The same, once however often it is asked under the request id, and until the caller hangs up.
+    /// Sends a call that runs only once per request id, and that the caller can cancel.
     pub fn ask_once(
         &self,
         actor: &Actor,
         call: Call,
         request_id: Option<String>,
-        hangup: Option<Arc<Hangup>>,
+        cancel: Option<Arc<CancelToken>>,
     ) -> Result<Value, Failure> {
         if call.mutates() {
             self.hold_lock();
         }
         let mut request = Request { request_id, ..self.context.request(actor, &self.id, call) };
-        // The server itself waits for the end of claims, so that is no sign of life of the agent.
+        // The server itself waits for claims to end, so that call is no sign of life of the agent.
         request.session = request.session.filter(|_| !is_watch(&request.call));
-        let access = Access { hangup, ..self.context.access.clone() };
+        let access = Access { cancel, ..self.context.access.clone() };
         let reply = client::ask(&self.context.place, request, &access);
         let over = reply.claim_over.into_iter().map(|over| (actor.clone(), over));
-        self.state().over.extend(over);
+        self.state().ended_claims.extend(over);
         if let Some(failure) = reply.error {
             return Err(failure);
         }
         let text = reply.result.as_ref().map_or("null", |result| result.get());
-        serde_json::from_str(text)
-            .map_err(|error| Failure::new(Code::InternalError, format!("the store's answer: {error}")))
+        serde_json::from_str(text).map_err(|error| {
+            Failure::new(Code::InternalError, format!("cannot parse the store's answer: {error}"))
+        })
     }
 
     pub fn query(&self, actor: &Actor, query: Query) -> Result<Value, Failure> {
         self.ask(actor, Call::query(query))
     }
 
-    /// The beads in somebody's hands, the one claimed last first.
+    /// Returns the beads assigned to an actor, most recently claimed first.
     pub fn mine(&self, actor: &Actor) -> Result<Vec<Value>, Failure> {
         let filter = Filter {
             assignee: Some(actor.clone()),
@@ -202,7 +206,7 @@ impl Session {
         Ok(beads)
     }
 
-    /// The beads that this session holds, the one claimed last first.
+    /// Returns the beads that this session holds, most recently claimed first.
     pub fn held(&self, actor: &Actor) -> Result<Vec<Value>, Failure> {
         let held = self.ask(actor, Call::Heartbeat)?;
         let is_held = |bead: &Value| {
@@ -213,11 +217,11 @@ impl Session {
         Ok(mine)
     }
 
-    /// Which content a client has seen under a revision.
+    /// Remembers the content that the client saw as a revision.
     pub fn remember(&self, id: &str, revision: u64, hash: &str) {
         let mut state = self.state();
         if state.shown.len() >= MAX_REMEMBERED {
-            // What was forgotten is compared by its number alone.
+            // Forgotten revisions are compared by number only.
             state.shown.clear();
         }
         state.shown.insert((id.to_owned(), revision), hash.to_owned());
@@ -227,40 +231,41 @@ impl Session {
         self.state().shown.get(&(id.to_owned(), revision)).cloned()
     }
 
-    /// Where and for whom a JSON tool runs.
+    /// Returns the context in which a JSON tool runs.
     pub fn tool_context<'a>(
         &self,
         actor: &Actor,
         progress: &'a dyn Fn(u8),
-        hangup: Option<Arc<Hangup>>,
+        cancel: Option<Arc<CancelToken>>,
     ) -> tool::Context<'a> {
         self.hold_lock();
         let context = self.context.for_tool(actor, &self.id, progress);
-        tool::Context { access: Access { hangup, ..context.access.clone() }, ..context }
+        tool::Context { access: Access { cancel, ..context.access.clone() }, ..context }
     }
 
-    /// Gives a claim back whose caller is gone.
-    pub fn give_back(&self, actor: &Actor, id: &str, fence: &str) {
+    /// Releases a claim whose caller is gone.
+    pub fn release_claim(&self, actor: &Actor, id: &str, fence: &str) {
         let (Ok(fence), Ok(reason)) = (fence.parse(), "given back: the call was cancelled".parse()) else {
             return;
         };
         let guard = Guard { fence: Some(fence), ..Guard::default() };
         let unclaim = Unclaim { id: id.to_owned(), guard, reason, ..Unclaim::default() };
-        // A claim that is over already needs not be given back.
+        // Fails harmlessly if the claim has already ended.
         let _ = self.ask(actor, Call::one(Op::Unclaim(unclaim)));
     }
 
-    /// Claims of an actor that ended without its doing, each reported once.
-    pub fn take_over(&self, actor: &Actor) -> Vec<ClaimOver> {
+    /// Returns the actor's claims that another party ended; each is reported once.
+    pub fn take_ended_claims(&self, actor: &Actor) -> Vec<ClaimOver> {
         let mut state = self.state();
-        let (mine, others) = std::mem::take(&mut state.over).into_iter().partition(|(of, _)| of == actor);
-        state.over = others;
+        let (mine, others) =
+            std::mem::take(&mut state.ended_claims).into_iter().partition(|(of, _)| of == actor);
+        state.ended_claims = others;
         let mine: Vec<(Actor, ClaimOver)> = mine;
         mine.into_iter().map(|(_, over)| over).collect()
     }
 
-    pub fn note_over(&self, actor: &Actor, over: Vec<ClaimOver>) {
-        self.state().over.extend(over.into_iter().map(|over| (actor.clone(), over)));
+    pub fn add_ended_claims(&self, actor: &Actor, over: Vec<ClaimOver>) {
+        self.state().ended_claims.extend(over.into_iter().map(|over| (actor.clone(), over)));
     }
 
     pub fn set_focus(&self, actor: &Actor, id: Option<&str>) {
@@ -271,13 +276,14 @@ impl Session {
         }
     }
 
-    /// What is being worked on: the bead claimed last here if it is still held, else the one claimed last anywhere.
+    /// Returns the bead in focus: the one last claimed here if it is still held, else the one last claimed
+    /// anywhere.
     pub fn focus_among<'a>(&self, actor: &Actor, mine: &'a [Value]) -> Option<&'a Value> {
         let focus = self.state().focus.get(actor).cloned();
         mine.iter().find(|bead| bead["id"].as_str() == focus.as_deref()).or_else(|| mine.first())
     }
 
-    /// The bead a call is about: the one it names, else the focus.
+    /// Returns the bead that a call is about: the one it names, else the focus.
     pub fn target(&self, actor: &Actor, named: Option<&str>) -> Result<String, Failure> {
         if let Some(id) = named {
             return super::target::id(self, actor, id);
@@ -290,8 +296,9 @@ impl Session {
     }
 }
 
-/// Clients of one name on two machines, or in two worktrees, are two agents.
-fn at_this_host(client: &str, worktree: Option<&str>) -> Result<Actor, Failure> {
+/// Derives an actor from the client's name. The host and the worktree distinguish agents that use the same
+/// client.
+fn client_actor(client: &str, worktree: Option<&str>) -> Result<Actor, Failure> {
     let name: String = client.trim().chars().filter(|c| !c.is_control()).take(64).collect();
     let uname = rustix::system::uname();
     let worktree = worktree.map(|name| format!("/{name}")).unwrap_or_default();

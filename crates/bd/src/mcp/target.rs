@@ -1,4 +1,4 @@
-//! What a client means when it names a bead.
+//! Resolves the names that clients use for beads.
 
 use beads_core::query::{Filter, Sort, SortKey};
 use beads_core::{Actor, EdgeKind};
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::graph_name;
 use super::session::Session;
 
-/// The bead behind an id as clients write it: a bead's own id, one with the workspace in front, or a foreign id (`PLAN-001`,
-/// `TASK-001`, `STEP-…`, `NODE-…`), which is looked for among the external references.
+/// Resolves an id: a bead's id, optionally prefixed with the workspace, or a foreign id (`PLAN-001`,
+/// `TASK-001`, `STEP-…`, `NODE-…`), which is looked up among the external references.
 pub fn id(session: &Session, actor: &Actor, named: &str) -> Result<String, Failure> {
     let named = graph_name::node(named)?;
     let named = match named.split_once(':') {
@@ -29,9 +29,9 @@ pub fn id(session: &Session, actor: &Actor, named: &str) -> Result<String, Failu
     found[0]["id"].as_str().map(str::to_owned).ok_or_else(unknown)
 }
 
-/// A target as full views take it: an id, or an object with an id and perhaps a kind, which must fit.
+/// Resolves a target of a full view: an id, or an object with an id and an optional kind, which must match.
 pub fn reference(session: &Session, actor: &Actor, target: &Value) -> Result<String, Failure> {
-    let bad = || Failure::invalid("a target is an id, or an object with id and kind");
+    let bad = || Failure::invalid("target must be an id, or an object with id and kind");
     if let Some(named) = target.as_str() {
         return id(session, actor, named);
     }
@@ -44,7 +44,7 @@ pub fn reference(session: &Session, actor: &Actor, target: &Value) -> Result<Str
         None => return Ok(id),
         Some(Some("plan")) => true,
         Some(Some("task")) => false,
-        Some(_) => return Err(Failure::invalid("kind is plan or task")),
+        Some(_) => return Err(Failure::invalid("kind must be plan or task")),
     };
     if is_plan != self::is_plan(session, actor, &id)? {
         let kinds = if is_plan { ("task", "plan") } else { ("plan", "task") };
@@ -54,7 +54,7 @@ pub fn reference(session: &Session, actor: &Actor, target: &Value) -> Result<Str
     Ok(id)
 }
 
-/// A dependency, `id` or `kind:id`, with the id that the store knows.
+/// Resolves the id in a dependency, `id` or `kind:id`.
 pub fn dep(session: &Session, actor: &Actor, named: &str) -> Result<String, Failure> {
     match named.split_once(':').map(|(kind, named)| (kind.parse::<EdgeKind>(), named)) {
         Some((Ok(kind), named)) => Ok(format!("{kind}:{}", id(session, actor, named)?)),
@@ -62,7 +62,7 @@ pub fn dep(session: &Session, actor: &Actor, named: &str) -> Result<String, Fail
     }
 }
 
-/// An epic, or anything that has children.
+/// Returns whether a bead is a plan: an epic, or any bead with children.
 fn is_plan(session: &Session, actor: &Actor, id: &str) -> Result<bool, Failure> {
     let shown = session.query(actor, Query::Show { ids: vec![id.to_owned()] })?;
     let children = |link: &Value| link["kind"] == "parent";
@@ -70,7 +70,7 @@ fn is_plan(session: &Session, actor: &Actor, id: &str) -> Result<bool, Failure> 
     Ok(shown[0]["issue_type"] == "epic" || has_children)
 }
 
-/// `(PLAN|TASK)-[0-9]{3,}` and `(STEP|NODE)-[A-Za-z0-9]{8,}`.
+/// Matches `(PLAN|TASK)-[0-9]{3,}` and `(STEP|NODE)-[A-Za-z0-9]{8,}`.
 fn is_foreign(id: &str) -> bool {
     let rest = |prefixes: [&str; 2]| prefixes.iter().find_map(|prefix| id.strip_prefix(prefix));
     let numbered = rest(["PLAN-", "TASK-"])
@@ -80,7 +80,7 @@ fn is_foreign(id: &str) -> bool {
     numbered || opaque
 }
 
-/// The bead that a path such as `s:0.s:1` leads to: children by their order of birth, counted from 0.
+/// Follows a path such as `s:0.s:1`. Children are ordered by creation time and counted from 0.
 pub fn step(session: &Session, actor: &Actor, from: &str, path: &str) -> Result<String, Failure> {
     let mut at = from.to_owned();
     for index in steps(path)? {
@@ -101,7 +101,7 @@ pub fn step(session: &Session, actor: &Actor, from: &str, path: &str) -> Result<
     Ok(at)
 }
 
-/// The indexes of a path.
+/// Parses the indexes of a path.
 fn steps(path: &str) -> Result<Vec<usize>, Failure> {
     let bad = || Failure::invalid(format!("{path:?} is not a step path such as s:0.s:1"));
     let digits = |step: &str| {

@@ -1,4 +1,4 @@
-//! How much of itself a server shows. A tool that is not shown can be called all the same.
+//! Which tools a server lists. Tools that are not listed can be called too.
 
 use serde_json::Value;
 
@@ -8,22 +8,22 @@ use super::rpc::RpcError;
 pub enum Toolset {
     /// status, next, done
     Core,
-    /// Those and note, make, mail
+    /// Core plus note, make, mail
     #[default]
     Daily,
-    /// Those and every operation under its own name
+    /// Daily plus every operation as a separate tool
     Full,
 }
 
 impl Toolset {
-    /// As `tools/list` asks for it, else as the server was started.
-    pub fn asked(params: &serde_json::Map<String, Value>, started: Self) -> Result<Self, RpcError> {
+    /// Returns the toolset that `tools/list` asks for, else the one that the server was started with.
+    pub fn from_params(params: &serde_json::Map<String, Value>, started: Self) -> Result<Self, RpcError> {
         match params.get("toolset").map(Value::as_str) {
             None => Ok(started),
             Some(Some("core")) => Ok(Self::Core),
             Some(Some("daily")) => Ok(Self::Daily),
             Some(Some("full")) => Ok(Self::Full),
-            Some(_) => Err(RpcError::new(RpcError::INVALID_PARAMS, "toolset is core, daily or full")),
+            Some(_) => Err(RpcError::new(RpcError::INVALID_PARAMS, "toolset must be core, daily or full")),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The name by which clients speak of this store.
+//! The name that clients use for this store.
 
 use beads_engine::failure::{Code, Failure};
 use beads_engine::place::Place;
 
 const MAX_BYTES: usize = 128;
 
-/// `^[A-Za-z0-9][A-Za-z0-9._/-]*$`, at most 128 bytes.
+/// A workspace name: `^[A-Za-z0-9][A-Za-z0-9._/-]*$`, at most 128 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace(String);
 
 impl Workspace {
-    /// As chosen by `--workspace` or `BRANCHMIND_WORKSPACE`, else the repository's name.
+    /// Returns the name from `--workspace` or `BRANCHMIND_WORKSPACE`, else the repository's name.
     pub fn new(chosen: Option<&str>, place: &Place) -> Result<Self, Failure> {
         let from_env = std::env::var("BRANCHMIND_WORKSPACE").ok().filter(|name| !name.is_empty());
         match chosen.map(str::to_owned).or(from_env) {
@@ -23,7 +23,7 @@ impl Workspace {
         &self.0
     }
 
-    /// An explicit name must be this one: nothing is ever sent to another store than the one that was meant.
+    /// Checks an explicit name, so that a call never reaches another store than its caller intended.
     pub fn expect(&self, name: &str) -> Result<(), Failure> {
         check(name)?;
         if name == self.0 {
@@ -47,12 +47,12 @@ fn check(name: &str) -> Result<(), Failure> {
     Err(Failure::new(
         Code::InvalidName,
         format!(
-            "{name:?} is no workspace: 1 to {MAX_BYTES} letters, digits and . _ / -, the first a letter or digit"
+            "invalid workspace {name:?}: use 1 to {MAX_BYTES} letters, digits and . _ / -, starting with a letter or digit"
         ),
     ))
 }
 
-/// The nearest valid name.
+/// Returns the nearest valid name for a directory.
 fn named_after(directory: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
     let name: String = directory.chars().map(plain).take(MAX_BYTES).collect();
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_directory_has_a_workspace_and_only_valid_names_are_taken() {
+    fn every_directory_has_a_workspace_and_invalid_names_are_refused() {
         for (directory, name) in
             [("beads-rs", "beads-rs"), (".dotfiles", "dotfiles"), ("a b", "a-b"), ("é", "default")]
         {

@@ -1,4 +1,4 @@
-/// A coding agent's program that `bd setup` configures.
+/// A coding agent that `bd setup` configures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Client {
     Claude,
@@ -12,14 +12,14 @@ pub enum Client {
     Aider,
     Windsurf,
     Zed,
-    /// Whatever reads AGENTS.md
+    /// Any agent that reads AGENTS.md
     Generic,
-    /// Programs written for the Go bd, as bd init --compat sets this clone up for them
+    /// Programs written for the Go bd (same as bd init --compat)
     Clients,
 }
 
 impl Client {
-    /// Everything that `--all` sets up: the programs that read files of the project.
+    /// The clients that `--all` configures: those that read project files.
     pub const ALL: [Self; 11] = [
         Self::Claude,
         Self::Codex,
@@ -34,7 +34,7 @@ impl Client {
         Self::Generic,
     ];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",

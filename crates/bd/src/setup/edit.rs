@@ -1,24 +1,24 @@
-//! One change to a file of the project.
+//! One change to a project file.
 
 use serde_json::Value;
 
 use super::section::Marks;
 use super::{Client, hooks, json_file};
 
-/// What a file should have of ours.
+/// The part of a file that bd writes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
-    /// A key that is ours, in an object of a JSON file.
+    /// A key of ours in an object of a JSON file.
     Entry { path: Vec<&'static str>, value: Value },
-    /// A key that the file needs, with this value unless it has one.
+    /// A key that the file needs, with this default value.
     Default { path: Vec<&'static str>, value: Value },
-    /// An element that is ours, in a list of a JSON file.
+    /// An element of ours in a list of a JSON file.
     Element { path: Vec<&'static str>, value: Value },
-    /// Lines between two marks.
+    /// Lines between two markers.
     Section { marks: Marks, text: &'static str },
-    /// The lines for agents, with the clients that need them behind the first mark.
+    /// The instructions for agents; the first marker lists the clients that need them.
     Guide { text: &'static str },
-    /// A file that is ours as a whole; the text in it that tells.
+    /// A whole file of ours, recognised by the text `ours_if`.
     Whole { text: String, ours_if: &'static str },
     /// The list of files that aider reads.
     AiderRead,
@@ -30,7 +30,7 @@ pub const HASH: Marks = Marks { begin: "# BEGIN BEADS", close: "", end: "# END B
 const AIDER: &str = "read: AGENTS.md\n";
 
 impl Edit {
-    /// Returns the file with our part in it. `clients` are those that are set up, this one among them.
+    /// Returns the file with our part. `clients` are all configured clients, including this one.
     pub fn with(&self, text: &str, clients: &[Client]) -> Result<String, String> {
         match self {
             Self::Entry { path, value } => json_file::with_entry(text, path, value),
@@ -46,11 +46,11 @@ impl Edit {
         }
     }
 
-    /// Returns the file without our part. `left` are the clients that stay.
+    /// Returns the file without our part. `left` are the clients that stay configured.
     pub fn without(&self, text: &str, left: &[Client]) -> Result<String, String> {
         match self {
             Self::Entry { path, .. } => json_file::without_entry(text, path),
-            // Whether it was there before is not known, and alone it means nothing.
+            // The key may have been there before us, so it is removed only if nothing else is left.
             Self::Default { path, value } => json_file::without_lone_entry(text, path, value),
             Self::Element { path, .. } => json_file::without_elements(text, path, hooks::is_ours),
             Self::Section { marks, .. } => marks.without(text),
@@ -70,7 +70,7 @@ fn remark(clients: &[Client]) -> String {
     if names.is_empty() { String::new() } else { format!(" for {}", names.join(" ")) }
 }
 
-/// A YAML file has each key once: a list of files that is there already must name ours itself.
+/// Adds our section. A YAML key must be unique, so an existing `read:` list must already name AGENTS.md.
 fn aider(text: &str) -> Result<String, String> {
     let rest = HASH.without(text)?;
     let has_list = rest.lines().any(|line| line.starts_with("read:"));

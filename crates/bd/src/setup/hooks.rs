@@ -1,14 +1,14 @@
-//! The hooks of each program, in its own words. The sources are in docs/AGENTS.md.
+//! The hooks of each coding agent, in its format. The sources are in docs/AGENTS.md.
 
 use serde_json::{Value, json};
 
 use super::Client;
 use super::edit::Edit;
 
-/// No hook keeps its program waiting for longer, in seconds.
+/// The timeout of a hook, in seconds.
 const TIMEOUT_S: u32 = 10;
 
-/// Returns the entries of a program's hook file: where each stands, and what it is.
+/// Returns the entries of a client's hook file.
 pub fn entries(client: Client) -> Vec<Edit> {
     match client {
         Client::Claude => grouped(&CLAUDE, TIMEOUT_S),
@@ -22,7 +22,8 @@ pub fn entries(client: Client) -> Vec<Edit> {
 
 type Events = [(&'static str, &'static str)];
 
-/// A shell that gives way makes the program the parent of the hook, as it is that of its MCP server: `bd hook` knows it by that.
+/// `exec` replaces the shell, so that the agent is the parent process of the hook, as it is of its MCP
+/// server. `bd hook` finds the MCP server of the session by that parent.
 const CLAUDE: [(&str, &str); 5] = [
     ("SessionStart", "bd prime --hook"),
     ("Stop", "exec bd hook stop"),
@@ -31,7 +32,7 @@ const CLAUDE: [(&str, &str); 5] = [
     ("SubagentStop", "bd hook subagent-stop"),
 ];
 
-/// The end of a Codex session is known by the end of its MCP server.
+/// Codex has no end hook; the claims are released when its MCP server exits.
 const CODEX: [(&str, &str); 4] = [
     ("SessionStart", "bd prime --hook"),
     ("Stop", "bd hook stop --client codex"),
@@ -45,7 +46,7 @@ const GEMINI: [(&str, &str); 3] = [
     ("SessionEnd", "exec bd hook end --client gemini"),
 ];
 
-/// Groups of hooks under events, as Claude Code has them and others after it.
+/// Returns groups of hooks by event, the format of Claude Code that others adopted.
 fn grouped(events: &Events, timeout: u32) -> Vec<Edit> {
     let entry = |(event, command): &(&'static str, &'static str)| {
         let hook = json!({"type": "command", "command": command, "timeout": timeout});
@@ -67,7 +68,8 @@ fn cursor() -> Vec<Edit> {
     ]
 }
 
-/// The hook file of Copilot, which is ours as a whole. Its events in the spelling of VS Code have the payloads of the others.
+/// Returns the hook file of Copilot, which is entirely ours. Events in the spelling of VS Code have the same
+/// payloads as those of other agents.
 pub fn copilot() -> String {
     let hook = |command: &str| json!([{"type": "command", "bash": command, "timeoutSec": TIMEOUT_S}]);
     let hooks = json!({
@@ -78,7 +80,7 @@ pub fn copilot() -> String {
     pretty(&json!({"version": 1, "hooks": hooks}))
 }
 
-/// The hook file of the Claude Code plugin.
+/// Returns the hook file of the Claude Code plugin.
 #[cfg(test)]
 pub fn claude_plugin() -> Value {
     let mut hooks = serde_json::Map::new();
@@ -94,7 +96,7 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// Whether an element of a list of hooks runs one of our commands and nothing else.
+/// Returns whether a hook entry runs only our commands.
 pub fn is_ours(element: &Value) -> bool {
     let command =
         |hook: &Value| ["command", "bash"].iter().find_map(|name| hook[name].as_str().map(str::to_owned));

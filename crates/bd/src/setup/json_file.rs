@@ -1,4 +1,5 @@
-//! Entries in somebody else's JSON file. What is not ours keeps its order and its bytes.
+//! Edits entries of a JSON file that belongs to another program. Other entries keep their order and their
+//! exact bytes.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use serde_json::value::RawValue;
 
 type Answer = Result<String, String>;
 
-/// An object whose fields keep their order, and their values as they were written.
+/// An object that keeps the order of its fields and the exact text of their values.
 #[derive(Debug, Default)]
 struct Object(Vec<(String, Box<RawValue>)>);
 
@@ -37,15 +38,14 @@ impl Object {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        serde_json::from_str(text)
-            .map_err(|error| format!("it is not the JSON object that was expected ({error})"))
+        serde_json::from_str(text).map_err(|error| format!("it is not a JSON object ({error})"))
     }
 
     fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.get())
     }
 
-    /// Sets a field, or takes it out.
+    /// Sets a field, or removes it.
     fn set(&mut self, key: &str, value: Option<String>) -> Result<(), String> {
         let value = value.map(RawValue::from_string).transpose().map_err(|error| error.to_string())?;
         let at = self.0.iter().position(|(name, _)| name == key);
@@ -71,8 +71,8 @@ impl Object {
     }
 }
 
-/// Changes the value at a path; objects on the way are made, and taken out again when they are empty.
-fn at(
+/// Changes the value at a path. Creates missing objects on the way, and removes objects that become empty.
+fn change_at(
     text: &str,
     path: &[&str],
     depth: usize,
@@ -81,7 +81,7 @@ fn at(
     let Some((key, rest)) = path.split_first() else { return change(text) };
     let mut object = Object::read(text)?;
     let before = object.get(key).unwrap_or_default().to_owned();
-    let after = at(&before, rest, depth + 1, change)?;
+    let after = change_at(&before, rest, depth + 1, change)?;
     if after.as_deref().unwrap_or_default() == before {
         return Ok((!text.is_empty()).then(|| text.to_owned()));
     }
@@ -89,77 +89,79 @@ fn at(
     Ok((depth == 0 || !object.0.is_empty()).then(|| object.text(depth)))
 }
 
-fn whole(text: &str, path: &[&str], change: &dyn Fn(&str) -> Result<Option<String>, String>) -> Answer {
-    let changed = at(text, path, 0, change)?.unwrap_or_default();
+fn change_file(text: &str, path: &[&str], change: &dyn Fn(&str) -> Result<Option<String>, String>) -> Answer {
+    let changed = change_at(text, path, 0, change)?.unwrap_or_default();
     Ok(if changed == text { changed } else { format!("{changed}\n") })
 }
 
-fn same(text: &str, value: &Value) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|there| there == *value)
+fn is_equal(text: &str, value: &Value) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|current| current == *value)
 }
 
 pub fn with_entry(text: &str, path: &[&str], value: &Value) -> Answer {
-    whole(text, path, &|there| {
-        Ok(Some(if same(there, value) { there.to_owned() } else { value.to_string() }))
+    change_file(text, path, &|current| {
+        Ok(Some(if is_equal(current, value) { current.to_owned() } else { value.to_string() }))
     })
 }
 
 pub fn without_entry(text: &str, path: &[&str]) -> Answer {
-    whole(text, path, &|_| Ok(None))
+    change_file(text, path, &|_| Ok(None))
 }
 
-/// The elements as they were written.
-fn list(text: &str) -> Result<Vec<Box<RawValue>>, String> {
+/// Parses a list and keeps the exact text of its elements.
+fn parse_list(text: &str) -> Result<Vec<Box<RawValue>>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    serde_json::from_str(text).map_err(|error| format!("a list was expected ({error})"))
+    serde_json::from_str(text).map_err(|error| format!("it has no list where one is expected ({error})"))
 }
 
-fn listed(items: &[&str]) -> String {
+fn format_list(items: &[&str]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Sets a key unless the file has it, whatever its value.
+/// Sets a key unless the file has it with any value.
 pub fn with_default(text: &str, path: &[&str], value: &Value) -> Answer {
-    whole(text, path, &|there| Ok(Some(if there.is_empty() { value.to_string() } else { there.to_owned() })))
+    change_file(text, path, &|current| {
+        Ok(Some(if current.is_empty() { value.to_string() } else { current.to_owned() }))
+    })
 }
 
-/// Takes a key out when it is all that is left of the file.
+/// Removes a key if nothing else is left in the file.
 pub fn without_lone_entry(text: &str, path: &[&str], value: &Value) -> Answer {
     let mut alone = value.clone();
     for key in path.iter().rev() {
         alone = Value::Object([((*key).to_owned(), alone)].into_iter().collect());
     }
-    if same(text, &alone) { without_entry(text, path) } else { Ok(text.to_owned()) }
+    if is_equal(text, &alone) { without_entry(text, path) } else { Ok(text.to_owned()) }
 }
 
-/// Puts our element at the end of a list, in place of others that `is_ours` recognises.
+/// Appends our element to a list and removes other elements that `is_ours` recognises.
 pub fn with_element(text: &str, path: &[&str], value: &Value, is_ours: fn(&Value) -> bool) -> Answer {
-    whole(text, path, &|there| {
-        let items = list(there)?;
+    change_file(text, path, &|current| {
+        let items = parse_list(current)?;
         let ours: Vec<&RawValue> = recognised(&items, is_ours);
         if let [only] = ours.as_slice()
-            && same(only.get(), value)
+            && is_equal(only.get(), value)
         {
-            return Ok(Some(there.to_owned()));
+            return Ok(Some(current.to_owned()));
         }
         let added = value.to_string();
         let others = items.iter().filter(|item| !recognises(item, is_ours)).map(|item| item.get());
-        Ok(Some(listed(&others.chain([added.as_str()]).collect::<Vec<_>>())))
+        Ok(Some(format_list(&others.chain([added.as_str()]).collect::<Vec<_>>())))
     })
 }
 
-/// Takes the elements out of a list that `is_ours` recognises.
+/// Removes the elements of a list that `is_ours` recognises.
 pub fn without_elements(text: &str, path: &[&str], is_ours: fn(&Value) -> bool) -> Answer {
-    whole(text, path, &|there| {
-        let items = list(there)?;
+    change_file(text, path, &|current| {
+        let items = parse_list(current)?;
         let left: Vec<&str> =
             items.iter().filter(|item| !recognises(item, is_ours)).map(|item| item.get()).collect();
         if left.len() == items.len() {
-            return Ok((!there.is_empty()).then(|| there.to_owned()));
+            return Ok((!current.is_empty()).then(|| current.to_owned()));
         }
-        Ok((!left.is_empty()).then(|| listed(&left)))
+        Ok((!left.is_empty()).then(|| format_list(&left)))
     })
 }
 
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_keeps_its_order_and_its_bytes() {
+    fn other_entries_keep_their_order_and_bytes() {
         let text =
             "{\n  \"z\": [1,  2],\n  \"mcpServers\": {\"other\": {\"b\": 1.0, \"a\":2}},\n  \"a\": null\n}\n";
         let ours = json!({"command": "bd"});
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_come_and_go_and_nothing_empty_is_left() {
+    fn elements_are_added_and_removed_and_nothing_empty_is_left() {
         let (path, ours): (&[&str], _) = (&["hooks", "SessionStart"], json!({"x": 1}));
         let with = |text: &str| with_element(text, path, &ours, is_ours).unwrap();
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(read(&fresh), json!({"hooks": {"SessionStart": [{"x": 1}]}}));
         assert_eq!(with(&fresh), fresh);
         assert_eq!(without_elements(&fresh, path, is_ours).unwrap().trim(), "{}");
-        // An element of an earlier version gives way; what is not ours stays.
+        // An element of an earlier version is replaced; other elements stay.
         let both = with("{\"hooks\":{\"SessionStart\":[{\"x\":7},{\"y\":2}]}}");
         assert_eq!(read(&both), json!({"hooks": {"SessionStart": [{"y": 2}, {"x": 1}]}}));
         let left = without_elements(&both, path, is_ours).unwrap();
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_goes_when_nothing_else_is_left() {
+    fn a_default_is_removed_if_nothing_else_is_left() {
         let path: &[&str] = &["version"];
         let with = with_default("", path, &json!(1)).unwrap();
         assert_eq!(without_lone_entry(&with, path, &json!(1)).unwrap().trim(), "{}");
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_json_is_left_alone() {
+    fn a_file_that_is_not_plain_json_is_rejected() {
         assert!(with_entry("{ // comment\n}", &["a"], &json!(1)).is_err());
         assert!(with_element("{\"a\": 3}", &["a"], &json!(1), is_ours).is_err());
     }

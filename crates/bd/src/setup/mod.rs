@@ -1,5 +1,5 @@
-//! `bd setup`: tells the programs of coding agents where the beads are, in files of the project. Everything written can be
-//! recognised and taken out again; the rest of a file stays as it is, byte for byte.
+//! `bd setup`: configures coding agents to use beads, in project files. Everything it writes can be
+//! recognised and removed again; the rest of a file is preserved byte for byte.
 
 mod client;
 mod edit;
@@ -17,16 +17,16 @@ pub use client::Client;
 use edit::{Edit, HASH, MARKDOWN};
 pub use target::{Target, Written};
 
-/// What agents read about beads in AGENTS.md.
+/// The section of AGENTS.md.
 const GUIDE: &str = "\
 ## Tasks
 
 Work in this repository is tracked as beads, shared by all agents. Run `bd prime` for the commands, or use the `beads` MCP
 server: `next` claims a task and gives its brief, `note` records findings, `done` closes it. Claim before you start; beads save and
-sync themselves. Subagents pass a name of their own as `agent`.
+sync themselves. Subagents pass their own name as `agent`.
 ";
 
-/// The work loop, for programs that load skills.
+/// The workflow, for agents that load skills.
 const SKILL: &str = include_str!("SKILL.md");
 
 const CODEX_SERVER: &str = "\
@@ -37,10 +37,10 @@ args = [\"mcp\"]
 
 const AGENTS_SKILL: &str = ".agents/skills/beads/SKILL.md";
 
-/// The files of a project that matter to a client. The last one is AGENTS.md, which names every client that is set up.
+/// Returns the project files of a client. The last one is AGENTS.md, which names every configured client.
 pub fn targets(client: Client, root: &Path) -> Vec<Target> {
     if client == Client::Clients {
-        // Settings of the store, not files of the project.
+        // These have settings of the store instead of project files.
         return Vec::new();
     }
     let target = |path: &str, edits: Vec<Edit>| Target::new(root, path, edits);
@@ -100,9 +100,10 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
     targets
 }
 
-/// What a person must do by hand, because it belongs into files of the user or names paths of this machine: the server where it has no
-/// place in the project, and the store's directory where a sandbox keeps `bd` from writing it.
-pub fn by_hand(client: Client, store: Option<&Path>, is_linked_worktree: bool) -> Option<String> {
+/// Returns what the user must add by hand, because it belongs in user files or names paths of this machine:
+/// the server if it cannot be configured per project, and the store's directory if a sandbox prevents `bd`
+/// from writing to it.
+pub fn manual_steps(client: Client, store: Option<&Path>, is_linked_worktree: bool) -> Option<String> {
     let paths = json!([store.map(Path::to_string_lossy).unwrap_or_default()]);
     match client {
         Client::Windsurf => {
@@ -124,19 +125,19 @@ pub fn by_hand(client: Client, store: Option<&Path>, is_linked_worktree: bool) -
     }
 }
 
-/// The clients that are set up in a project, as AGENTS.md names them. A section of an earlier version names none: then those
-/// count that have all of a file that no other client has.
-pub fn set_up(root: &Path) -> Result<Vec<Client>, Failure> {
+/// Returns the clients that are configured in a project, as listed in AGENTS.md. A section of an earlier
+/// version lists none; then a client counts if something of ours is in a file that no other client uses.
+pub fn configured_clients(root: &Path) -> Result<Vec<Client>, Failure> {
     let guide = Target::new(root, "AGENTS.md", Vec::new()).read()?.unwrap_or_default();
     let Some(remark) = MARKDOWN.remark(&guide) else { return Ok(Vec::new()) };
     let named: Vec<&str> = remark.split_whitespace().collect();
     let mut found = Vec::new();
     for client in Client::ALL {
-        let is_there = match named.as_slice() {
+        let is_configured = match named.as_slice() {
             [] => has_own_file(client, root)?,
             named => named.contains(&client.name()),
         };
-        found.extend(is_there.then_some(client));
+        found.extend(is_configured.then_some(client));
     }
     Ok(found)
 }
@@ -147,7 +148,7 @@ fn has_own_file(client: Client, root: &Path) -> Result<bool, Failure> {
         others.any(|other| targets(other, root).iter().any(|target| target.path == path))
     };
     for target in targets(client, root) {
-        if !others(&target.path) && target.has_something()? {
+        if !others(&target.path) && target.has_our_parts()? {
             return Ok(true);
         }
     }
@@ -163,9 +164,9 @@ mod tests {
 
     use super::*;
 
-    /// The plugin of Claude Code is what `bd setup claude` writes, in the places where a plugin has it.
+    /// The Claude Code plugin contains what `bd setup claude` writes, in the places where a plugin needs it.
     #[test]
-    fn the_plugin_is_what_setup_writes() {
+    fn the_plugin_matches_what_setup_writes() {
         let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/claude-code");
         let read = |path: &str| std::fs::read_to_string(plugin.join(path)).unwrap();
         let json = |path: &str| serde_json::from_str::<Value>(&read(path)).unwrap();

@@ -1,36 +1,36 @@
-//! A part of a text between two marks.
+//! A section of a text between two markers.
 
-/// How our part begins and ends. The line of the first mark may go on with a remark.
+/// The markers around our section. A remark may follow the first marker on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     pub begin: &'static str,
-    /// What ends the line of the first mark, behind the remark.
+    /// The end of the first marker's line, after the remark.
     pub close: &'static str,
     pub end: &'static str,
 }
 
 impl Marks {
-    /// Returns the text with our part in the place where it was, or at the end.
+    /// Returns the text with our section, in its old place or at the end.
     pub fn with(self, text: &str, remark: &str, ours: &str) -> String {
-        let part = format!("{}{remark}{}\n{ours}{}\n", self.begin, self.close, self.end);
+        let block = format!("{}{remark}{}\n{ours}{}\n", self.begin, self.close, self.end);
         match self.find(text) {
-            Some((start, end)) => format!("{}{part}{}", &text[..start], &text[end..]),
-            None if text.is_empty() => part,
-            None => format!("{}\n\n{part}", text.trim_end_matches('\n')),
+            Some((start, end)) => format!("{}{block}{}", &text[..start], &text[end..]),
+            None if text.is_empty() => block,
+            None => format!("{}\n\n{block}", text.trim_end_matches('\n')),
         }
     }
 
-    /// Returns the text without our part.
+    /// Returns the text without our section.
     pub fn without(self, text: &str) -> Result<String, String> {
         let Some((start, end)) = self.find(text) else {
             return if text.contains(self.begin) {
-                Err(format!("it has {} without {}", self.begin, self.end))
+                Err(format!("it has the marker {} without {}", self.begin, self.end))
             } else {
                 Ok(text.to_owned())
             };
         };
         let (before, after) = (&text[..start], &text[end..]);
-        // The blank line that was put in front of it goes too.
+        // Also remove the blank line that was added before the section.
         let before = if after.is_empty() {
             before.strip_suffix("\n\n").map_or(before.to_owned(), |left| format!("{left}\n"))
         } else {
@@ -39,14 +39,14 @@ impl Marks {
         Ok(format!("{before}{after}"))
     }
 
-    /// Returns the remark behind the first mark, if our part is there.
+    /// Returns the remark after the first marker, if the text has our section.
     pub fn remark(self, text: &str) -> Option<&str> {
         let (start, end) = self.find(text)?;
         let line = text[start + self.begin.len()..end].lines().next()?;
         Some(line.strip_suffix(self.close).unwrap_or(line).trim())
     }
 
-    /// From the first byte of the first mark to the end of the line of the second.
+    /// Returns the range from the start of the first marker to the end of the second marker's line.
     fn find(self, text: &str) -> Option<(usize, usize)> {
         let start = text.find(self.begin)?;
         let end = start + text[start..].find(self.end)? + self.end.len();
@@ -61,7 +61,7 @@ mod tests {
     const MARKS: Marks = Marks { begin: "<", close: "|", end: ">" };
 
     #[test]
-    fn put_in_twice_and_taken_out_leaves_what_was_there() {
+    fn adding_twice_and_removing_restores_the_text() {
         for text in ["", "# Rules\n", "# Rules\n\nMore\n"] {
             let once = MARKS.with(text, "", "ours\n");
             assert_eq!(MARKS.with(&once, "", "ours\n"), once);

@@ -9,7 +9,7 @@ use beads_store::replace_file;
 use super::Client;
 use super::edit::Edit;
 
-/// One file, as it should be.
+/// A project file with the edits it should contain.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub path: PathBuf,
@@ -17,12 +17,12 @@ pub struct Target {
     edits: Vec<Edit>,
 }
 
-/// What became of a file.
+/// The result of writing to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     Changed,
     Unchanged,
-    /// Another client still needs what is in it.
+    /// Not changed, because another client still needs the content.
     Kept,
 }
 
@@ -31,7 +31,7 @@ impl Target {
         Self { path: root.join(path), root: root.to_owned(), edits }
     }
 
-    /// The path below the root.
+    /// Returns the path relative to the root.
     pub fn name(&self) -> String {
         self.path.strip_prefix(&self.root).unwrap_or(&self.path).display().to_string()
     }
@@ -39,11 +39,11 @@ impl Target {
     fn refused(&self, why: &str) -> Failure {
         let name = self.path.display();
         let message =
-            format!("{name} was left as it is: {why}; bd setup … --print shows what belongs into it");
+            format!("{name} was left unchanged: {why}; bd setup … --print shows what belongs in it");
         Failure::new(Code::CannotEdit, message)
     }
 
-    /// The file with our parts in it.
+    /// Returns the file with our parts.
     fn with(&self, before: Option<&str>, clients: &[Client]) -> Result<String, Failure> {
         let mut text = before.unwrap_or_default().to_owned();
         for edit in &self.edits {
@@ -52,10 +52,11 @@ impl Target {
         Ok(text)
     }
 
-    /// Reads the file where the path leads, which must be in the project: a clone may carry links out of it.
+    /// Reads the file. Its path must not lead out of the project: a clone may contain symlinks to other
+    /// places.
     pub fn read(&self) -> Result<Option<String>, Failure> {
         let refused = |error: std::io::Error| {
-            let message = format!("{} was left as it is: {error}", self.path.display());
+            let message = format!("{} was left unchanged: {error}", self.path.display());
             Failure::new(Code::CannotEdit, message)
         };
         let path = confined(&self.root, &self.path).map_err(refused)?;
@@ -67,25 +68,25 @@ impl Target {
         }
     }
 
-    /// Whether our parts are there as they should be.
-    pub fn is_there(&self, clients: &[Client]) -> Result<bool, Failure> {
+    /// Returns whether our parts are present and current.
+    pub fn is_current(&self, clients: &[Client]) -> Result<bool, Failure> {
         let before = self.read()?;
         Ok(before.is_some() && Some(self.with(before.as_deref(), clients)?) == before)
     }
 
-    /// Whether anything of ours is there.
-    pub fn has_something(&self) -> Result<bool, Failure> {
+    /// Returns whether any part of ours is present.
+    pub fn has_our_parts(&self) -> Result<bool, Failure> {
         let Some(before) = self.read()? else { return Ok(false) };
         let differs = |edit: &Edit| edit.without(&before, &[]).is_ok_and(|without| without != before);
         Ok(self.edits.iter().any(differs))
     }
 
-    /// What belongs into the file.
-    pub fn shown(&self, clients: &[Client]) -> Result<String, Failure> {
+    /// Returns what belongs in the file.
+    pub fn content(&self, clients: &[Client]) -> Result<String, Failure> {
         self.with(None, clients)
     }
 
-    /// Writes our parts into the file, unless they are there.
+    /// Writes our parts to the file, unless they are current.
     pub fn write(&self, clients: &[Client]) -> Result<Written, Failure> {
         let before = self.read()?;
         let after = self.with(before.as_deref(), clients)?;
@@ -100,7 +101,7 @@ impl Target {
         Ok(Written::Changed)
     }
 
-    /// Takes our parts out of the file, but those that clients need which stay.
+    /// Removes our parts from the file, except those that the remaining clients need.
     pub fn remove(&self, left: &[Client], needed: &[Self]) -> Result<Written, Failure> {
         let Some(before) = self.read()? else { return Ok(Written::Unchanged) };
         let is_needed = |edit: &&Edit| {
@@ -125,7 +126,7 @@ impl Target {
         Ok(Written::Changed)
     }
 
-    /// Directories between the file and the root go too when nothing else is in them.
+    /// Removes the directories between the file and the root if they are empty.
     fn remove_empty_directories(&self) {
         let above = self.path.ancestors().skip(1).take_while(|directory| *directory != self.root);
         for directory in above {

@@ -4,25 +4,25 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::call_fields::{self, CallFields};
-use super::{Body, Context, Outcome, Tool, Way, check, find};
+use super::{Body, Context, Handler, Outcome, Tool, check, find};
 use beads_core::Op;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Atomic, Call, Each};
 
-/// Operations that go to the store in one request, and share one sync of its journal.
+/// The maximum number of operations per request; they share one sync of the journal.
 const CHUNK_OPS: usize = 1_000;
 
-/// A request must fit into a frame; with the largest operation on top it still does.
+/// A chunk is full at this size. One more operation, even the largest, still fits into a frame.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
-/// More than anybody types; keeps one call from holding the store for minutes.
+/// Keeps one call from blocking the store for minutes.
 const MAX_ITEMS: usize = 100_000;
 
 pub fn is_batch(input: &Value) -> bool {
     input.get("batch") == Some(&Value::Bool(true))
 }
 
-/// The input of a batch. Fields beside the items hold for all of them, unless an item says otherwise.
+/// Returns the schema of a batch. Fields beside `items` apply to all items, unless an item overrides them.
 pub fn schema(tool: &Tool) -> Value {
     let item = tool.input_schema();
     let mut properties = json!({
@@ -32,7 +32,7 @@ pub fn schema(tool: &Tool) -> Value {
             "items": without_schema(item.clone()),
         },
     });
-    for name in call_fields::taken(tool).filter(|name| *name != "stream") {
+    for name in call_fields::names(tool).filter(|name| *name != "stream") {
         properties[name] = item["properties"][name].clone();
     }
     if is_atomic(tool) {
@@ -55,12 +55,12 @@ fn without_schema(mut schema: Value) -> Value {
 }
 
 fn is_atomic(tool: &Tool) -> bool {
-    matches!(tool.way, Way::Op(_))
+    matches!(tool.handler, Handler::Op(_))
 }
 
 pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
     let schema = schema(tool);
-    // Items are checked one by one, so that one bad item does not hide what the others are worth.
+    // Items are checked one by one, so that a bad item does not fail the others.
     let items = input.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
     check::check(&schema, &mut input)?;
     let items = items.ok_or_else(|| {
@@ -71,18 +71,18 @@ pub(super) fn run(tool: &Tool, mut input: Value, context: &Context<'_>) -> Resul
         return Err(Failure::invalid(format!("more than {MAX_ITEMS} items")).with(json!({"field": "items"})));
     }
     let (fields, own) = call_fields::split(&input)?;
-    let context = &context.narrowed(&fields)?;
+    let context = &context.with_call_fields(&fields)?;
     let atomic = own["atomic"] == true;
-    let results = match &tool.way {
-        Way::Op(op) => ops(tool, *op, &items, atomic, context)?,
-        Way::Act(_) => one_by_one(tool, items, context),
+    let results = match &tool.handler {
+        Handler::Op(op) => ops(tool, *op, &items, atomic, context)?,
+        Handler::Act(_) => one_by_one(tool, items, context),
     };
     let count = results.len();
     let outcome = Outcome { body: Body::Batch(results), metadata: Map::new() }.with("count", count);
     Ok(if tool.mutates { outcome.with("applied", context.apply) } else { outcome })
 }
 
-/// What became of each.
+/// The result of each item.
 pub type Results = Vec<Result<Box<RawValue>, Failure>>;
 
 fn one_by_one(tool: &Tool, items: Vec<Value>, context: &Context<'_>) -> Results {
@@ -92,18 +92,18 @@ fn one_by_one(tool: &Tool, items: Vec<Value>, context: &Context<'_>) -> Results 
         (context.progress)(percent(index, count));
         let request_id = context.request_id.as_ref().map(|id| format!("{id}/{index}"));
         let one = Context { request_id, ..context.clone() };
-        let result = whole(&item).and_then(|()| tool.run_one(item, &one)?.into_result());
-        results.push(result.map_err(|failure| context.naming_key(failure)));
+        let result = refuse_stream(&item).and_then(|()| tool.run_one(item, &one)?.into_result());
+        results.push(result.map_err(|failure| context.name_reused_key(failure)));
     }
     (context.progress)(100);
     results
 }
 
-/// The answer to an item of a batch comes whole, with the others.
-fn whole(item: &Value) -> Result<(), Failure> {
+/// Refuses `stream` in an item of a batch.
+fn refuse_stream(item: &Value) -> Result<(), Failure> {
     match item.get("stream") {
         Some(Value::Bool(true)) => {
-            Err(Failure::invalid("an item of a batch is not streamed; leave \"stream\" out")
+            Err(Failure::invalid("an item of a batch cannot be streamed; leave \"stream\" out")
                 .with(json!({"field": "stream"})))
         }
         _ => Ok(()),
@@ -114,7 +114,7 @@ fn percent(done: usize, all: usize) -> u8 {
     u8::try_from(done * 100 / all.max(1)).unwrap_or(100)
 }
 
-/// Operations go to the store together. Those that are wrong in themselves never get there.
+/// Sends the operations to the store together. Invalid ones are not sent.
 fn ops(
     tool: &Tool,
     op: fn(Value) -> Result<Op, Failure>,
@@ -133,7 +133,7 @@ fn ops(
     each(0, planned, context)
 }
 
-/// One line of a batch: an operation, or why it is none.
+/// One item of a batch: an operation, or why it is invalid.
 pub type Planned = Result<Op, Failure>;
 
 fn plan(
@@ -144,12 +144,12 @@ fn plan(
 ) -> Planned {
     check::check(schema, &mut item)?;
     let (fields, own) = call_fields::split(&item)?;
-    refuse_strangers(&fields, context)?;
+    refuse_per_item_fields(&fields, context)?;
     op(own)
 }
 
-/// The operations of one request have one store, one actor and one key.
-fn refuse_strangers(fields: &CallFields, context: &Context<'_>) -> Result<(), Failure> {
+/// Refuses items with a different store, actor or key: a request has only one of each.
+fn refuse_per_item_fields(fields: &CallFields, context: &Context<'_>) -> Result<(), Failure> {
     let other = [
         ("repo", fields.repo.as_ref().is_some_and(|repo| context.directory.join(repo) != context.directory)),
         ("actor", fields.actor.as_ref().is_some_and(|actor| *actor != context.actor)),
@@ -158,13 +158,13 @@ fn refuse_strangers(fields: &CallFields, context: &Context<'_>) -> Result<(), Fa
     match other.iter().find(|(_, other)| *other) {
         None => Ok(()),
         Some((field, _)) => {
-            Err(Failure::invalid(format!("say {field:?} beside the items: it holds for all of them"))
+            Err(Failure::invalid(format!("put {field:?} beside \"items\": it applies to all of them"))
                 .with(json!({"field": field})))
         }
     }
 }
 
-/// The operation that a line of `bd batch` names, such as `{"op": "create", "title": "x"}`.
+/// Parses a line of `bd batch`, such as `{"op": "create", "title": "x"}`.
 pub fn operation(line: Value, context: &Context<'_>) -> Planned {
     let Value::Object(mut fields) = line else {
         return Err(Failure::new(Code::InvalidType, "an operation must be object")
@@ -174,18 +174,18 @@ pub fn operation(line: Value, context: &Context<'_>) -> Planned {
         || Failure::new(Code::MissingField, "the field \"op\" is missing").with(json!({"field": "op"}));
     let name = fields.remove("op").ok_or_else(missing)?;
     let tool = name.as_str().and_then(|name| find(&format!("beads.{name}")));
-    match tool.map(|tool| (tool, &tool.way)) {
-        Some((tool, Way::Op(op))) => plan(tool.input_schema(), *op, Value::Object(fields), context),
+    match tool.map(|tool| (tool, &tool.handler)) {
+        Some((tool, Handler::Op(op))) => plan(tool.input_schema(), *op, Value::Object(fields), context),
         _ => {
             let known = super::table().iter().filter(|tool| is_atomic(tool));
             let known: Vec<_> = known.filter_map(|tool| tool.name.strip_prefix("beads.")).collect();
-            Err(Failure::invalid(format!("{name} is no operation; there are {}", known.join(", ")))
+            Err(Failure::invalid(format!("unknown operation {name}; use one of {}", known.join(", ")))
                 .with(json!({"field": "op", "expected": known})))
         }
     }
 }
 
-/// Applies what is an operation, each on its own. `first` is the place of the first one in the whole batch.
+/// Applies each valid operation separately. `first` is the index of the first one in the whole batch.
 pub fn each(first: usize, planned: Vec<Planned>, context: &Context<'_>) -> Result<Results, Failure> {
     let count = planned.len();
     let mut results: Results = Vec::new();
@@ -209,8 +209,8 @@ pub fn each(first: usize, planned: Vec<Planned>, context: &Context<'_>) -> Resul
     Ok(results)
 }
 
-/// Operations that stand side by side. They keep their place in the batch: a repetition of the request finds each under
-/// the same number.
+/// Consecutive operations of a batch. They keep their index in the batch, so that a retried request finds
+/// each result under the same number.
 #[derive(Default)]
 struct Chunk {
     first: usize,
@@ -251,20 +251,21 @@ impl Chunk {
     }
 }
 
-/// All of them in one step. A batch with one wrong operation is refused as a whole.
+/// Applies all operations in one step. One invalid operation fails the whole batch.
 pub fn all_or_none(planned: Vec<Planned>, context: &Context<'_>) -> Result<Results, Failure> {
     #[derive(serde::Deserialize)]
     struct Answered {
         results: Vec<Box<RawValue>>,
     }
-    let place = |index: usize, failure: Failure| {
+    let with_index = |index: usize, failure: Failure| {
         let mut details = failure.details.as_object().cloned().unwrap_or_default();
         details.insert("index".to_owned(), index.into());
         failure.with(Value::Object(details))
     };
     let ops = planned.into_iter().enumerate();
-    let ops: Vec<Op> =
-        ops.map(|(index, one)| one.map_err(|failure| place(index, failure))).collect::<Result<_, _>>()?;
+    let ops: Vec<Op> = ops
+        .map(|(index, one)| one.map_err(|failure| with_index(index, failure)))
+        .collect::<Result<_, _>>()?;
     if ops.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! The fields that say something about the call itself: where, who, how often, in what form.
+//! Fields about the call itself: repository, actor, idempotency, streaming.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use super::{Tool, read, schema};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallFields {
-    /// A directory in the repository; where the tool was started when absent
+    /// A directory in the repository; default: the current directory
     #[schemars(with = "field::Directory")]
     pub repo: Option<PathBuf>,
-    /// Who acts; $BD_ACTOR, else user@host, when absent
+    /// Actor; default: $BD_ACTOR, else user@host
     pub actor: Option<Actor>,
-    /// Makes the call safe to repeat: with the same key it is applied once, and the first answer comes back
+    /// Makes the call idempotent: a repeated call with the same key returns the first answer
     #[schemars(with = "field::Key")]
     pub idempotency_key: Option<String>,
-    /// Answer in chunks, one JSON document a line, the last one with `final`
+    /// Answer in chunks, one JSON document per line, the last with `final`
     pub stream: bool,
 }
 
-/// Which of them a tool takes.
-pub fn taken(tool: &Tool) -> impl Iterator<Item = &'static str> {
+/// Returns which of these fields a tool takes.
+pub fn names(tool: &Tool) -> impl Iterator<Item = &'static str> {
     let names = [
         ("repo", true),
         ("actor", tool.mutates && tool.group() == "beads"),
@@ -38,35 +38,35 @@ pub fn taken(tool: &Tool) -> impl Iterator<Item = &'static str> {
     names.into_iter().filter_map(|(name, is_taken)| is_taken.then_some(name))
 }
 
-/// The schema of a tool's own fields, with these beside them.
-pub fn beside(mut own: Map<String, Value>, tool: &Tool) -> Value {
+/// Adds these fields to the schema of a tool.
+pub fn add_to_schema(mut own: Map<String, Value>, tool: &Tool) -> Value {
     let call = schema::input::<CallFields>();
     let properties = own.entry("properties").or_insert_with(|| Map::new().into());
-    for name in taken(tool) {
+    for name in names(tool) {
         properties[name] = call["properties"][name].clone();
     }
     Value::Object(own)
 }
 
-/// How a single claim is answered; a batch of them neither waits nor is confirmed.
+/// Options of a single claim. Claims in a batch neither wait nor are confirmed.
 #[derive(Debug, Default)]
-pub struct Alone {
+pub struct ClaimOptions {
     pub wait: Option<Duration>,
     pub confirm: bool,
 }
 
-/// Takes these fields out of the input of a claim.
-pub fn alone(tool: &Tool, own: &mut Value) -> Alone {
+/// Takes the claim options from the input of `beads.claim`.
+pub fn take_claim_options(tool: &Tool, own: &mut Value) -> ClaimOptions {
     let Some(own) = own.as_object_mut().filter(|_| tool.name == "beads.claim") else {
-        return Alone::default();
+        return ClaimOptions::default();
     };
-    Alone {
+    ClaimOptions {
         wait: own.remove("wait_ms").and_then(|wait| wait.as_u64()).map(Duration::from_millis),
         confirm: own.remove("confirm") == Some(Value::Bool(true)),
     }
 }
 
-/// These fields of an input, and the tool's own.
+/// Splits an input into the call fields and the tool's own fields.
 pub fn split(input: &Value) -> Result<(CallFields, Value), Failure> {
     let (mut call, mut own) = (Map::new(), Map::new());
     for (key, value) in input.as_object().cloned().unwrap_or_default() {

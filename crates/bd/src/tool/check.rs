@@ -1,5 +1,5 @@
-//! Judges an input by the schema that is printed, keyword by keyword, so that the two cannot differ. Understands the
-//! keywords of draft-07 that our schemas use; a test sees to it that they use no others.
+//! Validates an input against the published schema, so that the two cannot differ. Supports the keywords of
+//! draft-07 that our schemas use; a test ensures that they use no others.
 
 use beads_engine::failure::{Code, Failure};
 use regex_lite::Regex;
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::field;
 use crate::moment;
 
-/// Accepts the value or says which field is wrong. Whole numbers written with a fraction (`2.0`), which draft-07
-/// counts as integers, become integers; times become the milliseconds that operations take.
+/// Accepts the value or names the wrong field. Whole numbers with a fraction (`2.0`), which draft-07 counts
+/// as integers, become integers. Times become the milliseconds that operations take.
 pub fn check(schema: &Value, value: &mut Value) -> Result<(), Failure> {
     visit(schema, value, &mut Vec::new())
 }
@@ -30,8 +30,8 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
     match schema.get("not") {
         Some(unwanted) if visit(unwanted, &mut value.clone(), &mut Vec::new()).is_ok() => {
             let what = match value {
-                Value::Object(_) => "has fields that exclude each other",
-                _ => "has characters that are not allowed",
+                Value::Object(_) => "has mutually exclusive fields",
+                _ => "has invalid characters",
             };
             Err(invalid(path, what, schema, value))
         }
@@ -39,7 +39,7 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
     }
 }
 
-/// Turns a time into milliseconds. What a pattern cannot say, such as which zones there are, is refused here.
+/// Converts a time to milliseconds. Refuses what the pattern cannot check, such as an unknown time zone.
 fn read_time(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -> Result<(), Failure> {
     if let Value::String(text) = value
         && schema.get("pattern").is_some_and(|pattern| pattern == field::TIME)
@@ -71,9 +71,9 @@ fn check_type(schema: &Map<String, Value>, value: &mut Value, path: &[String]) -
     Err(refusal(Code::InvalidType, path, message, json!(expected)))
 }
 
-/// The integer that a number with a fraction of zero stands for.
+/// Converts a number with a zero fraction to an integer.
 fn whole(number: f64) -> Option<Value> {
-    // Past this, neighbouring integers are one floating-point number, and past every bound of ours.
+    // Beyond this, floating-point numbers cannot represent every integer. All our bounds are smaller.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(json!(number as i64))
 }
@@ -102,11 +102,11 @@ fn check_among(schema: &Map<String, Value>, value: &Value, path: &[String]) -> R
     let among = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or(single);
     match among {
         Some(among) if !among.contains(value) => {
-            let words: Vec<String> = among
+            let values: Vec<String> = among
                 .iter()
-                .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                 .collect();
-            let message = format!("{} must be one of {}{}", name(path), words.join(", "), received(value));
+            let message = format!("{} must be one of {}{}", name(path), values.join(", "), received(value));
             Err(refusal(Code::InvalidValue, path, message, json!(among)))
         }
         _ => Ok(()),
@@ -203,18 +203,18 @@ fn check_required(
     }
 }
 
-/// Names a field that is not taken, and those that are.
+/// Returns the failure for an unknown field; it lists the known ones.
 fn unknown(path: &[String], known: &[&str]) -> Failure {
     let taken =
         if known.is_empty() { String::new() } else { format!("; the fields are {}", known.join(", ")) };
-    let message = format!("there is no field {}{taken}", name(path));
+    let message = format!("unknown field {}{taken}", name(path));
     Failure::new(Code::InvalidValue, message).with(json!({"field": path.join("."), UNKNOWN: true}))
 }
 
-/// Set in the details of a refusal when the field itself is not taken, whatever its value.
+/// Set in the details of a failure when the field itself is unknown.
 pub const UNKNOWN: &str = "unknown_field";
 
-/// A value outside its bounds; the bounds come with the refusal.
+/// Returns the failure for a value outside its bounds, with the bounds.
 fn invalid(path: &[String], what: &str, schema: &Map<String, Value>, value: &Value) -> Failure {
     const BOUNDS: [&str; 9] =
         ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "not", "enum"];
@@ -225,7 +225,7 @@ fn invalid(path: &[String], what: &str, schema: &Map<String, Value>, value: &Val
     refusal(Code::InvalidValue, path, format!("{} {what}{received}", name(path)), Value::Object(expected))
 }
 
-/// What was received, as far as a message has room for it.
+/// Formats the received value, shortened for a message.
 fn received(value: &Value) -> String {
     const SHOWN_CHARS: usize = 60;
     let text = value.to_string();
@@ -251,11 +251,11 @@ fn name(path: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn judged(schema: &Value, mut value: Value) -> Result<Value, (Code, Value)> {
+    fn checked(schema: &Value, mut value: Value) -> Result<Value, (Code, Value)> {
         check(schema, &mut value).map(|()| value).map_err(|failure| (failure.code, failure.details))
     }
 
-    /// What the checker understands, and what only describes.
+    /// The keywords that are checked or that only describe.
     const KEYWORDS: [&str; 19] = [
         "$schema",
         "additionalProperties",
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn schemas_use_only_what_is_checked_and_say_what_each_field_is() {
+    fn schemas_use_only_supported_keywords_and_describe_each_field() {
         for tool in crate::tool::table() {
             assert_understood(tool.input_schema(), tool.name);
             assert_understood(&tool.batch_schema(), tool.name);
             let schema = tool.input_schema();
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
             for (name, field) in schema["properties"].as_object().unwrap() {
-                assert!(field["description"].is_string(), "{}: {name} says nothing", tool.name);
+                assert!(field["description"].is_string(), "{}: {name} has no description", tool.name);
                 let bounded = ["enum", "maximum", "maxLength", "maxItems"]
                     .iter()
                     .any(|bound| field.get(bound).is_some());
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn each_keyword_refuses_what_it_should_and_names_the_field() {
+    fn each_keyword_refuses_invalid_values_and_names_the_field() {
         let schema = json!({
             "type": "object", "required": ["a"], "additionalProperties": false, "dependencies": {"n": ["s"]},
             "properties": {
@@ -323,7 +323,7 @@ mod tests {
                 "p": {"type": "string", "pattern": "^b", "not": {"pattern": "z"}},
             }
         });
-        let refused = |value: Value| judged(&schema, value).unwrap_err();
+        let refused = |value: Value| checked(&schema, value).unwrap_err();
         assert_eq!(refused(json!({})), (Code::MissingField, json!({"field": "a"})));
         assert_eq!(refused(json!([])).0, Code::InvalidType);
         assert_eq!(
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(refused(json!({"a": [], "p": "ab"})).0, Code::InvalidValue);
         assert_eq!(refused(json!({"a": [], "p": "bz"})).0, Code::InvalidValue);
         assert_eq!(
-            judged(&schema, json!({"a": ["ää"], "s": null, "n": 3.0})),
+            checked(&schema, json!({"a": ["ää"], "s": null, "n": 3.0})),
             Ok(json!({"a": ["ää"], "s": null, "n": 3}))
         );
     }

@@ -11,35 +11,35 @@ use beads_engine::session_id::SessionId;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::call_fields::{Alone, CallFields};
+use super::call_fields::{CallFields, ClaimOptions};
 use super::{Coordination, Outcome, read};
 use crate::agent::clock::Clock;
 use crate::agent::receipt;
 use crate::agent::root::Root;
 use crate::agent::store::Store;
 
-/// Where a tool runs, for whom, and whether it may change anything.
+/// Where a tool runs, for which actor, and whether it may change anything.
 #[derive(Clone)]
 pub struct Context<'a> {
     /// Where to look for the store.
     pub directory: PathBuf,
-    /// A private store, as `--db` names it.
+    /// The private store given by `--db`.
     pub db: Option<PathBuf>,
     pub actor: Actor,
-    /// The run of the agent, as far as it is known.
+    /// The agent's session, if known.
     pub session: Option<SessionId>,
     pub access: Access,
-    /// Leave alone what is exported by itself.
+    /// Do not write the automatic export.
     pub no_export: bool,
-    /// Leave the remote alone.
+    /// Do not contact the remote.
     pub offline: bool,
-    /// Without it every check is made and nothing is changed.
+    /// If false, every check runs but nothing is changed.
     pub apply: bool,
-    /// Makes a mutation safe to repeat.
+    /// Makes a mutation idempotent.
     pub request_id: Option<String>,
-    /// How much of some long work is done, in percent.
+    /// Reports progress in percent.
     pub progress: &'a dyn Fn(u8),
-    /// What goes on, for whoever looks for a fault.
+    /// Writes a trace line for debugging.
     pub trace: &'a dyn Fn(&str),
 }
 
@@ -53,14 +53,14 @@ impl std::fmt::Debug for Context<'_> {
 }
 
 impl Context<'_> {
-    /// The same, as far as the input does not say otherwise.
-    pub(super) fn narrowed(&self, fields: &CallFields) -> Result<Self, Failure> {
+    /// Returns the same context, overridden by the call fields of an input.
+    pub(super) fn with_call_fields(&self, fields: &CallFields) -> Result<Self, Failure> {
         let Self { directory, actor, request_id, .. } = self.clone();
         let directory = match &fields.repo {
             None => directory,
             Some(repo) => Some(directory.join(repo)).filter(|path| path.is_dir()).ok_or_else(|| {
                 let message = format!("there is no directory {}; nothing was changed", repo.display());
-                Failure::not_there(message, repo, "repo")
+                Failure::missing_path(message, repo, "repo")
             })?,
         };
         Ok(Self {
@@ -71,8 +71,8 @@ impl Context<'_> {
         })
     }
 
-    /// Names the key of a call as it was given when it was used for another one before.
-    pub(super) fn naming_key(&self, failure: Failure) -> Failure {
+    /// Names the key in the failure if it was already used for another call.
+    pub(super) fn name_reused_key(&self, failure: Failure) -> Failure {
         match &self.request_id {
             Some(key) if failure.code == Code::RequestIdReused => {
                 let message = format!("the key {key:?} was used for another call; nothing was changed");
@@ -82,19 +82,19 @@ impl Context<'_> {
         }
     }
 
-    /// Applies an operation, or says what it would do.
-    pub(super) fn mutate(&self, op: Op, alone: &Alone) -> Result<Outcome, Failure> {
+    /// Applies an operation, or returns what it would do.
+    pub(super) fn mutate(&self, op: Op, options: &ClaimOptions) -> Result<Outcome, Failure> {
         let call = Call::Mutate(Mutate { ops: vec![op], many: false, dry_run: !self.apply });
-        let confirm = alone.confirm && self.apply;
+        let confirm = options.confirm && self.apply;
         let call = if confirm { Call::Confirm { call: Box::new(call) } } else { call };
-        Ok(self.ask(call.waiting(alone.wait))?.with("applied", self.apply))
+        Ok(self.ask(call.waiting(options.wait))?.with("applied", self.apply))
     }
 
-    /// Asks the store.
+    /// Sends a call to the store.
     pub fn ask(&self, call: Call) -> Result<Outcome, Failure> {
         let reply = self.reply(call)?;
         let outcome = Outcome::of(reply.1).with("position", reply.0.position);
-        // What the worker should stop doing.
+        // Claims that ended, so that the worker can stop.
         Ok(match serde_json::to_value(&reply.0.claim_over) {
             Ok(over) if !reply.0.claim_over.is_empty() => outcome.with("claim_over", over),
             _ => outcome,
@@ -108,7 +108,7 @@ impl Context<'_> {
             client: VERSION.to_owned(),
             actor: self.actor.clone(),
             session: self.session.clone(),
-            // A branch whose name cannot be shown on a line is left out rather than refused: it is informational.
+            // The branch is only informational: a name that does not fit on a line is left out.
             branch: place.branch.parse::<Line>().unwrap_or_default(),
             request_id: self.request_id.clone(),
             call,
@@ -119,13 +119,14 @@ impl Context<'_> {
         let mut reply = client::ask(&place, request, &self.access);
         (self.trace)(&format!("position {}, exit {}", reply.position, reply.exit));
         match (reply.error.take(), reply.result.take()) {
-            (Some(failure), _) => Err(self.naming_key(failure)),
+            (Some(failure), _) => Err(self.name_reused_key(failure)),
             (None, Some(result)) => Ok((reply, result)),
             (None, None) => Err(Failure::new(Code::InternalError, "the store answered without a result")),
         }
     }
 
-    /// Runs a tool on the agents' store. A tool that only reads leaves no trace there, not even of the reader.
+    /// Runs a tool on the agents' store. A tool that only reads writes nothing there, not even when its
+    /// caller was last seen.
     pub(super) fn coordinate<T: Coordination>(&self, asked: &Value) -> Result<Outcome, Failure>
     where
         T::Output: serde::Serialize,
@@ -143,7 +144,9 @@ impl Context<'_> {
         let outcome = match &self.request_id {
             _ if !self.apply => Outcome::new(&input.act(&store.preview())?)?,
             None => Outcome::new(&input.act(&store)?)?,
-            Some(key) => Outcome::of(receipt::once(store, T::NAME, key, asked, |store| input.act(store))?),
+            Some(key) => {
+                Outcome::of(receipt::call_once(store, T::NAME, key, asked, |store| input.act(store))?)
+            }
         };
         Ok(outcome.with("applied", self.apply))
     }

@@ -1,4 +1,4 @@
-//! The documents that leave a tool.
+//! The JSON documents that tools print.
 
 use beads_engine::daemon::VERSION;
 use beads_engine::escape::escape_json;
@@ -11,7 +11,7 @@ use super::outcome::{Body, Outcome};
 use crate::agent::moment::Moment;
 use beads_core::{Code, ToolCode};
 
-/// Items of a list that share a chunk: enough that the envelope costs nothing, few enough to be read at once.
+/// Items per chunk: enough to make the overhead of the envelope negligible, few enough to read at once.
 const CHUNK_ITEMS: usize = 100;
 
 #[derive(Debug, Serialize)]
@@ -37,7 +37,7 @@ struct Chunk<'a> {
     version: &'static str,
 }
 
-/// A failure. `field` and `expected` stand at the top, where the contract has them.
+/// A failure. `field` and `expected` are at the top level, as the contract requires.
 #[derive(Debug, Serialize)]
 struct Refusal<'a> {
     ok: bool,
@@ -64,7 +64,7 @@ struct Batch<'a> {
     version: &'static str,
 }
 
-/// One line of a batch.
+/// The result of one item of a batch.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Item<'a> {
@@ -84,7 +84,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What leaves, line by line, and the exit code.
+/// Returns the output lines and the exit code.
 pub fn lines(outcome: &Result<Outcome, Failure>) -> (Vec<u8>, u8) {
     let (timestamp, version) = (Moment::now().to_string(), VERSION);
     match outcome {
@@ -139,7 +139,7 @@ fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
         pieces.push(&[]);
     }
     let count = pieces.len();
-    let of = |(index, data)| {
+    let document = |(index, data)| {
         let last = index + 1 == count;
         line(&Chunk {
             ok: true,
@@ -152,12 +152,13 @@ fn chunks(items: &[Box<RawValue>], metadata: &Map<String, Value>) -> Vec<u8> {
             version: VERSION,
         })
     };
-    pieces.into_iter().enumerate().flat_map(of).collect()
+    pieces.into_iter().enumerate().flat_map(document).collect()
 }
 
 pub fn line(document: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_string(document).unwrap_or_else(|error| {
-        // Documents are made of strings, numbers and JSON that was read before; it cannot happen, and would still be JSON.
+        // Cannot happen: documents consist of strings, numbers and parsed JSON. The fallback is valid JSON
+        // too.
         let (code, message) = (Code::InternalError, error.to_string());
         format!(r#"{{"ok":false,"error":"{code}","message":{message:?}}}"#)
     });

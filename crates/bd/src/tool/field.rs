@@ -1,27 +1,26 @@
-//! How values look in a schema that only an interface has, or that belong to the agents' store. The schema of a bead's
-//! field belongs to its type in [`beads_core`]; [`beads_core::schema`] says what holds for all of them.
+//! Schemas of values that exist only on this interface or in the agents' store. The schema of a bead's field
+//! is defined by its type in [`beads_core`]; [`beads_core::schema`] has the rules for all of them.
 
-use beads_core::query::SortKey;
-use beads_core::schema::{VISIBLE, WIDEST, line, number, text, words};
+use beads_core::schema::{MAX_CHAR_BYTES, VISIBLE, line, number, text, words};
 use schemars::{Schema, json_schema};
 
 use crate::agent::bounds::{AGENT_ID_LEN, BEAD_ID_MAX, BODY_MAX, LABEL_MAX, MESSAGE_ID_MAX, SCOPE_MAX};
 use crate::agent::bounds::{INBOX_LIMIT, SUBJECT_MAX, THREAD_ID_MAX, TTL};
 
-/// Events in one answer, at most; whoever wants more asks again.
+/// The maximum number of events in one answer; a caller that wants more calls again.
 pub const MAX_EVENTS: usize = 1_000;
 
-/// Nobody should hang on a call for longer than ten minutes.
+/// No call should block for longer than ten minutes.
 const MAX_TIMEOUT_MS: u64 = 10 * 60 * 1000;
 
-/// Long enough for any digest or uuid.
+/// Long enough for any digest or UUID.
 const MAX_KEY_CHARS: usize = 128;
 
-/// The longest path most systems take.
+/// The longest path that most systems accept.
 const MAX_PATH_CHARS: usize = 4096;
 
-/// RFC 3339, a date-time in local time or with a zone in brackets, or a date; from 1970 to 2099, days as the calendar has
-/// them. What fits it is read as a time (see [`super::check`]).
+/// RFC 3339, a date-time in local time or with a zone in brackets, or a date; from 1970 to 2099, only days
+/// that exist. A field with this pattern is parsed as a time (see [`super::check`]).
 pub const TIME: &str = concat!(
     "^((19[7-9][0-9]|20[0-9][0-9])-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)",
     "|02-(0[1-9]|1[0-9]|2[0-8]))|(19(72|76|8[048]|9[26])|20([02468][048]|[13579][26]))-02-29)",
@@ -38,12 +37,15 @@ beads_core::schema_types! {
     ReadyOrder: words(["priority", "oldest", "hybrid", "impact"]);
     /// A stored status, or the derived one.
     StatusFilter: words(["open", "in_progress", "closed", "blocked"]);
-    Sort: words(SortKey::ALL.map(SortKey::as_str));
+    /// The published sort keys. The command line also has `due`.
+    Sort: words([
+        "priority", "created", "updated", "closed", "id", "title", "status", "type", "assignee", "impact"
+    ]);
     Direction: words(["down", "up"]);
     ExportFormat: words(["jsonl", "csv", "md", "dot", "mermaid"]);
-    /// At most so many; 0 for all.
+    /// Maximum number; 0 for all.
     Limit: number(0, 1_000_000);
-    /// Where `bd watch` goes on.
+    /// Where `bd watch` continues.
     Cursor: json_schema!({
         "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(0|[0-9A-Za-z]{1,32}-[0-9]{1,19})$",
         "not": {"pattern": r"\n"}
@@ -59,7 +61,7 @@ beads_core::schema_types! {
         "type": "string", "minLength": AGENT_ID_LEN.start(), "maxLength": AGENT_ID_LEN.end(),
         "not": {"pattern": "[^a-z0-9-]|--|^-|-$"}
     });
-    /// An agent that registers: not the address of everybody.
+    /// The id of a new agent; `broadcast` is reserved.
     NewAgentId: json_schema!({
         "type": "string", "minLength": AGENT_ID_LEN.start(), "maxLength": AGENT_ID_LEN.end(),
         "not": {"pattern": "[^a-z0-9-]|--|^-|-$|^broadcast$"}
@@ -67,29 +69,29 @@ beads_core::schema_types! {
     /// An agent, `broadcast`, or `role:ROLE`.
     Recipient: text(1, LABEL_MAX);
     /// A role or a display name.
-    AgentLabel: line(1, LABEL_MAX / WIDEST, true);
+    AgentLabel: line(1, LABEL_MAX / MAX_CHAR_BYTES, true);
     AgentFilter: text(0, LABEL_MAX);
     MessageId: text(1, MESSAGE_ID_MAX);
     MessageState: words(["unread", "read", "acked"]);
     Category: words(["HANDOFF", "BLOCKED", "DECISION", "INFO"]);
-    Subject: line(1, SUBJECT_MAX / WIDEST, true);
-    Body: json_schema!({"type": "string", "minLength": 1, "maxLength": BODY_MAX / WIDEST, "pattern": VISIBLE});
-    /// A bead as agents speak of it; whether it exists is not asked.
+    Subject: line(1, SUBJECT_MAX / MAX_CHAR_BYTES, true);
+    Body: json_schema!({"type": "string", "minLength": 1, "maxLength": BODY_MAX / MAX_CHAR_BYTES, "pattern": VISIBLE});
+    /// A bead id in the agents' store, which does not check that the bead exists.
     AgentBead: json_schema!({
         "type": "string", "minLength": 1, "maxLength": BEAD_ID_MAX, "pattern": VISIBLE,
         "not": {"pattern": r"[^\u0020-\u007e]"}
     });
-    Thread: text(0, THREAD_ID_MAX / WIDEST);
+    Thread: text(0, THREAD_ID_MAX / MAX_CHAR_BYTES);
     InboxLimit: number(*INBOX_LIMIT.start() as u64, *INBOX_LIMIT.end() as u64);
     TtlMinutes: number(*TTL.start() as u64, *TTL.end() as u64);
     /// Relative to the root of the repository.
     Scope: json_schema!({
-        "type": "string", "minLength": 1, "maxLength": SCOPE_MAX / WIDEST, "pattern": VISIBLE,
+        "type": "string", "minLength": 1, "maxLength": SCOPE_MAX / MAX_CHAR_BYTES, "pattern": VISIBLE,
         "not": {"pattern": r"[\u0000-\u001f\u007f-\u009f]"}
     });
 }
 
-/// The schema of a time as interfaces write it; the store has milliseconds.
+/// Returns the schema of a time as text; the store has milliseconds.
 pub fn time() -> Schema {
     json_schema!({"type": "string", "minLength": 10, "maxLength": 100, "not": {"pattern": r"\n"}, "pattern": TIME})
 }

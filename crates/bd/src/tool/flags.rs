@@ -7,9 +7,9 @@ use serde_json::json;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Something to say before anything is read.
+    /// Information to print instead of running the tool.
     pub about: Option<About>,
-    /// Change something. `--dry-run` takes it back, in any order.
+    /// Whether to apply the change. `--dry-run` overrides `--apply`, in any order.
     pub apply: bool,
     pub verbose: bool,
     pub trace: bool,
@@ -42,7 +42,7 @@ impl Flags {
                 other => {
                     let name = other.split('=').next().unwrap_or(other);
                     let message =
-                        format!("there is no flag {other:?}; --help lists them, and input comes on stdin");
+                        format!("unknown flag {other:?}; --help lists the flags, and input goes to stdin");
                     return Err(Failure::invalid(message).with(json!({"field": name})));
                 }
             }

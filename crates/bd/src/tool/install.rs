@@ -1,4 +1,4 @@
-//! Links by which tools are called by their own names.
+//! Installs links that run tools under their own names.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::{Tool, table};
 
-/// What to link, and where.
+/// Which tools to link, and where.
 #[derive(Debug, Clone)]
 pub struct Install {
     pub dir: PathBuf,
-    /// Stands before every name.
+    /// Prefix of every link's name.
     pub prefix: String,
-    /// `beads` or `agent`; all when absent.
+    /// `beads` or `agent`; default: both.
     pub group: Option<String>,
     pub dry_run: bool,
 }
@@ -22,7 +22,7 @@ pub struct Install {
 #[derive(Debug, Serialize)]
 pub struct Installed {
     pub dir: PathBuf,
-    /// What the links lead to.
+    /// The target of the links.
     pub program: PathBuf,
     pub dry_run: bool,
     pub links: Vec<Link>,
@@ -39,10 +39,10 @@ pub struct Link {
 #[serde(rename_all = "snake_case")]
 pub enum LinkAction {
     Created,
-    /// It led to another `bd` before.
+    /// The link pointed to another `bd` before.
     Replaced,
     Unchanged,
-    /// Something else has that name, and stays.
+    /// Another file has that name; it was left unchanged.
     Refused,
 }
 
@@ -52,7 +52,7 @@ impl LinkAction {
             Self::Created => "created",
             Self::Replaced => "replaced",
             Self::Unchanged => "unchanged",
-            Self::Refused => "refused: something else has that name",
+            Self::Refused => "refused: another file has that name",
         }
     }
 }
@@ -62,10 +62,13 @@ impl Install {
         table().iter().filter(|tool| self.group.as_deref().is_none_or(|group| tool.group() == group))
     }
 
-    /// Makes the links, or says what it would make.
+    /// Creates the links, or returns what it would create.
     pub fn run(&self) -> Result<Installed, Failure> {
         if self.prefix.contains(['/', '\0']) {
-            return Err(Failure::invalid(format!("the prefix {:?} is no part of a file name", self.prefix)));
+            return Err(Failure::invalid(format!(
+                "the prefix {:?} cannot be part of a file name",
+                self.prefix
+            )));
         }
         let program = std::env::current_exe()
             .and_then(|path| path.canonicalize())
@@ -79,7 +82,7 @@ impl Install {
             let path = dir.join(format!("{}{}", self.prefix, tool.name));
             let action = plan(&path, &program);
             if !self.dry_run {
-                carry_out(action, &path, &program).map_err(|error| Failure::io("link", &path, &error))?;
+                apply_action(action, &path, &program).map_err(|error| Failure::io("link", &path, &error))?;
             }
             links.push(Link { tool: tool.name, path, action });
         }
@@ -97,11 +100,11 @@ fn plan(path: &Path, program: &Path) -> LinkAction {
     }
 }
 
-fn carry_out(action: LinkAction, path: &Path, program: &Path) -> std::io::Result<()> {
+fn apply_action(action: LinkAction, path: &Path, program: &Path) -> std::io::Result<()> {
     match action {
         LinkAction::Created => symlink(program, path),
         LinkAction::Replaced => {
-            // Made beside and moved over it, so that the name is never missing.
+            // Create the new link beside the old one and rename it, so that the name always exists.
             let beside = path.with_extension(format!("new{}", std::process::id()));
             symlink(program, &beside)?;
             std::fs::rename(&beside, path)

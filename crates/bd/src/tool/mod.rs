@@ -1,8 +1,9 @@
 //! JSON tools: one JSON object in, one JSON document out (docs/TOOLS.md).
 //!
-//! A tool is a file in [`beads`] or [`agent`]: its input type, whose comments are its documentation, and one function
-//! from that input to an operation on the store. [`table`] lists them, [`run`] runs one; both know nothing of
-//! processes, so that other doors can use them. [`runner`] is the process around them.
+//! A tool is a file in [`beads`] or [`agent`]: its input type, whose comments are its documentation, and one
+//! function that turns the input into an operation on the store. [`table`] lists the tools and [`run`] runs
+//! one. Neither depends on the process, so that other interfaces can use them; [`runner`] is the process
+//! around them.
 
 mod agent;
 mod batch;
@@ -32,34 +33,35 @@ use beads_core::{Op, op};
 use beads_engine::failure::Failure;
 use beads_engine::request::Call;
 
-/// What every tool says about itself. Where the input is a type of its own, its comment is the description.
+/// The name, description and output of a tool. The doc comment of the input type is the description, unless
+/// `ABOUT` is set.
 pub trait Definition: JsonSchema + DeserializeOwned {
     const NAME: &'static str;
     /// The description of a tool whose input is the operation itself.
     const ABOUT: Option<&'static str> = None;
-    /// An input that shows what the tool is for.
+    /// A typical input.
     const EXAMPLE: &'static str;
-    /// What stands under `result`.
+    /// The type of `result`.
     type Output: JsonSchema;
 }
 
 /// A tool that is one operation on beads.
 pub trait Mutation: Definition {
-    /// Turns what differs on this interface into what the operation reads.
+    /// Converts fields that differ on this interface to those of the operation.
     fn adapt(_input: &mut Map<String, Value>) {}
 
     fn op(self) -> Result<Op, Failure>;
 }
 
-/// A tool that asks the store something.
+/// A tool that queries the store.
 pub trait Question: Definition {
-    /// How the answer is taken apart when it is to be given in chunks.
+    /// How to split the answer into items for streaming.
     const STREAM: Option<Items> = None;
 
     fn call(self) -> Result<Call, Failure>;
 }
 
-/// A tool that needs more than one call, or makes its own answer.
+/// A tool that needs more than one call, or builds its own answer.
 pub trait Action: Definition {
     const MUTATES: bool;
 
@@ -77,19 +79,19 @@ pub trait Coordination: Definition {
 #[derive(Debug)]
 pub struct Tool {
     pub name: &'static str,
-    /// An input that shows what the tool is for.
+    /// A typical input.
     pub example: &'static str,
     pub mutates: bool,
     stream: Option<Items>,
     own_input: fn() -> Map<String, Value>,
-    /// Made once: a batch is checked against it line by line.
+    /// Built once, because every item of a batch is checked against it.
     input: OnceLock<Value>,
     output: fn() -> Value,
-    way: Way,
+    handler: Handler,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Handler {
     Op(fn(Value) -> Result<Op, Failure>),
     Act(fn(Value, &Context<'_>) -> Result<Outcome, Failure>),
 }
@@ -100,28 +102,28 @@ impl Tool {
             input.as_object_mut().into_iter().for_each(T::adapt);
             read::<T>(input)?.op()
         };
-        Self { mutates: true, ..Self::new::<T>(Way::Op(op)) }
+        Self { mutates: true, ..Self::new::<T>(Handler::Op(op)) }
     }
 
     fn question<T: Question>() -> Self {
-        let way = Way::Act(|input, context| context.ask(read::<T>(input)?.call()?));
-        Self { stream: T::STREAM, ..Self::new::<T>(way) }
+        let handler = Handler::Act(|input, context| context.ask(read::<T>(input)?.call()?));
+        Self { stream: T::STREAM, ..Self::new::<T>(handler) }
     }
 
     fn action<T: Action>() -> Self {
-        let way = Way::Act(|input, context| read::<T>(input)?.act(context));
-        Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
+        let handler = Handler::Act(|input, context| read::<T>(input)?.act(context));
+        Self { mutates: T::MUTATES, ..Self::new::<T>(handler) }
     }
 
     fn coordination<T: Coordination>() -> Self
     where
         T::Output: serde::Serialize,
     {
-        let way = Way::Act(|input, context| context.coordinate::<T>(&input));
-        Self { mutates: T::MUTATES, ..Self::new::<T>(way) }
+        let handler = Handler::Act(|input, context| context.coordinate::<T>(&input));
+        Self { mutates: T::MUTATES, ..Self::new::<T>(handler) }
     }
 
-    fn new<T: Definition>(way: Way) -> Self {
+    fn new<T: Definition>(handler: Handler) -> Self {
         Self {
             name: T::NAME,
             example: T::EXAMPLE,
@@ -130,25 +132,25 @@ impl Tool {
             own_input: schema::own::<T>,
             input: OnceLock::new(),
             output: schema::output::<T::Output>,
-            way,
+            handler,
         }
     }
 
-    /// The schema against which an input is checked: exactly what is printed.
+    /// Returns the schema that inputs are checked against, the same that `--schema` prints.
     pub fn input_schema(&self) -> &Value {
-        self.input.get_or_init(|| call_fields::beside((self.own_input)(), self))
+        self.input.get_or_init(|| call_fields::add_to_schema((self.own_input)(), self))
     }
 
     pub fn output_schema(&self) -> Value {
         (self.output)()
     }
 
-    /// The schema of an input with `batch: true`.
+    /// Returns the schema of an input with `batch: true`.
     pub fn batch_schema(&self) -> Value {
         batch::schema(self)
     }
 
-    /// Whether the answer may be given in chunks.
+    /// Returns whether the answer can be streamed.
     pub fn streams(&self) -> bool {
         self.stream.is_some()
     }
@@ -157,17 +159,17 @@ impl Tool {
         (self.own_input)().get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// What it does, in one line.
+    /// Returns the first line of the description.
     pub fn summary(&self) -> String {
         self.description().lines().next().unwrap_or_default().to_owned()
     }
 
-    /// `beads` or `agent`.
+    /// Returns `beads` or `agent`.
     pub fn group(&self) -> &'static str {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// Whether an input is one the tool takes; says which field is wrong otherwise.
+    /// Checks an input. The error names the wrong field.
     pub fn check(&self, input: &Value) -> Result<(), Failure> {
         if batch::is_batch(input) {
             return check::check(&self.batch_schema(), &mut input.clone());
@@ -185,13 +187,13 @@ impl Tool {
     fn run_one(&self, mut input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
         check::check(self.input_schema(), &mut input)?;
         let (fields, mut own) = call_fields::split(&input)?;
-        let context = &context.narrowed(&fields)?;
-        let outcome = match &self.way {
-            Way::Op(op) => {
-                let alone = call_fields::alone(self, &mut own);
-                context.mutate(op(own)?, &alone)
+        let context = &context.with_call_fields(&fields)?;
+        let outcome = match &self.handler {
+            Handler::Op(op) => {
+                let options = call_fields::take_claim_options(self, &mut own);
+                context.mutate(op(own)?, &options)
             }
-            Way::Act(act) => act(own, context),
+            Handler::Act(act) => act(own, context),
         }?;
         match self.stream.filter(|_| fields.stream) {
             Some(items) => outcome.streamed(items),
@@ -200,13 +202,15 @@ impl Tool {
     }
 }
 
-/// Reads an input that has been checked against its schema; what is left to refuse is what a schema cannot say.
-#[allow(clippy::needless_pass_by_value)] // its callers have no more use for it
+/// Deserializes an input that has been checked against its schema. Errors are about rules that a schema
+/// cannot express.
+#[allow(clippy::needless_pass_by_value)] // its callers do not need it any more
 pub fn read<T: DeserializeOwned>(input: Value) -> Result<T, Failure> {
     T::deserialize(&input).map_err(|error| refused::<T>(&input, &error.to_string()))
 }
 
-/// Finds the field that a reader refuses: with the fields before it the reader has another complaint, or none.
+/// Returns the failure for an input that cannot be deserialized, and finds the field: the first one with
+/// which the same error occurs.
 fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
     let mut before = Map::new();
     let is_refused = |(name, value): &(&String, &Value)| {
@@ -214,18 +218,18 @@ fn refused<T: DeserializeOwned>(input: &Value, complaint: &str) -> Failure {
         T::deserialize(Value::Object(before.clone())).is_err_and(|error| error.to_string() == complaint)
     };
     let field = input.as_object().into_iter().flatten().find(is_refused).map(|(name, _)| name);
-    // The words of our own types. Those of the reader speak of its types, which nobody else knows.
+    // Messages of serde mention Rust types, which mean nothing to the caller.
     let is_foreign = complaint.contains(", expected ")
         || complaint.contains(" field `")
         || complaint.contains(" variant `");
-    let reason = if is_foreign { "not a value that this field takes" } else { complaint };
+    let reason = if is_foreign { "invalid value for this field" } else { complaint };
     match field {
         Some(field) => Failure::invalid(format!("{field:?}: {reason}")).with(json!({"field": field})),
         None => Failure::invalid(reason),
     }
 }
 
-/// Every tool, in the order in which they are listed.
+/// Returns all tools in the order in which they are listed.
 pub fn table() -> &'static [Tool] {
     static TABLE: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         vec![
@@ -238,6 +242,9 @@ pub fn table() -> &'static [Tool] {
             Tool::mutation::<beads::claim::Claim>(),
             Tool::mutation::<op::Unclaim>(),
             Tool::mutation::<op::HandOver>(),
+            Tool::mutation::<op::Ask>(),
+            Tool::mutation::<op::AnswerQuestion>(),
+            Tool::question::<beads::questions::Questions>(),
             Tool::mutation::<op::Close>(),
             Tool::mutation::<op::Cancel>(),
             Tool::mutation::<op::Reopen>(),
@@ -273,11 +280,10 @@ pub fn find(name: &str) -> Option<&'static Tool> {
     table().iter().find(|tool| tool.name == name)
 }
 
-/// Checks an input and runs the tool on it. Nothing is changed unless the context says so.
+/// Checks an input and runs the tool on it. Changes nothing unless the context says `apply`.
 pub fn run(name: &str, input: Value, context: &Context<'_>) -> Result<Outcome, Failure> {
     let unknown = || {
-        Failure::invalid(format!("there is no tool {name:?}; bd tool lists them"))
-            .with(json!({"field": "tool"}))
+        Failure::invalid(format!("unknown tool {name:?}; bd tool lists them")).with(json!({"field": "tool"}))
     };
     find(name).ok_or_else(unknown)?.run(input, context)
 }

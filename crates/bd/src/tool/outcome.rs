@@ -2,23 +2,23 @@ use beads_engine::failure::Failure;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// What a tool did.
+/// The outcome of a tool call.
 #[derive(Debug)]
 pub struct Outcome {
     pub body: Body,
-    /// Facts about the answer: `applied`, `position`, `count`.
+    /// Metadata of the answer: `applied`, `position`, `count`.
     pub metadata: Map<String, Value>,
 }
 
-/// Takes an answer apart into what is given in chunks.
+/// Splits an answer into items for streaming.
 pub type Items = fn(&RawValue) -> Result<Vec<Box<RawValue>>, Failure>;
 
 #[derive(Debug)]
 pub enum Body {
     Result(Box<RawValue>),
-    /// The items of an answer, to be given in chunks.
+    /// The items of an answer that is streamed.
     Stream(Vec<Box<RawValue>>),
-    /// What became of each item of a batch, in order.
+    /// The result of each item of a batch, in order.
     Batch(Vec<Result<Box<RawValue>, Failure>>),
 }
 
@@ -37,29 +37,29 @@ impl Outcome {
         self
     }
 
-    /// The same answer, item by item.
+    /// Returns the same answer as a stream of items.
     pub fn streamed(self, items: Items) -> Result<Self, Failure> {
         let Body::Result(result) = &self.body else { return Ok(self) };
         let items = items(result)?;
         Ok(Self { body: Body::Stream(items), ..self })
     }
 
-    /// The result of a call that was not a batch.
+    /// Returns the result of a call that is not a batch.
     pub fn into_result(self) -> Result<Box<RawValue>, Failure> {
         match self.body {
             Body::Result(result) => Ok(result),
             Body::Stream(items) => raw(&items),
-            Body::Batch(_) => Err(Failure::usage("a batch within a batch")),
+            Body::Batch(_) => Err(Failure::usage("a batch cannot contain a batch")),
         }
     }
 }
 
-/// The elements of a list, unread.
+/// Splits a list into its elements without parsing them.
 pub fn items(list: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
     read(list)
 }
 
-/// An answer of the store, as far as a tool needs to know it.
+/// Parses an answer of the store.
 pub fn read<'a, T: serde::Deserialize<'a>>(result: &'a RawValue) -> Result<T, Failure> {
     serde_json::from_str(result.get()).map_err(Failure::internal)
 }

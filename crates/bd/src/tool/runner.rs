@@ -1,4 +1,4 @@
-//! The process around a tool: flags, standard input, one document on standard output whatever happens.
+//! The process around a tool: flags, standard input, and always exactly one document on standard output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -14,43 +14,43 @@ use super::flags::{About, Flags};
 use super::{Context, Outcome, Tool, envelope, find, run, table};
 use crate::print::{ids_in, print};
 
-/// An input is one object for one call; what is larger belongs into a file for `bd import`.
+/// The largest input. More data belongs in a file for `bd import`.
 pub const MAX_INPUT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Makes the surroundings of a call from its flags: whether to apply, how to tell progress, how to trace.
-pub type Surroundings<'m> =
+/// Builds the context of a call from whether to apply, how to report progress, and how to trace.
+pub type ContextFactory<'m> =
     dyn for<'a> Fn(bool, &'a dyn Fn(u8), &'a dyn Fn(&str)) -> Result<Context<'a>, Failure> + 'm;
 
-/// The tool whose name the file name of a program ends in.
+/// Returns the tool whose name is the end of the program's file name.
 pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     let name = Path::new(program).file_name()?.to_str()?;
     table().iter().find(|tool| name.ends_with(tool.name))
 }
 
-/// Runs a tool and returns its exit code. Everything is written at the end, and exactly once.
+/// Runs a tool and returns its exit code. Writes all output at the end, exactly once.
 pub fn execute(
     name: &str,
     arguments: &[OsString],
-    surroundings: &Surroundings<'_>,
+    context_factory: &ContextFactory<'_>,
     stdin: &mut dyn Read,
     stdout: &mut dyn Write,
 ) -> u8 {
-    let (bytes, code) = guarded(|| answer(name, arguments, surroundings, stdin));
+    let (bytes, code) = catch_panic(|| answer(name, arguments, context_factory, stdin));
     print(stdout, &mut std::io::stderr(), &bytes, || applied(&bytes), code)
 }
 
-/// The ids of what a tool changed, read from the document it answered with.
+/// Returns the ids of what a tool changed, from its answer.
 fn applied(document: &[u8]) -> Vec<String> {
     let document: Value = serde_json::from_slice(document).unwrap_or_default();
     if document["metadata"]["applied"] == true { ids_in(&document) } else { Vec::new() }
 }
 
-/// A fault of ours is an answer too.
-fn guarded(answer: impl FnOnce() -> (Vec<u8>, u8)) -> (Vec<u8>, u8) {
+/// Turns a panic into an answer.
+fn catch_panic(answer: impl FnOnce() -> (Vec<u8>, u8)) -> (Vec<u8>, u8) {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|cause| {
         let what = cause.downcast_ref::<&str>().map(|what| (*what).to_owned());
         let what = what.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_default();
-        let message = format!("the tool failed for a reason of its own: {what}");
+        let message = format!("internal error in the tool: {what}");
         envelope::lines(&Err(Failure::new(Code::InternalError, message)))
     })
 }
@@ -58,7 +58,7 @@ fn guarded(answer: impl FnOnce() -> (Vec<u8>, u8)) -> (Vec<u8>, u8) {
 fn answer(
     name: &str,
     arguments: &[OsString],
-    surroundings: &Surroundings<'_>,
+    context_factory: &ContextFactory<'_>,
     stdin: &mut dyn Read,
 ) -> (Vec<u8>, u8) {
     let flags = match Flags::parse(arguments) {
@@ -67,14 +67,14 @@ fn answer(
     };
     match (flags.about, find(name)) {
         (Some(about), Some(tool)) => (self::about(tool, about), exit::OK),
-        _ => envelope::lines(&outcome(name, &flags, surroundings, stdin)),
+        _ => envelope::lines(&outcome(name, &flags, context_factory, stdin)),
     }
 }
 
 fn outcome(
     name: &str,
     flags: &Flags,
-    surroundings: &Surroundings<'_>,
+    context_factory: &ContextFactory<'_>,
     stdin: &mut dyn Read,
 ) -> Result<Outcome, Failure> {
     let started = Instant::now();
@@ -86,7 +86,7 @@ fn outcome(
         }
     };
     trace(&format!("{name} {input}"));
-    let context = surroundings(flags.apply, &progress, &trace)?;
+    let context = context_factory(flags.apply, &progress, &trace)?;
     let outcome = run(name, input, &context);
     if flags.verbose || flags.trace {
         let how = if flags.apply { "applying" } else { "not applying" };
@@ -100,7 +100,7 @@ fn outcome(
     outcome
 }
 
-/// One JSON object, and nothing else.
+/// Reads exactly one JSON object.
 fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
     let mut bytes = Vec::new();
     stdin
@@ -116,7 +116,7 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
         std::str::from_utf8(&bytes).map_err(|error| invalid(format!("the input is not UTF-8: {error}")))?;
     if text.trim().is_empty() {
         return Err(invalid(
-            "the input is empty: give one JSON object on standard input, {} at least".to_owned(),
+            "the input is empty: give one JSON object on standard input, at least {}".to_owned(),
         ));
     }
     let value: Value = serde_json::from_str(text).map_err(|error| invalid(not_json(text, &error)))?;
@@ -130,7 +130,7 @@ fn read_object(stdin: &mut dyn Read) -> Result<Value, Failure> {
 fn not_json(text: &str, error: &serde_json::Error) -> String {
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if documents.next().is_some_and(|first| first.is_ok()) {
-        return format!("the input goes on after the first JSON document: {error}");
+        return format!("the input has more than one JSON document: {error}");
     }
     format!("the input is not JSON: {error}")
 }
@@ -162,19 +162,19 @@ fn help(tool: &Tool) -> String {
         "{name}: {}\n\nOne JSON object on stdin, one JSON document on stdout.\n\n\
          Example:\n  echo '{example}' | {name}{apply}\n\nInput:\n{fields}\n\
          Flags:\n  --schema[=input|output|batch]  Print a JSON schema\n  --help, --version\n{}  \
-         --verbose, --trace             Say more, on stderr\n\n\
+         --verbose, --trace             Print details to stderr\n\n\
          Exit codes: 0 ok, 1 refused or failed, 2 wrong flags or input, 22 network, 127 a helper is missing\n",
         tool.description(),
         if *mutates {
-            "  --apply                        Make the change; without it the tool tells what it would do\n  \
+            "  --apply                        Make the change; without it the tool shows what it would do\n  \
              --dry-run                      Change nothing, even with --apply\n"
         } else {
-            "  --apply, --dry-run             Make no difference: this tool changes nothing\n"
+            "  --apply, --dry-run             No effect: this tool changes nothing\n"
         },
     )
 }
 
-/// What `bd tool` prints.
+/// Returns the output of `bd tool`.
 pub fn list() -> String {
     let row = |tool: &Tool| json!({"name": tool.name, "summary": tool.summary(), "mutates": tool.mutates});
     let rows: Vec<Value> = table().iter().map(row).collect();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_one_document() {
+    fn a_panic_becomes_one_document() {
         let mut out = Vec::new();
         let code = execute(
             "beads.list",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_the_tool_its_name_ends_in() {
+    fn a_program_runs_the_tool_that_its_name_ends_in() {
         let name = |program: &str| called_as(program.as_ref()).map(|tool| tool.name);
         assert_eq!(name("/usr/bin/beads.create"), Some("beads.create"));
         assert_eq!(name("my-agent.send"), Some("agent.send"));

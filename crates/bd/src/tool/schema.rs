@@ -1,4 +1,4 @@
-//! Draft-07 schemas from types.
+//! Generates draft-07 schemas from types.
 
 use beads_core::schema::{CLEARABLE, UNIX_MS, or_null};
 use beads_engine::render::links::remove_links;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Definition, field};
 
-/// The schema of a tool's own input.
+/// Returns the schema of a tool's own input.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = object::<T>(SchemaSettings::draft07().for_deserialize());
     schema.remove("title");
@@ -17,7 +17,7 @@ pub fn input<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
-/// The schema of a tool's own input, with what it says about itself.
+/// Returns the schema of a tool's own input with the tool's description.
 pub fn own<T: Definition>() -> Map<String, Value> {
     let mut schema = input::<T>();
     if let Some(about) = T::ABOUT {
@@ -26,7 +26,7 @@ pub fn own<T: Definition>() -> Map<String, Value> {
     schema
 }
 
-/// Writes the fields of an operation as this interface takes them.
+/// Adapts the fields of an operation to this interface.
 fn adapt(schema: &mut Map<String, Value>) {
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
@@ -35,7 +35,7 @@ fn adapt(schema: &mut Map<String, Value>) {
         set_default(property, required.iter().any(|required| required == name));
         write_time(property);
         refuse_null(property);
-        // The width of an integer; its bounds say more.
+        // The width of an integer is useless beside its bounds.
         property.remove("format");
         if let Some(Value::Object(items)) = property.get_mut("items") {
             items.remove("description");
@@ -44,8 +44,8 @@ fn adapt(schema: &mut Map<String, Value>) {
     }
 }
 
-/// What is absent by default has no value that could be written down. Any other field that need not be given is empty by
-/// default; operations leave that out of their JSON, and so does their schema.
+/// Sets the default. A field that is absent by default has no default value. Any other optional field is
+/// empty by default, which the schemas of operations leave out.
 fn set_default(property: &mut Map<String, Value>, required: bool) {
     match property.get("default") {
         Some(Value::Null) => drop(property.remove("default")),
@@ -63,7 +63,7 @@ fn set_default(property: &mut Map<String, Value>, required: bool) {
     }
 }
 
-/// Times are written as on every other interface, not in milliseconds.
+/// Writes times as text, as all interfaces do, instead of milliseconds.
 fn write_time(property: &mut Map<String, Value>) {
     if property.get("format").and_then(Value::as_str) != Some(UNIX_MS) {
         return;
@@ -85,7 +85,7 @@ fn write_time(property: &mut Map<String, Value>) {
     }
 }
 
-/// A field is left out or has a value. Null is only for what it clears.
+/// Removes null from the types of a field unless null clears it.
 fn refuse_null(property: &mut Map<String, Value>) {
     if property.remove(CLEARABLE).is_some() {
         return;
@@ -100,7 +100,7 @@ fn refuse_null(property: &mut Map<String, Value>) {
     }
 }
 
-/// The schema of what stands under `result`.
+/// Returns the schema of `result`.
 pub fn output<T: JsonSchema>() -> Value {
     let mut schema = Value::Object(object::<T>(SchemaSettings::draft07().for_serialize()));
     remove_links(&mut schema);
@@ -111,7 +111,7 @@ fn object<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
         Value::Object(schema) => schema,
-        // `true` or `false` for a type that is everything or nothing.
+        // `true` or `false`, for a type that accepts everything or nothing.
         _ => Map::new(),
     }
 }
@@ -120,11 +120,12 @@ fn object<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
 mod tests {
     use serde_json::{Value, json};
 
-    /// The fields that programs rely on, each as `tool field [required] schema`. A field may be added, none may change.
+    /// The fields that programs rely on, each as `tool field [required] schema`. Fields may be added but not
+    /// changed.
     const PUBLISHED: &str = include_str!("published_fields.txt");
 
     #[test]
-    fn schemas_have_no_links_of_rustdoc() {
+    fn schemas_have_no_rustdoc_links() {
         for tool in crate::tool::table() {
             for schema in [tool.input_schema().clone(), tool.output_schema()] {
                 assert!(!schema.to_string().contains("[`"), "{}: {schema}", tool.name);
@@ -145,7 +146,10 @@ mod tests {
             }
         }
         for published in PUBLISHED.lines() {
-            assert!(fields.iter().any(|field| field == published), "no longer as published: {published}");
+            assert!(
+                fields.iter().any(|field| field == published),
+                "changed since it was published: {published}"
+            );
         }
         let is_published = |field: &str| PUBLISHED.lines().any(|published| published == field);
         let is_new_tool = |field: &str| {
@@ -155,12 +159,12 @@ mod tests {
         for field in fields.iter().filter(|field| field.split(' ').nth(2) == Some("required")) {
             assert!(
                 is_published(field) || is_new_tool(field),
-                "a program that leaves it out breaks: {field}"
+                "a new required field breaks existing programs: {field}"
             );
         }
     }
 
-    /// A schema without its words; a property may have the name `description`.
+    /// Removes the descriptions from a schema. A property may itself be named `description`.
     fn undescribed(mut schema: Value) -> Value {
         match &mut schema {
             Value::Object(map) => {

@@ -8,7 +8,7 @@ fn acks_and_keeps_the_first_time() {
     let acked = team.at("2026-02-13T12:01:00Z").ok(&args);
     assert_eq!(acked["state"], "acked");
     assert_eq!(acked["acked_at"], "2026-02-13T12:01:00.000Z");
-    assert_eq!(acked["read_at"], "2026-02-13T12:01:00.000Z", "who acknowledges has read");
+    assert_eq!(acked["read_at"], "2026-02-13T12:01:00.000Z", "an acknowledged message counts as read");
     assert_eq!(team.at("2026-02-13T12:02:00Z").ok(&args), acked);
     assert_eq!(team.json(&format!("messages/index/{id}.json")), acked);
     assert_eq!(team.text(&args), format!("✓ Message acked: {id} (state: acked)\n"));
@@ -25,7 +25,7 @@ fn after_a_read_both_times_are_kept() {
 }
 
 #[test]
-fn what_needs_no_ack_may_have_one() {
+fn a_message_that_needs_no_ack_can_be_acked() {
     let team = Team::of(&["amber", "birch"]);
     let id = team.sends("amber", "birch", "INFO", "s");
     assert_eq!(team.ok(&["ack", "--agent", "birch", "--message", &id])["state"], "acked");

@@ -1,4 +1,4 @@
-//! A damaged file is reported by name and never written over, and everybody else goes on.
+//! A damaged file is reported by name and never overwritten, and other agents can keep working.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn a_message() {
     for verb in ["read", "ack"] {
         names(&team.fails("IO_READ_FAILED", 1, &[verb, "--agent", "birch", "--message", &id]), &file);
     }
-    // One that cannot be read does not hide the rest.
+    // A message that cannot be read does not hide the others.
     team.sends("amber", "birch", "INFO", "readable");
     assert_eq!(team.ok(&["inbox", "--agent", "birch"]).as_array().unwrap().len(), 1);
     assert_eq!(team.ok(&["status"])["summary"]["unread"], 1);
@@ -72,7 +72,7 @@ fn a_log_in_the_middle() {
 }
 
 #[test]
-fn a_torn_tail_breaks_no_reader_and_is_not_written_over() {
+fn a_torn_tail_breaks_no_reader_and_is_not_overwritten() {
     let team = Team::of(&["amber", "birch", "cedar"]);
     team.sends("amber", "birch", "INFO", "whole");
     let torn = team.read("messages/birch.jsonl") + "{\"message_id\":\"msg_to";
@@ -108,7 +108,7 @@ fn a_line_begun_by_a_killed_sender_is_finished_by_the_next_command() {
     let team = Team::of(&["amber", "birch"]);
     let id = team.sends("amber", "birch", "INFO", "first");
     let line = team.read("messages/birch.jsonl");
-    // What the store looks like when its writer was killed within the line.
+    // The store after its writer was killed in the middle of a line.
     let pending = format!("{{\"deliver\": [{}]}}", line.trim_end());
     team.write("pending.json", &pending);
     for torn in [0, 1, line.len() / 2, line.len() - 1, line.len()] {
@@ -119,7 +119,8 @@ fn a_line_begun_by_a_killed_sender_is_finished_by_the_next_command() {
         assert_eq!(team.read("messages/birch.jsonl"), line, "torn at {torn}");
         assert!(!team.store().join("pending.json").exists());
     }
-    // Killed before the index: it is made, and what became of a message since is not undone.
+    // The sender was killed before it wrote the index file: the file is created, and a later acknowledgement
+    // is kept.
     std::fs::remove_file(team.store().join(format!("messages/index/{id}.json"))).unwrap();
     team.write("pending.json", &pending);
     team.ok(&["ack", "--agent", "birch", "--message", &id]);
@@ -209,7 +210,7 @@ fn a_planted_link_is_not_followed() {
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "");
 }
 
-/// Earlier versions of the original tool put a fraction of a second into ids.
+/// Early versions of the original tool wrote fractions of a second into ids.
 #[test]
 fn ids_of_earlier_versions_are_read() {
     let team = Team::of(&["amber", "birch"]);
@@ -224,9 +225,9 @@ fn ids_of_earlier_versions_are_read() {
     assert_eq!(team.ok(&["doctor"])["findings"], serde_json::json!([]));
 }
 
-/// Every command opens the lock, and the hook of every commit among them.
+/// Every command opens the lock, including the hook that runs at every commit.
 #[test]
-fn a_pipe_in_place_of_the_lock_keeps_nobody_waiting() {
+fn a_pipe_in_place_of_the_lock_does_not_block() {
     let team = Team::of(&["amber"]);
     let lock = team.store().join("lock");
     std::fs::remove_file(&lock).unwrap();
@@ -236,7 +237,7 @@ fn a_pipe_in_place_of_the_lock_keeps_nobody_waiting() {
     assert_eq!(team.run(&["guard", "--hook", "--agent", "amber", "x"]).exit, 0, "a hook fails open");
 }
 
-/// The bound holds before reading: a file with a hole costs its author nothing.
+/// The limit is checked before reading: a huge sparse file is cheap to create.
 #[test]
 fn an_enormous_file_is_refused_in_little_memory() {
     let team = Team::of(&["amber"]);

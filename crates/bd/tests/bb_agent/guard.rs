@@ -8,7 +8,7 @@ fn guard(team: &Team, agent: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn allows_what_nobody_else_holds() {
+fn allows_paths_that_no_other_agent_reserved() {
     let mut team = Team::of(&["amber", "birch"]);
     team.reserves("amber", "src/**");
     assert_eq!(team.text(&["guard", "--agent", "amber", "src/a.rs"]), "✓ Allowed: 1 paths\n");
@@ -38,18 +38,18 @@ fn denies_with_the_holders_name() {
 }
 
 #[test]
-fn paths_are_literal_and_relative_to_where_one_stands() {
+fn paths_are_literal_and_relative_to_the_current_directory() {
     let team = Team::of(&["amber", "birch"]);
     team.reserves("amber", "app/[id]/page.tsx");
     assert_eq!(guard(&team, "birch", &["app/[id]/page.tsx"]).exit, 1);
-    assert_eq!(guard(&team, "birch", &["app/*/page.tsx"]).exit, 0, "a file of that name is nobody's");
+    assert_eq!(guard(&team, "birch", &["app/*/page.tsx"]).exit, 0, "no agent reserved a file of that name");
     let absolute = team.dir().join("app/[id]/page.tsx");
     assert_eq!(guard(&team, "birch", &[absolute.to_str().unwrap()]).exit, 1);
     assert_eq!(guard(&team, "birch", &["/somewhere/else/app/[id]/page.tsx"]).exit, 0);
 }
 
 #[test]
-fn a_link_does_not_get_around() {
+fn a_link_does_not_bypass_the_guard() {
     let team = Team::of(&["amber", "birch"]);
     fs::create_dir(team.dir().join("src")).unwrap();
     std::os::unix::fs::symlink("src", team.dir().join("link")).unwrap();
@@ -72,7 +72,7 @@ fn the_agent_may_come_from_the_environment() {
 }
 
 #[test]
-fn an_unreadable_store_is_neither_yes_nor_no() {
+fn an_unreadable_store_is_an_error_not_an_answer() {
     let team = Team::of(&["amber", "birch"]);
     team.write("reservations/active.json", "{\"reservations\": [");
     let error = team.fails("IO_READ_FAILED", 3, &["guard", "--agent", "birch", "src/a"]);
@@ -91,7 +91,7 @@ fn an_unreadable_store_is_neither_yes_nor_no() {
 }
 
 #[test]
-fn a_hook_is_told_two_for_no() {
+fn a_refused_hook_exits_with_two() {
     let team = Team::of(&["amber", "birch"]);
     team.reserves("amber", "src");
     let said = guard(&team, "birch", &["--hook", "src/a", "--json"]);
@@ -102,7 +102,7 @@ fn a_hook_is_told_two_for_no() {
 }
 
 #[test]
-fn a_hook_lets_through_who_is_no_agent() {
+fn a_hook_allows_callers_that_are_not_agents() {
     let team = Team::of(&["amber"]);
     team.reserves("amber", "src");
     for args in [&["guard", "--hook", "src/a"][..], &["guard", "--hook", "--agent", "nobody", "src/a"]] {
@@ -112,7 +112,7 @@ fn a_hook_lets_through_who_is_no_agent() {
     }
     let mut lost = team.agent(&["guard", "--hook", "--agent", "amber", "src/a"]);
     lost.env("BB_NOW", "yesterday");
-    assert_eq!(ran(lost).exit, 0, "whatever is wrong");
+    assert_eq!(ran(lost).exit, 0, "a hook fails open");
 }
 
 /// The hook of docs/BB.md, as git runs it.

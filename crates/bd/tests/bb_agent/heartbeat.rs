@@ -28,7 +28,7 @@ fn a_clock_that_went_back_moves_nothing() {
 }
 
 #[test]
-fn every_command_of_an_agent_is_a_sign_of_life() {
+fn every_command_of_an_agent_updates_last_seen() {
     let mut team = Team::of(&["amber", "birch"]);
     let id = team.sends("birch", "amber", "HANDOFF", "s");
     let commands: [&[&str]; 9] = [
@@ -53,7 +53,7 @@ fn every_command_of_an_agent_is_a_sign_of_life() {
         &["reserve", "--agent", "amber", "--scope", "src", "--bead", "bd-1"],
         &["guard", "--agent", "amber", "src"],
         &["release", "--agent", "amber", "--scope", "src"],
-        // Refused, but issued.
+        // This one fails, but it counts as activity.
         &["release", "--agent", "amber", "--scope", "src"],
         &[
             "send",
@@ -80,7 +80,7 @@ fn every_command_of_an_agent_is_a_sign_of_life() {
 }
 
 #[test]
-fn bb_agent_says_who_calls() {
+fn the_variable_bb_agent_names_the_caller() {
     let mut team = Team::of(&["amber", "birch"]);
     let commands: [&[&str]; 4] = [&["list"], &["show", "--agent", "birch"], &["status"], &["heartbeat"]];
     for (minute, args) in commands.into_iter().enumerate() {

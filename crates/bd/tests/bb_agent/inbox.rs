@@ -44,9 +44,9 @@ fn filtered_by_state_and_bead() {
     assert_eq!(subjects(&inbox(&["--state", "read"])), ["one"]);
     assert_eq!(subjects(&inbox(&["--state", "acked"])), ["two"]);
     assert_eq!(subjects(&inbox(&["--bead", "bd-2"])), ["four"]);
-    assert_eq!(inbox(&["--bead", " "]).as_array().unwrap().len(), 4, "a blank filter is none");
+    assert_eq!(inbox(&["--bead", " "]).as_array().unwrap().len(), 4, "a blank filter is ignored");
     assert_eq!(subjects(&inbox(&["--bead", "bd-1", "--state", "unread"])), ["three"]);
-    assert_eq!(inbox(&["--state", "acked"])[0]["state"], "acked", "as it is today, not as sent");
+    assert_eq!(inbox(&["--state", "acked"])[0]["state"], "acked", "the current state, not the state as sent");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn limited() {
     let team = Team::of(&["amber", "birch"]);
     let line = team.store().join("messages/birch.jsonl");
     let id = team.sends("amber", "birch", "INFO", "s");
-    // Sixty messages without sixty processes.
+    // Sixty messages, written directly instead of with sixty processes.
     let (sent, index) =
         (std::fs::read_to_string(&line).unwrap(), team.read(&format!("messages/index/{id}.json")));
     let mut all = String::new();
@@ -76,7 +76,7 @@ fn limited() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["amber", "birch"]);
     let id = team.sends("amber", "birch", "HANDOFF", "patch ready");
     let said = team.text(&["inbox", "--agent", "birch"]);
@@ -92,5 +92,5 @@ fn arguments_are_checked_before_state() {
     assert_eq!(error["reason"], "INVALID_STATE");
     team.fails("INVALID_ARGS", 2, &["inbox", "--agent", "amber", "--limit", "0"]);
     team.fails("AGENT_NOT_FOUND", 1, &["inbox", "--agent", "amber"]);
-    assert!(!team.store().exists(), "a refusal makes no store");
+    assert!(!team.store().exists(), "a refusal creates no store");
 }

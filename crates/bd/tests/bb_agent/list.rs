@@ -14,21 +14,21 @@ fn sorted_by_id_and_filtered() {
             .collect()
     };
     assert_eq!(ids(&[]), ["amber", "birch", "cedar"]);
-    assert_eq!(ids(&["--role", ""]), ["amber", "birch", "cedar"], "a blank filter is none");
+    assert_eq!(ids(&["--role", ""]), ["amber", "birch", "cedar"], "a blank filter is ignored");
     assert_eq!(ids(&["--role", "ui"]), ["amber", "cedar"]);
     assert_eq!(ids(&["--role", "db", "--status", "idle"]), ["birch"]);
     assert!(ids(&["--status", "busy"]).is_empty());
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["birch", "amber"]);
     assert_eq!(team.text(&["list"]), "Found 2 agents:\n- amber (ui) [idle]\n- birch (ui) [idle]\n");
     assert_eq!(team.text(&["list", "--role", "db"]), "Found 0 agents:\n");
 }
 
 #[test]
-fn shows_who_has_gone_silent() {
+fn shows_silent_agents() {
     let mut team = Team::of(&["amber"]);
     for (now, liveness) in [
         ("2026-02-13T12:14:59Z", "active"),
@@ -46,7 +46,7 @@ fn shows_who_has_gone_silent() {
 }
 
 #[test]
-fn without_a_store_there_is_nobody_and_none_is_made() {
+fn without_a_store_the_list_is_empty_and_no_store_is_created() {
     let team = Team::of(&[]);
     assert_eq!(team.ok(&["list"]), serde_json::json!([]));
     assert!(!team.store().exists());

@@ -1,4 +1,4 @@
-//! Black-box tests of `bb agent`: a verb is a file here as it is there.
+//! Black-box tests of `bb agent`: one file per verb.
 #![allow(clippy::unwrap_used)]
 
 mod team;

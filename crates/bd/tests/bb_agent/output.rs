@@ -1,4 +1,4 @@
-//! Answers that cannot be written: a full disk is an error, a closed pipe is none.
+//! Answers that cannot be written: a full disk is an error, a closed pipe is not.
 
 use std::fs::OpenOptions;
 use std::os::unix::process::ExitStatusExt;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::team::Team;
 
-fn unwritten(team: &Team, args: &[&str]) -> String {
+fn run_with_full_output(team: &Team, args: &[&str]) -> String {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let child = team.agent(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -21,13 +21,13 @@ fn unwritten(team: &Team, args: &[&str]) -> String {
 fn a_failed_write_is_an_error_that_names_what_was_changed() {
     let team = Team::of(&["amber", "birch"]);
     for args in [&["list"][..], &["list", "--json"], &["status", "--json"], &["list", "--help"]] {
-        let said = unwritten(&team, args);
+        let said = run_with_full_output(&team, args);
         assert!(!said.contains("saved"), "{args:?}: {said}");
     }
-    let said = unwritten(&team, &["register", "--name", "cedar", "--role", "ui", "--json"]);
+    let said = run_with_full_output(&team, &["register", "--name", "cedar", "--role", "ui", "--json"]);
     assert!(said.contains("saved before that: cedar;"), "{said}");
     let send = ["send", "--from", "amber", "--to", "birch", "--bead", "bd-1", "--category", "INFO"];
-    let said = unwritten(&team, &[&send[..], &["--subject", "s", "--body", "b"]].concat());
+    let said = run_with_full_output(&team, &[&send[..], &["--subject", "s", "--body", "b"]].concat());
     let inbox = team.ok(&["inbox", "--agent", "birch"]);
     assert!(said.contains(inbox[0]["message_id"].as_str().unwrap()), "{said}");
 }

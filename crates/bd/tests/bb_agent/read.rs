@@ -13,7 +13,7 @@ fn unread_becomes_read_once() {
     assert!(read["acked_at"].is_null());
     assert_eq!(team.json(&format!("messages/index/{id}.json")), read);
     assert_eq!(team.at("2026-02-13T12:02:00Z").ok(&args), read, "the first time counts");
-    assert_eq!(team.lines("messages/birch.jsonl")[0]["state"], "unread", "the log keeps what was sent");
+    assert_eq!(team.lines("messages/birch.jsonl")[0]["state"], "unread", "the log keeps the message as sent");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn acked_is_final() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["amber", "birch"]);
     let id = team.sends("amber", "birch", "INFO", "subject");
     let args = ["read", "--agent", "birch", "--message", &id];

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::team::{NOON, Team};
 
 #[test]
-fn the_record_is_the_contracts_and_the_file_is_pretty() {
+fn the_record_matches_the_contract_and_the_file_is_pretty() {
     let team = Team::of(&[]);
     let args = ["register", "--name", "agent-ui-1", "--display", "UI Agent 1", "--role", "ui"];
     let expected = json!({
@@ -16,7 +16,7 @@ fn the_record_is_the_contracts_and_the_file_is_pretty() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&[]);
     let said = team.text(&["register", "--name", "amber", "--role", "ui"]);
     assert_eq!(said, "✓ Agent registered: amber (role: ui, status: idle)\n");

@@ -17,7 +17,7 @@ fn released_into_the_history() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["amber"]);
     team.reserves("amber", "src");
     let said = team.text(&["release", "--agent", "amber", "--scope", "src"]);
@@ -36,17 +36,17 @@ fn only_by_the_holder() {
 }
 
 #[test]
-fn what_nobody_holds() {
+fn releasing_an_unreserved_scope_fails() {
     let mut team = Team::of(&["amber"]);
     team.fails("RESERVATION_NOT_FOUND", 1, &["release", "--agent", "amber", "--scope", "src"]);
     team.reserves("amber", "src/**");
-    // An overlap is not the scope that was reserved.
+    // An overlapping scope is not the reserved scope.
     team.fails("RESERVATION_NOT_FOUND", 1, &["release", "--agent", "amber", "--scope", "src/a.rs"]);
     let before = team.read("reservations/active.json");
     team.at("2026-02-13T14:00:00Z");
     let error = team.fails("RESERVATION_NOT_FOUND", 1, &["release", "--agent", "amber", "--scope", "src/**"]);
     assert_eq!(error["reason"], "RESERVATION_EXPIRED");
-    assert_eq!(team.read("reservations/active.json"), before, "it stays to be found");
+    assert_eq!(team.read("reservations/active.json"), before, "the reservation is kept");
     assert_eq!(
         team.fails("INVALID_ARGS", 2, &["release", "--agent", "zzz", "--scope", ""])["reason"],
         "INVALID_SCOPE"

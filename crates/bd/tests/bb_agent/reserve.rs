@@ -11,7 +11,7 @@ fn active(team: &Team) -> Vec<Value> {
 }
 
 #[test]
-fn the_record_is_the_contracts() {
+fn the_record_matches_the_contract() {
     let mut team = Team::of(&["agent-graph-1"]);
     team.at("2026-02-13T22:09:00Z");
     let scope = "src/components/graph/*";
@@ -27,7 +27,7 @@ fn the_record_is_the_contracts() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["amber"]);
     let mut command = team.agent(&args("amber", "src/**", &[]));
     command.env("BB_ID", "res_1");
@@ -64,7 +64,7 @@ fn overlap_conflicts_unless_exact() {
 }
 
 #[test]
-fn a_directory_covers_what_is_below() {
+fn a_directory_covers_everything_below_it() {
     let team = Team::of(&["amber", "birch"]);
     team.reserves("amber", "./src/");
     assert_eq!(active(&team)[0]["scope"], "src");
@@ -73,7 +73,7 @@ fn a_directory_covers_what_is_below() {
 }
 
 #[test]
-fn ones_own_scopes_may_overlap() {
+fn an_agents_own_scopes_may_overlap() {
     let team = Team::of(&["amber"]);
     team.reserves("amber", "src/**");
     team.reserves("amber", "src/a.rs");
@@ -93,7 +93,7 @@ fn the_holder_renews() {
 }
 
 #[test]
-fn for_another_bead_it_is_another_reservation() {
+fn another_bead_makes_it_another_reservation() {
     let team = Team::of(&["amber"]);
     let first = team.reserves("amber", "src");
     let second = team.ok(&["reserve", "--agent", "amber", "--scope", "src", "--bead", "bd-2"]);
@@ -105,7 +105,7 @@ fn for_another_bead_it_is_another_reservation() {
 }
 
 #[test]
-fn expired_is_found_and_taken_over_on_request() {
+fn an_expired_reservation_is_taken_over_on_request() {
     let mut team = Team::of(&["amber", "birch"]);
     let first = team.reserves("amber", "src/**");
     team.at("2026-02-13T13:59:59.999Z").fails("RESERVATION_CONFLICT", 1, &args("birch", "src/**", &[]));
@@ -115,9 +115,9 @@ fn expired_is_found_and_taken_over_on_request() {
         assert_eq!(error["details"]["holder"], "amber");
         assert!(error["message"].as_str().unwrap().contains("--takeover-stale"));
     }
-    // Also for the one whose lease it was: it has to know that it had lost it.
+    // The previous holder is refused too, so that it learns that its lease expired.
     team.fails("RESERVATION_STALE_FOUND", 1, &args("amber", "src/**", &[]));
-    assert_eq!(active(&team), std::slice::from_ref(&first), "looking at it moves nothing");
+    assert_eq!(active(&team), std::slice::from_ref(&first), "a refusal changes nothing");
 
     let second = team.ok(&args("birch", "src/**", &["--takeover-stale"]));
     assert_eq!(active(&team), [second]);
@@ -127,7 +127,7 @@ fn expired_is_found_and_taken_over_on_request() {
 }
 
 #[test]
-fn a_live_overlap_stands_in_the_way_of_a_takeover() {
+fn an_active_overlap_prevents_a_takeover() {
     let mut team = Team::of(&["amber", "birch", "cedar"]);
     team.reserves("amber", "src/a.rs");
     team.at("2026-02-13T15:00:00Z").ok(&args("cedar", "src/b.rs", &[]));
@@ -151,7 +151,7 @@ fn arguments_are_checked_before_state() {
     team.fails("MISSING_BEAD_ID", 2, &["reserve", "--agent", "amber", "--scope", "src"]);
     team.fails("MISSING_BEAD_ID", 2, &["reserve", "--agent", "amber", "--scope", "src", "--bead", " "]);
     team.fails("AGENT_NOT_FOUND", 1, &args("amber", "src", &[]));
-    assert!(!team.store().exists(), "a refusal makes no store");
+    assert!(!team.store().exists(), "a refusal creates no store");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where the store is.
+//! Where the store of `bb agent` is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use git2::{Repository, Signature, WorktreeAddOptions};
 
 use crate::team::{Team, ran};
 
-/// `bb agent …` in a directory, without `BB_AGENT_ROOT`.
+/// Returns `bb agent …` in a directory, without `BB_AGENT_ROOT`.
 fn in_dir(team: &Team, dir: &Path, args: &[&str]) -> Command {
     let mut command = team.agent(args);
     command.env_remove("BB_AGENT_ROOT").current_dir(dir);
@@ -38,7 +38,7 @@ fn add_work_tree(repository: &Repository, path: &Path) -> PathBuf {
 }
 
 #[test]
-fn all_work_trees_share_the_one_in_the_main_one() {
+fn all_work_trees_share_the_store_of_the_main_one() {
     let team = Team::of(&[]);
     let main = team.dir().join("main");
     let repository = Repository::init(&main).unwrap();
@@ -57,7 +57,7 @@ fn all_work_trees_share_the_one_in_the_main_one() {
 }
 
 #[test]
-fn hidden_from_git_once_without_touching_a_tracked_file() {
+fn it_is_ignored_by_git_without_touching_a_tracked_file() {
     let team = Team::of(&[]);
     let main = team.dir().join("main");
     let repository = Repository::init(&main).unwrap();
@@ -86,7 +86,7 @@ fn a_refused_command_leaves_no_trace_in_a_repository() {
 }
 
 #[test]
-fn a_bare_repository_keeps_it_itself() {
+fn a_bare_repository_contains_its_store() {
     let team = Team::of(&[]);
     let bare = team.dir().join("project.git");
     let repository = Repository::init_bare(&bare).unwrap();
@@ -99,7 +99,7 @@ fn a_bare_repository_keeps_it_itself() {
 }
 
 #[test]
-fn a_bare_repository_called_git_is_bare_all_the_same() {
+fn a_bare_repository_called_git_is_still_bare() {
     let team = Team::of(&[]);
     let project = team.dir().join("project");
     let repository = Repository::init_bare(project.join(".git")).unwrap();
@@ -111,11 +111,11 @@ fn a_bare_repository_called_git_is_bare_all_the_same() {
 }
 
 #[test]
-fn a_submodule_has_its_own() {
+fn a_submodule_has_its_own_store() {
     let team = Team::of(&[]);
     let outer = team.dir().join("outer");
     Repository::init(&outer).unwrap();
-    // As git lays a submodule out: the git directory inside that of the outer repository.
+    // The layout of a submodule: its git directory is inside the one of the outer repository.
     let inner = outer.join("inner");
     let mut options = git2::RepositoryInitOptions::new();
     options.workdir_path(&inner).no_dotgit_dir(true);
@@ -130,7 +130,7 @@ fn a_submodule_has_its_own() {
 }
 
 #[test]
-fn outside_a_repository_it_is_at_home() {
+fn outside_a_repository_it_is_in_the_home_directory() {
     let team = Team::of(&[]);
     let dir = team.dir().join("elsewhere");
     fs::create_dir(&dir).unwrap();
@@ -139,7 +139,7 @@ fn outside_a_repository_it_is_at_home() {
 }
 
 #[test]
-fn a_broken_repository_is_not_passed_over() {
+fn a_broken_repository_is_not_skipped() {
     let team = Team::of(&[]);
     let main = team.dir().join("main");
     fs::create_dir_all(&main).unwrap();
@@ -192,9 +192,9 @@ fn a_path_means_the_same_in_every_work_tree() {
     assert_eq!(ran(in_dir(&team, &main.join("src"), &["guard", "--agent", "birch", "../a.rs"])).exit, 0);
 }
 
-/// A sandbox that may look but not touch. Root may always touch, so there is nothing to see for it.
+/// A sandbox that may read but not write. Root may always write, so the test does nothing as root.
 #[test]
-fn a_store_that_may_only_be_read_can_be_read() {
+fn a_read_only_store_can_be_read() {
     if rustix::process::geteuid().is_root() {
         return;
     }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use crate::team::{Team, ran};
 
-const LETTER: [&str; 13] = [
+const MESSAGE_ARGS: [&str; 13] = [
     "send",
     "--from",
     "amber",
@@ -18,9 +18,9 @@ const LETTER: [&str; 13] = [
     "Please validate.",
 ];
 
-/// The letter with another value after one of its flags.
+/// Returns [`MESSAGE_ARGS`] with other values for some of its flags.
 fn with<'a>(changes: &[(&str, &'a str)]) -> Vec<&'a str> {
-    let mut args = LETTER.to_vec();
+    let mut args = MESSAGE_ARGS.to_vec();
     for (flag, value) in changes {
         let at = args.iter().position(|arg| arg == flag).unwrap();
         args[at + 1] = value;
@@ -29,10 +29,10 @@ fn with<'a>(changes: &[(&str, &'a str)]) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_message_is_the_contracts_in_index_and_inbox() {
+fn the_message_matches_the_contract_in_index_and_inbox() {
     let mut team = Team::of(&["amber", "birch"]);
     team.at("2026-02-13T22:00:01Z");
-    let sent = team.ok_with_id("7f3c", &LETTER);
+    let sent = team.ok_with_id("7f3c", &MESSAGE_ARGS);
     let expected = json!({
         "message_id": "msg_20260213_220001_7f3c", "thread_id": "bead:bb-dcv.6", "bead_id": "bb-dcv.6",
         "from_agent": "amber", "to_agent": "birch", "category": "HANDOFF", "subject": "Edge direction patch ready",
@@ -46,9 +46,9 @@ fn the_message_is_the_contracts_in_index_and_inbox() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = Team::of(&["amber", "birch"]);
-    let mut command = team.agent(&LETTER);
+    let mut command = team.agent(&MESSAGE_ARGS);
     command.env("BB_ID", "msg_whole");
     assert_eq!(ran(command).out, "✓ Message sent: msg_whole (state: unread)\n");
 }
@@ -64,24 +64,24 @@ fn handoff_and_blocked_ask_for_an_ack() {
 #[test]
 fn a_thread_can_be_named() {
     let team = Team::of(&["amber", "birch"]);
-    assert_eq!(team.ok(&[&LETTER[..], &["--thread", "t-1"]].concat())["thread_id"], "t-1");
-    assert_eq!(team.ok(&[&LETTER[..], &["--thread", " "]].concat())["thread_id"], "bead:bb-dcv.6");
+    assert_eq!(team.ok(&[&MESSAGE_ARGS[..], &["--thread", "t-1"]].concat())["thread_id"], "t-1");
+    assert_eq!(team.ok(&[&MESSAGE_ARGS[..], &["--thread", " "]].concat())["thread_id"], "bead:bb-dcv.6");
 }
 
 #[test]
-fn ids_are_the_contracts_and_unique() {
+fn ids_match_the_contract_and_are_unique() {
     let team = Team::of(&["amber", "birch"]);
     let ids: std::collections::BTreeSet<String> =
-        (0..20).map(|_| team.ok(&LETTER)["message_id"].as_str().unwrap().to_owned()).collect();
+        (0..20).map(|_| team.ok(&MESSAGE_ARGS)["message_id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), 20);
     for id in &ids {
         let tag = id.strip_prefix("msg_20260213_120000_").unwrap();
         assert!(tag.len() >= 4 && tag.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
     }
-    team.ok_with_id("once", &LETTER);
-    let mut command = team.agent(&[&LETTER[..], &["--json"]].concat());
+    team.ok_with_id("once", &MESSAGE_ARGS);
+    let mut command = team.agent(&[&MESSAGE_ARGS[..], &["--json"]].concat());
     command.env("BB_ID", "once");
-    assert_eq!(crate::team::error(&ran(command), &LETTER)["reason"], "ID_TAKEN");
+    assert_eq!(crate::team::error(&ran(command), &MESSAGE_ARGS)["reason"], "ID_TAKEN");
     assert_eq!(team.lines("messages/birch.jsonl").len(), 21);
 }
 
@@ -118,7 +118,8 @@ fn malformed_names_are_unknown() {
 #[test]
 fn a_bead_is_required_and_not_looked_up() {
     let team = Team::of(&["amber", "birch"]);
-    let absent: Vec<&str> = LETTER.into_iter().filter(|arg| !["--bead", "bb-dcv.6"].contains(arg)).collect();
+    let absent: Vec<&str> =
+        MESSAGE_ARGS.into_iter().filter(|arg| !["--bead", "bb-dcv.6"].contains(arg)).collect();
     team.fails("MISSING_BEAD_ID", 2, &absent);
     team.fails("MISSING_BEAD_ID", 2, &with(&[("--bead", "")]));
     team.ok(&with(&[("--bead", "no-such-bead")]));
@@ -135,14 +136,14 @@ fn subject_and_body_are_required_and_kept_as_they_are() {
     let long = "s".repeat(1025);
     assert_eq!(team.fails("INVALID_ARGS", 2, &with(&[("--subject", &long)]))["reason"], "INVALID_MESSAGE");
     let thread = "t".repeat(257);
-    let error = team.fails("INVALID_ARGS", 2, &[&LETTER[..], &["--thread", &thread]].concat());
+    let error = team.fails("INVALID_ARGS", 2, &[&MESSAGE_ARGS[..], &["--thread", &thread]].concat());
     assert_eq!(error["reason"], "INVALID_THREAD");
     let body = " a\n\tb \u{1b}[31m é ";
     assert_eq!(team.ok(&with(&[("--body", body)]))["body"], body);
 }
 
 #[test]
-fn broadcast_is_one_message_for_everybody_else() {
+fn broadcast_is_one_message_for_all_other_agents() {
     let team = Team::of(&["amber", "birch", "cedar"]);
     let sent = team.ok_with_id("x", &with(&[("--to", "broadcast")]));
     let base = "msg_20260213_120000_x";
@@ -160,7 +161,7 @@ fn broadcast_is_one_message_for_everybody_else() {
 }
 
 #[test]
-fn broadcast_to_nobody() {
+fn a_broadcast_without_recipients() {
     let team = Team::of(&["amber"]);
     assert_eq!(
         team.fails("UNKNOWN_RECIPIENT", 1, &with(&[("--to", "broadcast")]))["reason"],
@@ -182,7 +183,7 @@ fn a_role_is_an_address() {
 }
 
 #[test]
-fn one_may_write_to_oneself() {
+fn an_agent_may_write_to_itself() {
     let team = Team::of(&["amber"]);
     assert_eq!(team.ok(&with(&[("--to", "amber")]))["to_agent"], "amber");
 }

@@ -20,7 +20,7 @@ fn unknown_or_malformed() {
 }
 
 #[test]
-fn to_be_looked_at_is_no_sign_of_life() {
+fn being_shown_does_not_update_last_seen() {
     let mut team = Team::of(&["amber"]);
     let before = team.read("agents/amber.json");
     team.at("2026-02-13T13:00:00Z");

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use crate::team::Team;
 
-/// Every state there is: reservations active, released, expired and taken over, expired and not; messages unread, read
-/// and acked, some of which nobody waits for.
+/// Creates a store with every state: reservations that are active, released, expired, and expired and taken
+/// over; messages that are unread, read and acknowledged, some of which need no acknowledgement.
 fn mixed() -> Team {
     let mut team = Team::of(&["amber", "birch"]);
     for scope in ["gone", "old", "taken"] {
@@ -77,7 +77,7 @@ fn a_renewed_reservation_keeps_its_place() {
 }
 
 #[test]
-fn moves_nothing() {
+fn status_changes_nothing() {
     let team = mixed();
     let before = (team.read("reservations/active.json"), team.read("reservations/history.jsonl"));
     team.ok(&["status"]);
@@ -90,7 +90,7 @@ fn moves_nothing() {
 }
 
 #[test]
-fn people_read() {
+fn text_output() {
     let team = mixed();
     let said = team.text(&["status", "--agent", "amber"]);
     let lines: Vec<&str> = said.lines().collect();

@@ -1,4 +1,4 @@
-//! Many processes at once, some of them killed at random: nothing lost, nothing twice, nothing torn.
+//! Many processes at once, some of them killed at random: no message is lost, duplicated or torn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 /// Threads whose processes are killed while they write.
 const HUNTERS: usize = 4;
 
-/// Random enough, and the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -27,31 +27,31 @@ impl Dice {
     }
 }
 
-/// A command by the real clock.
+/// Returns a command that uses the real clock.
 fn live(team: &Team, args: &[&str]) -> Command {
     let mut command = team.agent(&[args, &["--json"]].concat());
     command.env_remove("BB_NOW").stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
-/// What it printed, unless it was killed before it came to its end.
-fn killed_at_random(mut child: Child, within_us: u64, dice: &mut Dice) -> Option<Value> {
-    // The moment is the point, not the wait.
+/// Kills a process after a random time. Returns its output if it finished before.
+fn kill_at_random(mut child: Child, within_us: u64, dice: &mut Dice) -> Option<Value> {
+    // Parking keeps the time precise enough; what matters is when the kill comes.
     thread::park_timeout(Duration::from_micros(dice.below(within_us)));
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     output.status.code().map(|_| serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// Kills a sender in the midst of writing: once the store says that it has begun.
-fn killed_at_work(team: &Team, mut child: Child, subject: &str, dice: &mut Dice) -> Option<Value> {
+/// Kills a sender while it writes: once the store's pending record shows that it has started.
+fn kill_while_writing(team: &Team, mut child: Child, subject: &str, dice: &mut Dice) -> Option<Value> {
     let begun = || {
         let pending = std::fs::read_to_string(team.store().join("pending.json"));
         pending.is_ok_and(|text| text.contains(subject))
     };
     while child.try_wait().unwrap().is_none() {
         if begun() {
-            return killed_at_random(child, 20_000, dice);
+            return kill_at_random(child, 20_000, dice);
         }
         thread::park_timeout(Duration::from_micros(500));
     }
@@ -62,8 +62,8 @@ fn finished(child: Child) -> Value {
     serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-/// Every file of the store parses, line by line.
-fn nothing_torn(team: &Team) {
+/// Asserts that every file of the store parses, line by line.
+fn assert_all_files_parse(team: &Team) {
     for dir in ["agents", "messages", "messages/index", "reservations"] {
         let Ok(files) = std::fs::read_dir(team.store().join(dir)) else { continue };
         for file in files.map(|file| file.unwrap().path()).filter(|file| file.is_file()) {
@@ -74,7 +74,7 @@ fn nothing_torn(team: &Team) {
                     assert!(text.ends_with('\n'), "{}", file.display());
                     text.lines().for_each(|line| drop(serde_json::from_str::<Value>(line).unwrap()));
                 }
-                // What a killed process was writing when it died.
+                // The record that a killed process was about to write.
                 _ => assert_eq!(file.file_name().unwrap(), ".tmp"),
             }
         }
@@ -108,7 +108,7 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
                     note(&finished(send(team, to, &format!("{worker}/{n}"))));
                     if dice.below(4) == 0 {
                         let victim = send(team, "broadcast", "victim");
-                        killed_at_random(victim, 500_000, &mut dice).iter().for_each(note);
+                        kill_at_random(victim, 500_000, &mut dice).iter().for_each(note);
                     }
                 }
             });
@@ -119,13 +119,13 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
                 for n in 0..ROUNDS / 2 {
                     let subject = format!("victim {hunter} {n}.");
                     let victim = send(team, "broadcast", &subject);
-                    killed_at_work(team, victim, &subject, &mut dice).iter().for_each(note);
+                    kill_while_writing(team, victim, &subject, &mut dice).iter().for_each(note);
                 }
             });
         }
     });
     team.ok(&["heartbeat", "--agent", "amber"]);
-    nothing_torn(&team);
+    assert_all_files_parse(&team);
 
     let mut inbox: BTreeMap<String, Value> = BTreeMap::new();
     let mut broadcasts: BTreeMap<String, usize> = BTreeMap::new();
@@ -155,7 +155,7 @@ fn each_message_is_in_index_and_inbox_exactly_once() {
     assert_eq!(subjects.iter().filter(|subject| subject.contains('/')).count(), PROCESSES * ROUNDS);
     let unsaid = index.difference(&acknowledged).count();
     eprintln!("{} messages, {unsaid} of them from senders killed before they could say so", index.len());
-    assert!(unsaid > 0, "nobody was killed at work");
+    assert!(unsaid > 0, "no sender was killed while writing");
     assert!(broadcasts.values().all(|copies| *copies == recipients.len()), "all or none: {broadcasts:?}");
 }
 
@@ -177,7 +177,7 @@ fn one_winner_per_race() {
                         let args = ["reserve", "--agent", name, "--scope", scope, "--bead", "b"];
                         let child = live(team, &args).spawn().unwrap();
                         if dice.below(5) == 0 {
-                            killed_at_random(child, 150_000, &mut dice)
+                            kill_at_random(child, 150_000, &mut dice)
                         } else {
                             Some(finished(child))
                         }
@@ -195,7 +195,7 @@ fn one_winner_per_race() {
         let holder = holders[0]["agent_id"].as_str().unwrap();
         match winners[..] {
             [winner] => assert_eq!(holder, names[winner]),
-            // The winner was killed before it could say so.
+            // The winner was killed before it could print its answer.
             [] => assert!(answers[names.iter().position(|name| name == holder).unwrap()].is_none()),
             _ => panic!("several winners: {winners:?}"),
         }
@@ -205,5 +205,5 @@ fn one_winner_per_race() {
         }
     }
     team.ok(&["heartbeat", "--agent", "agent-0"]);
-    nothing_torn(&team);
+    assert_all_files_parse(&team);
 }

@@ -1,4 +1,4 @@
-//! A store of its own for each test, and agents to run commands on it.
+//! A separate store for each test, and agents that run commands on it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct Team {
     now: String,
 }
 
-/// How a command ended.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub exit: i32,
@@ -23,7 +23,7 @@ pub struct Ran {
 pub const NOON: &str = "2026-02-13T12:00:00.000Z";
 
 impl Team {
-    /// A store at noon with these agents, all of role `ui`.
+    /// Creates a store at noon with these agents, all with the role `ui`.
     pub fn of(names: &[&str]) -> Team {
         let team = Team { dir: tempfile::tempdir().unwrap(), now: NOON.to_owned() };
         for name in names {
@@ -32,7 +32,7 @@ impl Team {
         team
     }
 
-    /// From now on it is this time.
+    /// Sets the time for later commands.
     pub fn at(&mut self, now: &str) -> &Team {
         now.clone_into(&mut self.now);
         self
@@ -65,7 +65,7 @@ impl Team {
         std::fs::write(path, text).unwrap();
     }
 
-    /// `bb` with nothing of the surroundings in its environment.
+    /// Returns `bb` with a clean environment.
     pub fn bb<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bb"));
         command.args(args).current_dir(self.dir()).stdin(Stdio::null());
@@ -79,7 +79,7 @@ impl Team {
         command
     }
 
-    /// `bb agent …`
+    /// Returns `bb agent …`.
     pub fn agent(&self, args: &[&str]) -> Command {
         self.bb(&[&["agent"], args].concat())
     }
@@ -88,26 +88,26 @@ impl Team {
         ran(self.agent(args))
     }
 
-    /// What a command that succeeds says to people.
+    /// Returns the text output of a command that must succeed.
     pub fn text(&self, args: &[&str]) -> String {
         let ran = self.run(args);
         assert_eq!((ran.exit, ran.err.as_str()), (0, ""), "{args:?}");
         ran.out
     }
 
-    /// The `data` of a command that succeeds.
+    /// Returns the `data` of a command that must succeed.
     pub fn ok(&self, args: &[&str]) -> Value {
         data(&ran(self.agent(&[args, &["--json"]].concat())), args)
     }
 
-    /// The same for a message or reservation with this id.
+    /// The same; the new message or reservation gets this id.
     pub fn ok_with_id(&self, id: &str, args: &[&str]) -> Value {
         let mut command = self.agent(&[args, &["--json"]].concat());
         command.env("BB_ID", id);
         data(&ran(command), args)
     }
 
-    /// The `error` of a command that fails with this code, with its exit code.
+    /// Returns the `error` of a command that must fail with this code and exit code.
     pub fn fails(&self, code: &str, exit: i32, args: &[&str]) -> Value {
         let ran = ran(self.agent(&[args, &["--json"]].concat()));
         let error = error(&ran, args);

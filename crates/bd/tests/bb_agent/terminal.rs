@@ -1,4 +1,4 @@
-//! What agents write must not be able to drive the terminal of the one who reads it.
+//! Text that agents write must not control the terminal of its reader.
 
 use crate::team::Team;
 

@@ -1,4 +1,4 @@
-//! The transcript in `docs/BB.md` is what really happens.
+//! Runs the transcript in `docs/BB.md`.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ const RUN_BD: bool = true;
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BB.md");
 
-/// Commands of the blocks marked `console workflow`, each with the lines it prints.
+/// Returns the commands of the blocks marked `console workflow`, each with the lines it prints.
 fn transcript() -> Vec<(String, String)> {
     let doc = std::fs::read_to_string(DOC).unwrap();
     let mut steps: Vec<(String, String)> = Vec::new();
@@ -25,7 +25,7 @@ fn transcript() -> Vec<(String, String)> {
     steps
 }
 
-/// Words as a shell would see them; the transcript uses double quotes only.
+/// Splits a line into words as a shell would. The transcript uses double quotes only.
 fn words(line: &str) -> Vec<String> {
     let quoted = line.split('"').enumerate();
     quoted

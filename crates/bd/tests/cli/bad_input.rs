@@ -1,39 +1,40 @@
-//! Bad input, on every verb: a typed error, exit 1 or 2, one line on standard error, and an unchanged store.
+//! Bad input for every verb: a typed error, exit code 1 or 2, one line on standard error, and an unchanged
+//! store.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::sandbox::{Sandbox, both};
 
-/// Three beads, one of them deleted, with something in every field that bad input could hurt.
-fn furnish(bd: &Sandbox) {
+/// Creates three beads, one of them deleted, with a value in every field that bad input could damage.
+fn create_beads(bd: &Sandbox) {
     bd.create(&["first", "--id", "bd-1", "-d", "text", "-l", "red"]);
     bd.create(&["second", "--id", "bd-2", "--deps", "bd-1"]);
     bd.create(&["third", "--id", "bd-3"]);
     bd.json(&["delete", "bd-3"]);
 }
 
-/// With and without `--json`, the same refusal.
+/// Asserts that a command is refused in the same way with and without `--json`.
 fn refused<A: AsRef<OsStr> + std::fmt::Debug>(bd: &Sandbox, args: &[A], code: &str) {
     let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
-    // First, so that whatever else is wrong, the answer is JSON.
+    // `--json` comes first, so that the answer is JSON whatever else is wrong.
     let json = [vec!["--json".into()], args.clone()].concat();
     let error = bd.run(&json);
     error.failed(short(&args), code);
     let text = bd.run(&args);
     assert_eq!(text.exit, error.exit, "{:?}", short(&args));
     assert_eq!(text.stdout, "", "{:?}", short(&args));
-    text.says_one_error();
+    text.assert_one_error_line();
 }
 
-/// Arguments for a failure message; a title of a mebibyte says no more than its beginning.
+/// Returns the arguments for a failure message, with long ones shortened.
 fn short(args: &[OsString]) -> Vec<String> {
     args.iter().map(|arg| arg.to_string_lossy().chars().take(40).collect()).collect()
 }
 
 fn check(cases: &[(&[&str], &str)]) {
     both(|bd| {
-        furnish(bd);
+        create_beads(bd);
         let before = bd.everything();
         for (args, code) in cases {
             refused(bd, args, code);
@@ -44,7 +45,7 @@ fn check(cases: &[(&[&str], &str)]) {
 }
 
 #[test]
-fn ids_that_are_unknown() {
+fn unknown_ids() {
     check(&[
         (&["show", "bd-nope"], "not_found"),
         (&["update", "bd-nope", "-p", "1"], "not_found"),
@@ -117,7 +118,7 @@ fn values_out_of_range() {
 }
 
 #[test]
-fn edges_that_must_not_be() {
+fn forbidden_edges() {
     check(&[
         (&["dep", "add", "bd-1", "bd-1"], "self_dependency"),
         (&["dep", "add", "bd-1", "bd-2"], "cycle"),
@@ -128,7 +129,7 @@ fn edges_that_must_not_be() {
 }
 
 #[test]
-fn flags_and_arguments_that_are_not_there() {
+fn unknown_flags_and_missing_arguments() {
     check(&[
         (&["frobnicate"], "usage"),
         (&["create"], "usage"),
@@ -175,7 +176,7 @@ fn flags_and_arguments_that_are_not_there() {
 }
 
 #[test]
-fn titles_that_are_no_titles() {
+fn invalid_titles() {
     let huge = "x".repeat(100 * 1024);
     let limit = "x".repeat(4097);
     check(&[
@@ -196,11 +197,12 @@ fn titles_that_are_no_titles() {
     ]);
 }
 
-/// The kernel does not pass arguments this long (128 KiB each), so the title of a mebibyte goes over the socket.
+/// The kernel does not pass arguments this long (128 KiB each), so the title of one mebibyte goes over the
+/// socket.
 #[test]
 fn a_title_of_a_mebibyte_over_the_socket() {
     let bd = Sandbox::new(crate::sandbox::Mode::Daemon);
-    furnish(&bd);
+    create_beads(&bd);
     let before = bd.everything();
     let mut client = crate::socket::Client::connect(&bd.socket()).unwrap();
     let title = "x".repeat(1024 * 1024);
@@ -213,7 +215,7 @@ fn a_title_of_a_mebibyte_over_the_socket() {
 #[test]
 fn arguments_that_are_not_utf8() {
     both(|bd| {
-        furnish(bd);
+        create_beads(bd);
         let before = bd.everything();
         let bad = OsStr::from_bytes(b"caf\xe9");
         let word = OsStr::new;
@@ -234,14 +236,14 @@ fn arguments_that_are_not_utf8() {
         for (args, code) in cases {
             refused(bd, args, code);
         }
-        // A file may be called anything; this one is not there.
+        // A file may have any name; this one does not exist.
         refused(bd, &[word("create"), word("x"), word("--body-file"), bad], "io_error");
         assert_eq!(bd.everything(), before);
     });
 }
 
 #[test]
-fn an_actor_from_the_environment_is_checked_and_an_empty_one_is_none() {
+fn an_actor_from_the_environment_is_checked_and_an_empty_one_ignored() {
     both(|bd| {
         let run = |actor: &[u8]| {
             let mut command = bd.command(&["create", "x", "--json"]);

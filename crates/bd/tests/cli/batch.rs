@@ -13,7 +13,7 @@ fn lines(sandbox: &Sandbox, flags: &[&str], input: &[Value]) -> (Vec<Value>, i32
 }
 
 #[test]
-fn one_line_comes_back_for_each() {
+fn each_operation_is_answered_with_one_line() {
     both(|sandbox| {
         let id = sandbox.create(&["Old"]);
         let (done, exit) = lines(
@@ -74,7 +74,7 @@ fn a_repeated_batch_is_applied_once() {
     });
 }
 
-/// Whoever feeds the batch may wait for each answer before the next line.
+/// A client may wait for each answer before it sends the next line.
 #[test]
 fn answers_do_not_wait_for_the_end_of_input() {
     let sandbox = Sandbox::new(Mode::Embedded);

@@ -4,7 +4,7 @@ use crate::sandbox::both;
 use crate::schema::check_bead;
 
 #[test]
-fn what_waits_and_for_what() {
+fn blocked_beads_are_listed_with_their_blockers() {
     both(|bd| {
         for id in ["bd-1", "bd-2", "bd-3", "bd-4"] {
             bd.create(&["x", "--id", id]);
@@ -24,7 +24,7 @@ fn what_waits_and_for_what() {
         bd.json(&["restore", "bd-3"]);
         assert_eq!(bd.ids(&["blocked"]), ["bd-1"]);
         bd.json(&["close", "bd-1"]);
-        assert_eq!(bd.json(&["blocked"]), json!([]), "what is closed waits for nothing");
+        assert_eq!(bd.json(&["blocked"]), json!([]), "a closed bead is not blocked");
         bd.error(&["blocked", "--sort", "title"], "usage");
     });
 }

@@ -1,5 +1,5 @@
-//! A secret in the environment, in the address of the remote and in a credential helper's answer is shown nowhere: in no
-//! output, no error, no log, no file of the store and no commit.
+//! Secrets in the environment, in the URL of the remote and in a credential helper's answer appear nowhere:
+//! not in output, errors, logs, files of the store or commits.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,21 +12,21 @@ const IN_ENVIRONMENT: &str = "canary-environment-5d1f";
 const IN_ADDRESS: &str = "canary-address-77ab";
 const IN_HELPER: &str = "canary-helper-90ce";
 
-/// A server that believes nobody, and says in so many words whom it does not believe. Returns its port, and what clients
-/// said of themselves.
-fn unbelieving() -> (u16, Arc<Mutex<Vec<String>>>) {
+/// Starts a server that rejects all credentials and quotes them in its answer. Returns its port and the
+/// credentials that clients sent.
+fn server_that_rejects_credentials() -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let ears = heard.clone();
-    // It ends with the test's process.
+    let recorder = heard.clone();
+    // The thread ends with the test's process.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
             let mut line = String::new();
             while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
                 if line.to_lowercase().starts_with("authorization:") {
-                    ears.lock().unwrap().push(line.trim().to_owned());
+                    recorder.lock().unwrap().push(line.trim().to_owned());
                 }
                 line.clear();
             }
@@ -40,7 +40,7 @@ fn unbelieving() -> (u16, Arc<Mutex<Vec<String>>>) {
     (port, heard)
 }
 
-/// Every file below, but for the one that a user wrote the address into.
+/// Returns every file below a directory, except the one into which the user wrote the URL.
 fn files(dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(dir).unwrap().flatten() {
         let path = entry.path();
@@ -59,8 +59,8 @@ fn silent(what: &str, bytes: &[u8]) {
     }
 }
 
-fn sings_nowhere(mode: Mode, transport: &str, with_address: bool) {
-    let (port, heard) = unbelieving();
+fn assert_shows_no_secret(mode: Mode, transport: &str, with_address: bool) {
+    let (port, heard) = server_that_rejects_credentials();
     let bd = Sandbox::new(mode);
     let user = if with_address { format!("ann:{IN_ADDRESS}@") } else { String::new() };
     let url = format!("http://{user}127.0.0.1:{port}/store.git");
@@ -100,7 +100,7 @@ fn sings_nowhere(mode: Mode, transport: &str, with_address: bool) {
         run(args);
     }
     let heard = heard.lock().unwrap();
-    assert!(!heard.is_empty(), "a secret was used, or this test shows nothing");
+    assert!(!heard.is_empty(), "no secret was sent, so the test proves nothing");
     let mut all = Vec::new();
     files(&bd.dir().join(".git"), &mut all);
     files(&bd.runtime_dir(), &mut all);
@@ -119,18 +119,18 @@ fn sings_nowhere(mode: Mode, transport: &str, with_address: bool) {
 fn secrets_are_shown_nowhere() {
     for mode in [Mode::Daemon, Mode::Embedded] {
         for with_address in [false, true] {
-            sings_nowhere(mode, "native", with_address);
+            assert_shows_no_secret(mode, "native", with_address);
         }
     }
 }
 
 #[test]
-fn secrets_are_shown_nowhere_by_the_git_program_either() {
+fn the_git_program_shows_secrets_nowhere_either() {
     if std::process::Command::new("git").arg("version").output().is_err() {
-        eprintln!("skipped: there is no git program");
+        eprintln!("skipped: no git program found");
         return;
     }
     for with_address in [false, true] {
-        sings_nowhere(Mode::Daemon, "git", with_address);
+        assert_shows_no_secret(Mode::Daemon, "git", with_address);
     }
 }

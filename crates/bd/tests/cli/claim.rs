@@ -27,7 +27,7 @@ fn a_claim_is_a_lease_with_a_fence() {
 }
 
 #[test]
-fn the_second_claimant_learns_who_was_faster() {
+fn the_second_claimant_is_told_who_holds_the_bead() {
     both(|bd| {
         let id = bd.create(&["x"]);
         let held = bd.json(&["claim", &id, "--lease", "4h"]);
@@ -53,7 +53,7 @@ fn renewal_keeps_the_fence_and_moves_the_end() {
         assert_eq!(second["assignee_at"], first["assignee_at"]);
         assert!(ms(&second["assignee_expires"]) > ms(&first["assignee_expires"]) + 7_000_000);
         assert!(bd.text(&["claim", &id]).starts_with("renewed "));
-        // Working on the bead renews too, and never shortens.
+        // Working on the bead renews the lease too, and never shortens it.
         let long = bd.json(&["claim", &id, "--lease", "9h"]);
         bd.json(&["note", "add", &id, "still at it"]);
         assert_eq!(bd.show(&id)["assignee_expires"], long["assignee_expires"]);
@@ -120,7 +120,7 @@ fn giving_back() {
         bd.json_as("bob", &["claim", &id]);
         bd.json(&["unclaim", &id, "--force", "--reason", "bob is away"]);
         assert_eq!(bd.show(&id)["status"], "open");
-        // Nothing to give back is fine and changes nothing.
+        // Giving back an unclaimed bead succeeds and changes nothing.
         let before = bd.everything();
         bd.json(&["unclaim", &id]);
         assert_eq!(bd.everything(), before);
@@ -128,7 +128,7 @@ fn giving_back() {
 }
 
 #[test]
-fn an_expired_claim_is_anybodys_to_give_back() {
+fn anyone_can_give_back_an_expired_claim() {
     both(|bd| {
         let id = bd.create(&["x"]);
         bd.json(&["claim", &id, "--lease", "1ms"]);

@@ -22,7 +22,7 @@ fn the_best_ready_bead_comes_with_its_brief() {
         bd.json(&["close", "bd-ground", "-r", "dug and filled"]);
         let bead = bd.json_as("bob", &["claim", "--next"]);
         check_bead(&bead);
-        // Not the epic, although it is the most urgent: its children are open.
+        // Not the epic, although it has the highest priority: its children are open.
         assert_eq!((&bead["id"], &bead["assignee"]), (&"bd-build".into(), &"bob".into()));
         assert_eq!(bead["status"], "in_progress");
         let at = bead["assignee_at"].as_array().unwrap();
@@ -37,13 +37,13 @@ fn the_best_ready_bead_comes_with_its_brief() {
         assert_eq!(brief["blockers"][0]["close_reason"], "dug and filled");
         let notes: Vec<_> = brief["notes"].as_array().unwrap().iter().map(|note| &note["content"]).collect();
         assert_eq!(notes, ["note 2", "note 3", "note 4", "note 5", "note 6"]);
-        // A holder is never handed what he holds, and the epic is not handed out at all.
+        // A holder does not get its own bead again, and the epic is never handed out.
         let text = bd.text(&["--actor", "bob", "claim", "--next"]);
         assert!(text.starts_with("claimed bd-later: later (until "), "{text}");
         assert!(text.contains("\nfence "), "{text}");
         let error = bd.error_as("bob", &["claim", "--next"], "nothing_ready");
         assert!(error["hint"].as_str().unwrap().contains("--wait"));
-        // What a claim of a named bead says is the same.
+        // Claiming a bead by id returns the same brief.
         assert_eq!(bd.json_as("bob", &["claim", "bd-build"])["brief"]["blockers"][0]["id"], "bd-ground");
     });
 }
@@ -62,7 +62,7 @@ fn filters_choose_and_the_oldest_goes_first() {
         bd.error(&["claim", "--next", "--label", "x"], "nothing_ready");
         assert_eq!(next(&["--type", "bug", "--lease", "1ms"]), *other);
         assert_eq!(next(&["--parent", &root]), *below);
-        // A lease that ran out puts the bead back, at once.
+        // A bead is ready again as soon as its lease expires.
         wait_until("the lease runs out", || bd.ids(&["ready"]).contains(&other));
         assert_eq!(bd.json_as("bob", &["claim", "--next", "--type", "bug"])["id"], *other);
         for wrong in [&["--limit", "2"][..], &["--fence", "1.2"], &[&first]] {
@@ -75,7 +75,7 @@ fn filters_choose_and_the_oldest_goes_first() {
 }
 
 #[test]
-fn what_was_given_to_somebody_waits_for_them() {
+fn an_assigned_bead_waits_for_its_assignee() {
     both(|bd| {
         let hers = bd.create(&["for cleo", "--assignee", "cleo"]);
         bd.error_as("bob", &["claim", "--next"], "nothing_ready");
@@ -85,7 +85,7 @@ fn what_was_given_to_somebody_waits_for_them() {
 }
 
 #[test]
-fn closing_tells_what_it_unblocked_and_takes_the_next() {
+fn closing_reports_unblocked_beads_and_claims_the_next() {
     both(|bd| {
         let (a, b) = (bd.create(&["a"]), bd.create(&["b", "-p", "1"]));
         let both_needed = bd.create(&["waits for both", "--deps", &format!("{a},{b}")]);
@@ -100,7 +100,7 @@ fn closing_tells_what_it_unblocked_and_takes_the_next() {
         assert_eq!(closed["claimed"]["id"], *both_needed);
         assert_eq!(closed["claimed"]["brief"]["blockers"].as_array().unwrap().len(), 2);
         assert!(closed["claimed"]["fence"].is_string());
-        // Closing it again unblocks nothing anew; a stale fence stops all of it.
+        // Closing it again unblocks nothing. With a stale fence nothing is changed.
         assert_eq!(bd.json(&["close", &b, "-r", "really"])[0]["unblocked"], serde_json::json!([]));
         let stale = second["fence"].as_str().unwrap();
         bd.error(&["close", &both_needed, "--claim-next", "--fence", stale], "stale_claim");
@@ -109,14 +109,14 @@ fn closing_tells_what_it_unblocked_and_takes_the_next() {
 }
 
 #[test]
-fn a_repeated_request_gets_the_same_bead_as_long_as_its_claim_stands() {
+fn a_repeated_request_gets_the_same_bead_while_its_claim_lasts() {
     both(|bd| {
         let (a, _b) = (bd.create(&["a"]), bd.create(&["b"]));
         let args = ["claim", "--next", "--request-id", "r1"];
         let first = bd.json(&args);
         assert_eq!(first["id"], *a);
         assert_eq!(bd.json(&args), first);
-        // The claim is over and somebody else has the bead: the repetition must not hand out their fence.
+        // The claim ended and another actor holds the bead: a retry must not return their fence.
         bd.json(&["unclaim", &a]);
         let theirs = bd.json_as("bob", &["claim", &a]);
         let refused = bd.error(&args, "stale_claim");
@@ -143,7 +143,7 @@ fn waiting_ends_when_there_is_work() {
         let lists = waiting(bd, &["ready"]);
         assert_eq!(bd.json(&["close", &blocker])[0]["unblocked"][0]["id"], *blocked);
         assert_eq!(answer(claims)["id"], *blocked);
-        // Either it was listed while it was free, or bob was faster and the list goes on waiting.
+        // Either it was listed while it was ready, or bob claimed it first and the listing keeps waiting.
         bd.create(&["more"]);
         assert_eq!(answer(lists).as_array().unwrap().len(), 1);
     });
@@ -160,9 +160,9 @@ fn waiting_ends_when_a_lease_runs_out_or_time_is_up() {
     });
 }
 
-/// A client that waits and leaves is given nothing: the next one gets the bead.
+/// A waiting client that disconnects gets no bead: the next client gets it.
 #[test]
-fn who_hung_up_gets_no_work() {
+fn a_disconnected_client_gets_no_work() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.text(&["init"]);
     let call =

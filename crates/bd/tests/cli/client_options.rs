@@ -1,4 +1,4 @@
-//! Options that programs written for the Go `bd` pass, and what they mean here.
+//! Options that programs written for the Go `bd` pass, and their meaning here.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,8 @@ fn ids(beads: &Value, field: &str) -> Vec<String> {
     ids_of(&beads[field])
 }
 
-/// `blocks:X` means that the new bead blocks X, as the Go `bd` has it since v0.60; the other words mean that it waits.
+/// `blocks:X` means that the new bead blocks X, as in the Go `bd` since v0.60; with the other kinds it
+/// depends on X.
 #[test]
 fn the_direction_of_deps() {
     both(|bd| {
@@ -23,7 +24,7 @@ fn the_direction_of_deps() {
             let waits = bd.create(&["waits", "--deps", &format!("{role}:{b}")]);
             assert_eq!(ids(&bd.show(&waits), "dependencies"), [b.as_str()], "{role}");
         }
-        // a waits for new, which waits for b: a bead between b and a would close the circle.
+        // a waits for new, which waits for b: an edge from b to a would close a cycle.
         bd.error(&["create", "c", "--deps", &format!("blocks:{b},{a}")], "cycle");
         bd.error(&["create", "c", "--deps", &format!("blocks:{b},{b}")], "cycle");
         bd.error(&["create", "c", "--deps", "eats:bd-1"], "invalid_value");
@@ -31,7 +32,7 @@ fn the_direction_of_deps() {
 }
 
 #[test]
-fn dependencies_of_a_bead_that_is_there() {
+fn dependencies_of_an_existing_bead() {
     both(|bd| {
         let (a, b, c) = (bd.create(&["a"]), bd.create(&["b"]), bd.create(&["c"]));
         let bead = bd.json(&["update", &a, "--deps", &format!("{b},blocks:{c},related:{c}")])[0].clone();
@@ -39,7 +40,7 @@ fn dependencies_of_a_bead_that_is_there() {
         assert_eq!(ids(&bd.show(&c), "dependencies"), [a.as_str()]);
         let before = bd.everything();
         bd.json(&["update", &a, "--deps", &b]);
-        assert_eq!(bd.everything(), before, "what is there stays as it is");
+        assert_eq!(bd.everything(), before, "existing beads are unchanged");
         bd.error(&["update", &b, "--deps", &c], "cycle");
         bd.error(&["update", &b, "--deps", &b], "self_dependency");
         bd.json(&["dep", "add", &a, &c, "--kind", "related"]);
@@ -102,7 +103,7 @@ fn comments_reasons_leases_and_deletions() {
 }
 
 #[test]
-fn an_epic_shows_how_far_it_is() {
+fn an_epic_shows_its_progress() {
     both(|bd| {
         let epic = bd.create(&["e", "-t", "epic"]);
         assert!(bd.show(&epic).get("epic_total_children").is_none());

@@ -1,5 +1,5 @@
-//! The calls of programs written for the Go `bd`, exactly as they make them, in both dialects: exit code, shape and
-//! nulls, each output against its schema in `docs/schema/`.
+//! The calls of programs written for the Go `bd`, exactly as they make them, in both dialects. Exit code,
+//! shape and nulls are checked, and each output against its schema in `docs/schema/`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Mode, Run, Sandbox, commit_something};
 
-/// A call and what it is called in `docs/schema/index.json`. `$FILE` is the absolute path of a text of 100,000 bytes.
+/// A call, and its name in `docs/schema/index.json`. `$FILE` is the absolute path of a text file of 100,000
+/// bytes.
 const CALLS: &[(&[&str], &str)] = &[
     (&["config", "set", "issue_prefix", "bd", "--json"], "config set"),
     (&["create", "--json", "Epic", "--type", "epic", "--id", "bd-e"], "create"),
@@ -110,6 +111,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["children", "bd-e", "--detailed", "--json"], "children --detailed"),
     (&["ready", "--parent", "bd-e", "--limit", "0", "--json"], "ready"),
     (&["ready", "--limit", "0", "--json"], "ready"),
+    (&["questions", "--json"], "questions"),
     (&["blocked", "--json"], "blocked"),
     (&["epic", "status", "--json"], "epic status"),
     (&["comments", "add", "bd-3", "a comment", "--json"], "comment add"),
@@ -127,6 +129,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["list", "--title-contains", "FIRST", "--json", "--limit", "1", "--parent", "bd-e"], "list"),
     (&["reopen", "bd-e.2", "bd-4", "-r", "R", "--json"], "reopen"),
     (&["claim", "bd-5", "--json"], "claim"),
+    (&["mine", "--json"], "mine"),
     (&["renew", "bd-5", "--json"], "renew"),
     (&["claim", "--mine", "--json"], "claim --mine"),
     (&["heartbeat", "--json"], "heartbeat"),
@@ -141,6 +144,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["prime", "--json"], "prime"),
     (&["quickstart", "--json"], "quickstart"),
     (&["onboard", "--json"], "onboard"),
+    (&["man", "--dir", "man1", "--json"], "man"),
     (&["config", "get", "issue_prefix", "--json"], "config get"),
     (&["config", "list", "--json"], "config list"),
     (&["validate", "--json"], "validate"),
@@ -161,6 +165,11 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["log", "bd-3", "--json"], "log"),
     (&["blame", "bd-3", "--json"], "blame"),
     (&["diff", "1w", "--json"], "diff"),
+    (&["recap", "--json"], "recap"),
+    (&["recap", "--brief", "--json"], "recap --brief"),
+    (&["activity", "--json"], "activity"),
+    (&["agents", "--json"], "agents"),
+    (&["note", "list", "--author", "ann@here", "--json"], "note list"),
     (&["undo", "--json"], "undo"),
     (&["ready", "--limit", "10", "--sort", "hybrid", "--json"], "ready"),
     (&["ready", "--limit", "10", "--sort", "oldest", "--json"], "ready"),
@@ -169,6 +178,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["plan", "--workers", "2", "--json"], "plan"),
     (&["graph", "--json"], "graph"),
     (&["claim", "bd-e.2", "--confirm", "--json"], "claim --confirm"),
+    (&["next", "--json"], "next"),
     (&["watch", "--since", "0", "--timeout", "0", "--json"], "watch"),
     (&["info", "--schema", "--json"], "info"),
     (&["migrate", "--inspect", "--json"], "migrate"),
@@ -205,7 +215,7 @@ fn schema_of(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(directory.join(name)).unwrap()).unwrap()
 }
 
-/// Validators by command, made once for each file.
+/// Schema validators by command, compiled once for each file.
 struct Schemas {
     index: Value,
     made: BTreeMap<String, Validator>,
@@ -228,7 +238,7 @@ impl Schemas {
     }
 }
 
-/// A store by its path, as these clients name it, in a directory without git.
+/// Creates a store that is addressed by its path, as these clients do, in a directory without git.
 fn arguments(bd: &Sandbox, dialect: &str, args: &[&str]) -> Vec<String> {
     let path = |name: &str| bd.root().join(name).display().to_string();
     let filled = args.iter().map(|arg| {
@@ -254,13 +264,13 @@ fn sandbox(mode: Mode) -> Sandbox {
     bd
 }
 
-/// No field is null that these clients take for granted, at any depth.
+/// Asserts that no field that these clients require is null, at any depth.
 fn check_nulls(value: &Value, dialect: &str) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| check_nulls(item, dialect)),
         Value::Object(fields) => {
             for name in ["description", "labels", "dependencies", "dependents", "dependency_type", "type"] {
-                // The root of a tree hangs on nothing.
+                // The root of a tree is not a dependency of anything.
                 let root = name == "dependency_type" && fields.get("depth") == Some(&json!(0));
                 assert!(root || !fields.get(name).is_some_and(Value::is_null), "{name} in {value}");
             }
@@ -301,7 +311,7 @@ fn run_all(mode: Mode, dialect: &str) -> BTreeMap<String, Value> {
     for (args, exit) in FAILURES {
         let run = bd.run(&arguments(&bd, dialect, args));
         assert_eq!(run.exit, Some(*exit), "{args:?}: {run:?}");
-        run.says_one_error();
+        run.assert_one_error_line();
         schemas.check("(any, on failure)", dialect, &run.value());
     }
     let missed: Vec<_> = schemas
@@ -315,16 +325,17 @@ fn run_all(mode: Mode, dialect: &str) -> BTreeMap<String, Value> {
         })
         .filter(|command| !OUT_OF_REACH.contains(&command.as_str()))
         .collect();
-    assert!(missed.is_empty(), "nobody calls {missed:?}");
+    assert!(missed.is_empty(), "no test calls {missed:?}");
     outputs
 }
 
-/// Outputs that need a second replica, that end the daemon the test runs on, or that have files and tests of their own.
+/// Outputs that need a second replica, that end the daemon under test, or that have their own tests.
 const OUT_OF_REACH: &[&str] = &[
     "conflicts dismiss",
     "conflicts restore",
     "conflicts show",
     "daemon stop",
+    "edit",
     "export",
     "import",
     "import --rescued",
@@ -391,9 +402,9 @@ fn every_call_in_the_compat_dialect() {
     assert_eq!(of("create Second --json")["similar"][0]["id"], "bd-e.2");
 }
 
-/// `--json=…`, then `BD_JSON`, then the setting, then what only those clients pass.
+/// The order of precedence: `--json=…`, `BD_JSON`, the setting, options that only those clients pass.
 #[test]
-fn who_chooses_the_dialect() {
+fn how_the_dialect_is_chosen() {
     let bd = Sandbox::new(Mode::Daemon);
     let id = bd.create(&["x", "--notes", "n"]);
     let notes = |args: &[&str], variables: &[(&str, &str)]| {
@@ -412,7 +423,7 @@ fn who_chooses_the_dialect() {
     }
     for variable in ["BEADS_NO_DAEMON", "BEADS_NO_AUTO_FLUSH", "BEADS_PATH"] {
         assert_eq!(notes(&["--json"], &[(variable, "1")]), "compat", "{variable}");
-        assert_eq!(notes(&["--json"], &[(variable, "")]), "spec", "an empty {variable} is none");
+        assert_eq!(notes(&["--json"], &[(variable, "")]), "spec", "an empty {variable} is ignored");
     }
     assert_eq!(notes(&["--json", "--no-daemon", "--lock-timeout", "5s"], &[]), "spec");
     bd.text(&["config", "set", "json.dialect", "spec"]);
@@ -426,7 +437,7 @@ fn who_chooses_the_dialect() {
     assert!(!bd.text(&["show", &id, "--json=false"]).starts_with('['));
 }
 
-/// In a git worktree and without git; `--version` makes nothing, `config set` makes the store.
+/// In a git worktree and without git. `--version` creates nothing; `config set` creates the store.
 #[test]
 fn a_store_by_its_path() {
     for with_git in [true, false] {
@@ -448,16 +459,16 @@ fn a_store_by_its_path() {
 fn silence_and_text() {
     let bd = Sandbox::new(Mode::Daemon);
     let id = bd.text(&["create", "x", "--silent"]).trim_end().to_owned();
-    assert_eq!(bd.show(&id)["title"], "x", "nothing but the id");
+    assert_eq!(bd.show(&id)["title"], "x", "the output is the id alone");
     assert_eq!(bd.text(&["close", &id, "--reason", "R"]), "");
     assert_eq!(bd.text(&["sync"]), "");
     assert_eq!(bd.text(&["--sandbox", "sync"]), "");
     let child = bd.create(&["child", "--parent", &id]);
-    let tree = bd.text(&["list", "--tree"]);
+    let tree = bd.text(&["list", "--tree", "--all"]);
     assert_eq!(tree.lines().nth(1).unwrap().split_whitespace().nth(1), Some(child.as_str()), "{tree}");
     assert!(bd.text(&["children", &id, "--detailed"]).contains("part of"));
     assert!(bd.text(&["info"]).contains("daemon"));
-    // About four characters make a token.
+    // A token is about four characters.
     let prime = bd.text(&["prime"]);
     assert!(prime.len() < 400 * 4 && prime.contains("bd close"), "{} bytes", prime.len());
     assert!(!prime.contains("commit") && !prime.contains("push"), "{prime}");
@@ -466,7 +477,6 @@ fn silence_and_text() {
     assert!(outside.text(&["quickstart"]).contains("bd ready"));
 }
 
-/// What is deferred is not ready until then.
 #[test]
 fn deferred_beads_are_not_ready() {
     let bd = Sandbox::new(Mode::Daemon);

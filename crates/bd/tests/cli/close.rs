@@ -14,7 +14,7 @@ fn closing_records_who_when_why_and_where() {
         assert_eq!(bead["closed_reason"], "fixed in 1f3a");
         assert_eq!(bead["closed_on_branch"], "main");
         assert_eq!(bead["closed_at"], bead["updated_at"]);
-        // Once more changes nothing; another reason does.
+        // Closing it again changes nothing; another reason does.
         let before = bd.everything();
         bd.json(&["close", &id]);
         bd.json(&["close", &id, "--reason", "fixed in 1f3a"]);
@@ -22,7 +22,7 @@ fn closing_records_who_when_why_and_where() {
     });
 }
 
-/// Closing again keeps who closed it, when and why, and says so; with --force the reason is replaced.
+/// Closing again keeps who closed it, when and why, and says so. With `--force` the reason is replaced.
 #[test]
 fn closing_a_closed_bead_changes_nothing_unless_forced() {
     both(|bd| {
@@ -33,7 +33,7 @@ fn closing_a_closed_bead_changes_nothing_unless_forced() {
         assert_eq!((&again[0]["unchanged"], &again[0]["closed_reason"]), (&true.into(), &"first".into()));
         let run = bd.run(&["close", &id, "-r", "second"]);
         assert_eq!((run.exit, run.stdout.as_str()), (Some(0), ""), "{run:?}");
-        assert!(run.stderr.starts_with(&format!("note: {id} was closed before by")), "{run:?}");
+        assert!(run.stderr.starts_with(&format!("note: {id} was already closed by")), "{run:?}");
         let retried = |()| bd.json(&["close", &id, "-r", "third", "--request-id", "r1"]);
         assert_eq!(retried(()), retried(()), "a repetition gets the first answer");
         assert_eq!(bd.everything(), before);
@@ -61,6 +61,22 @@ fn without_a_reason_it_is_null_and_piped_it_is_silent() {
     });
 }
 
+/// Contract 1 keeps standard output empty, so the report goes to standard error.
+#[test]
+fn piped_it_reports_what_it_closed_and_unblocked_on_standard_error() {
+    both(|bd| {
+        let (first, waiting) = (bd.create(&["first"]), bd.create(&["waiting"]));
+        bd.json(&["dep", "add", &waiting, &first]);
+        let run = bd.run(&["close", &first]);
+        let report = format!("closed {first}: first\nunblocked {waiting}: waiting\n");
+        assert_eq!((run.stdout.as_str(), run.stderr), ("", report), "{:?}", run.exit);
+        let quiet = bd.run(&["close", &waiting, "-q"]);
+        assert_eq!((quiet.exit, quiet.stdout.as_str(), quiet.stderr.as_str()), (Some(0), "", ""));
+        let third = bd.create(&["third"]);
+        assert_eq!(bd.run(&["close", &third, "--json"]).stderr, "", "JSON has the report in the answer");
+    });
+}
+
 #[test]
 fn several_with_some_that_do_not_exist() {
     both(|bd| {
@@ -72,6 +88,6 @@ fn several_with_some_that_do_not_exist() {
         assert_eq!(bd.show(&b)["closed_reason"], "all done");
         let run = bd.run(&["close", &a, "bd-nope"]);
         assert!(run.exit == Some(1) && run.stdout.is_empty() && run.stderr.contains("bd-nope"), "{run:?}");
-        run.says_one_error();
+        run.assert_one_error_line();
     });
 }

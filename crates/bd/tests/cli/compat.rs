@@ -1,4 +1,4 @@
-//! `bd init --compat`: a store that clients written for the Go `bd` find and can read.
+//! `bd init --compat`: a store that clients written for the Go `bd` can find and read.
 
 use std::path::Path;
 
@@ -39,9 +39,10 @@ fn the_dialect_is_a_property_of_the_store() {
     });
 }
 
-/// A directory alone changes nothing: it is often committed, and a checkout must not change the shape of an answer.
+/// The directory alone changes nothing: it is often committed, and a checkout must not change the format of
+/// answers.
 #[test]
-fn a_directory_alone_only_points_to_the_command() {
+fn a_beads_directory_alone_only_causes_a_hint() {
     both(|bd| {
         let id = bd.create(&["x"]);
         std::fs::create_dir(bd.dir().join(".beads")).unwrap();
@@ -76,7 +77,7 @@ fn importing_a_go_era_directory_sets_the_dialect() {
     });
 }
 
-/// Every change of a bead would change the work tree.
+/// Otherwise every change of a bead would modify the work tree.
 #[test]
 fn nothing_is_exported_into_a_tracked_file() {
     both(|bd| {
@@ -90,7 +91,7 @@ fn nothing_is_exported_into_a_tracked_file() {
         assert!(answer["compat"]["export_path"].is_null(), "{answer}");
         assert!(answer["compat"]["not_exported"].as_str().unwrap().contains("tracked"), "{answer}");
         bd.error(&["config", "set", "export.path", ".beads/issues.jsonl"], "invalid_value");
-        // Added to the index after the setting was made: found before each writing.
+        // The file is added to the index after the setting was made, so this is checked before each write.
         bd.text(&["config", "set", "export.path", "later.jsonl"]);
         index.add_path(Path::new("later.jsonl")).unwrap();
         index.write().unwrap();
@@ -119,14 +120,14 @@ fn a_note_goes_to_the_notes_of_a_store_in_compat() {
         let texts: Vec<_> = bead["comments"].as_array().unwrap().iter().map(|note| &note["text"]).collect();
         assert_eq!(texts, ["in the log", "said"]);
         bd.error(&["note", &id, " "], "invalid_value");
-        // What the caller asks for comes before the setting.
+        // The dialect that the caller asks for takes precedence over the setting.
         let spec = bd.run(&["note", &id, "to the log", "--json=spec"]).value();
         assert_eq!(spec["text"], "to the log");
         assert_eq!(bd.show(&id)["notes"], "- one\n- two");
     });
 }
 
-/// In compat the notes slot is one text, and the rest of the log are comments.
+/// In the compat dialect, `notes` is a single text, and the notes of the log are comments.
 #[test]
 fn notes_are_not_comments() {
     both(|bd| {

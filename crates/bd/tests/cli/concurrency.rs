@@ -1,4 +1,5 @@
-//! Fifty clients at once. Every reply must be what a single order of all operations explains: the journal's.
+//! Fifty clients at once. All replies must be consistent with a single order of all operations: the order of
+//! the journal.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::socket::Client;
 const CLIENTS: usize = 50;
 const ASKS: usize = 20;
 
-/// Pseudo-random numbers from a seed that a failing test prints.
+/// Pseudo-random numbers from a seed that is printed when a test fails.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
@@ -38,23 +39,23 @@ impl Dice {
     }
 }
 
-/// What one client asked and was told.
+/// A request of one client and its reply.
 #[derive(Debug)]
-struct Told {
+struct Exchange {
     actor: String,
     ask: Ask,
     reply: Value,
-    /// When it was sent, and when the answer was here.
+    /// When the request was sent and when the reply arrived.
     during: (Instant, Instant),
 }
 
-impl Told {
+impl Exchange {
     fn position(&self) -> u64 {
         self.reply["position"].as_u64().unwrap()
     }
 }
 
-/// Mostly about a few beads that everybody fights over.
+/// Mostly requests about a few beads that all clients compete for.
 fn next(dice: &mut Dice, who: usize, turn: usize, known: &Mutex<Vec<String>>) -> Ask {
     let known = known.lock().unwrap();
     let few = known.len().min(8);
@@ -82,12 +83,13 @@ fn replies_over_the_socket_are_explained_by_the_order_of_the_journal_at_length()
     linearizable(10 * ASKS);
 }
 
-/// Who asked after another had been answered is answered from the same place or a later one.
-fn respects_real_time(told: &[Told]) {
-    let mut by_start: Vec<_> = told.iter().collect();
-    by_start.sort_unstable_by_key(|told| told.during.0);
-    let mut by_end: Vec<_> = told.iter().collect();
-    by_end.sort_unstable_by_key(|told| told.during.1);
+/// Asserts that a request that was sent after another reply had arrived is answered from the same position or
+/// a later one.
+fn assert_respects_real_time(exchanges: &[Exchange]) {
+    let mut by_start: Vec<_> = exchanges.iter().collect();
+    by_start.sort_unstable_by_key(|exchange| exchange.during.0);
+    let mut by_end: Vec<_> = exchanges.iter().collect();
+    by_end.sort_unstable_by_key(|exchange| exchange.during.1);
     let (mut ended, mut reached) = (by_end.into_iter().peekable(), 0);
     for later in by_start {
         while let Some(earlier) = ended.next_if(|earlier| earlier.during.1 < later.during.0) {
@@ -99,17 +101,17 @@ fn respects_real_time(told: &[Told]) {
 
 fn linearizable(asks: usize) {
     let bd = Sandbox::new(Mode::Daemon);
-    // So that checkpoints happen among the replies.
+    // So that checkpoints happen between the replies.
     bd.text(&["config", "set", "sync.max_delay", "200ms"]);
     let seeds: Vec<String> = (0..8).map(|_| bd.create(&["seed"])).collect();
     let start = bd.json(&["status"])["position"].as_u64().unwrap();
     let socket = bd.socket();
     let known = Mutex::new(seeds.clone());
-    let told = Mutex::new(Vec::new());
+    let exchanges = Mutex::new(Vec::new());
     let dice = Dice::new();
     std::thread::scope(|scope| {
         for who in 0..CLIENTS {
-            let (mut dice, known, told, socket) = (dice.fork(who), &known, &told, &socket);
+            let (mut dice, known, exchanges, socket) = (dice.fork(who), &known, &exchanges, &socket);
             scope.spawn(move || {
                 let mut client = Client::connect(socket).unwrap();
                 client.actor = format!("agent{who}");
@@ -121,13 +123,18 @@ fn linearizable(asks: usize) {
                     if let (Ask::Create { .. }, Some(id)) = (&ask, reply["result"]["id"].as_str()) {
                         known.lock().unwrap().push(id.to_owned());
                     }
-                    told.lock().unwrap().push(Told { actor: client.actor.clone(), ask, reply, during });
+                    exchanges.lock().unwrap().push(Exchange {
+                        actor: client.actor.clone(),
+                        ask,
+                        reply,
+                        during,
+                    });
                 }
             });
         }
     });
-    let told = told.into_inner().unwrap();
-    respects_real_time(&told);
+    let exchanges = exchanges.into_inner().unwrap();
+    assert_respects_real_time(&exchanges);
     let mut model = Model::default();
     for id in &seeds {
         let seed = serde_json::json!({
@@ -135,19 +142,19 @@ fn linearizable(asks: usize) {
         });
         model.replay("", &Ask::Create { title: "seed".into() }, &seed).unwrap();
     }
-    let silent = replay(&mut model, told, start);
+    let silent = replay(&mut model, exchanges, start);
     let after = bd.json(&["list"]);
     model.agrees(&after).unwrap();
     let checkpoints = checkpoints(&bd);
     eprintln!("{checkpoints} checkpoints, {silent} positions of their own");
     assert!(silent <= checkpoints, "{silent} positions for {checkpoints} checkpoints");
-    // And it is all on disk.
+    // All changes are on disk.
     bd.text(&["daemon", "stop"]);
     assert_eq!(bd.json(&["--no-daemon", "list"]), after);
     assert_eq!(bd.json(&["--no-daemon", "validate"]), serde_json::json!([]));
 }
 
-/// How many commits the daemon has made.
+/// Returns how many commits the daemon has made.
 fn checkpoints(bd: &Sandbox) -> usize {
     let git = git2::Repository::open(bd.dir()).unwrap();
     let mut walk = git.revwalk().unwrap();
@@ -155,25 +162,26 @@ fn checkpoints(bd: &Sandbox) -> usize {
     walk.count()
 }
 
-/// Replays all replies in the order of their positions. Each position is the work of exactly one mutation, or of a checkpoint
-/// that noted what it is built upon; whatever else was told at that position came after it and before the next one, and
-/// changed nothing. Returns how many nobody had asked for.
-fn replay(model: &mut Model, told: Vec<Told>, start: u64) -> usize {
+/// Replays all replies in the order of their positions. Each position belongs to exactly one mutation, or to
+/// a checkpoint that recorded its base commit. All other replies with that position came after it and before
+/// the next one, and changed nothing. Returns the number of positions without a request.
+fn replay(model: &mut Model, exchanges: Vec<Exchange>, start: u64) -> usize {
     let mut silent = 0;
-    let mut by_position = std::collections::BTreeMap::<u64, Vec<Told>>::new();
-    for told in told {
-        by_position.entry(told.position()).or_default().push(told);
+    let mut by_position = std::collections::BTreeMap::<u64, Vec<Exchange>>::new();
+    for exchange in exchanges {
+        by_position.entry(exchange.position()).or_default().push(exchange);
     }
     let end = *by_position.keys().last().unwrap();
     for position in start..=end {
         let mut group = by_position.remove(&position).unwrap_or_default();
         if position > start {
             let before = model.clone();
-            let moves = |told: &Told| {
+            let moves = |exchange: &Exchange| {
                 let mut after = before.clone();
-                // A claim renewed is a new record of the journal although nothing changes that the model knows of.
-                let renewed = told.reply["result"]["renewed"] == true;
-                after.replay(&told.actor, &told.ask, &told.reply).is_ok() && (renewed || after != before)
+                // Renewing a claim appends a journal record, although nothing changes in the model.
+                let renewed = exchange.reply["result"]["renewed"] == true;
+                after.replay(&exchange.actor, &exchange.ask, &exchange.reply).is_ok()
+                    && (renewed || after != before)
             };
             match group.iter().position(moves) {
                 Some(mover) => {
@@ -183,18 +191,23 @@ fn replay(model: &mut Model, told: Vec<Told>, start: u64) -> usize {
                 None => silent += 1,
             }
         }
-        for told in group {
+        for exchange in group {
             let before = model.clone();
-            let explained = model.replay(&told.actor, &told.ask, &told.reply);
-            assert!(explained.is_ok(), "at {position}: {explained:?} for {:?} of {}", told.ask, told.actor);
-            assert_eq!(*model, before, "at {position} two changes: {:?} of {}", told.ask, told.actor);
+            let explained = model.replay(&exchange.actor, &exchange.ask, &exchange.reply);
+            assert!(
+                explained.is_ok(),
+                "at {position}: {explained:?} for {:?} of {}",
+                exchange.ask,
+                exchange.actor
+            );
+            assert_eq!(*model, before, "at {position} two changes: {:?} of {}", exchange.ask, exchange.actor);
         }
     }
     silent
 }
 
-/// The same with real processes, as agents on one machine are. Replies carry no position there, so each is judged
-/// by what every order has in common.
+/// The same with real processes, like agents on one machine. Their replies carry no position, so each is
+/// checked for what holds in every order.
 fn processes(mode: Mode, asks: usize) {
     let bd = Sandbox::new(mode);
     let hot: Vec<String> = (0..5).map(|n| bd.create(&[&format!("hot {n}")])).collect();
@@ -268,7 +281,7 @@ fn fifty_processes_with_a_daemon() {
     processes(Mode::Daemon, ASKS);
 }
 
-/// Without a daemon each command opens the store, so there are fewer of them in the ordinary run.
+/// Without a daemon each command opens the store, so the default run starts fewer of them.
 #[test]
 fn fifty_processes_without_a_daemon() {
     processes(Mode::Embedded, 4);

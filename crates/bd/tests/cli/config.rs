@@ -31,7 +31,7 @@ fn every_key_is_listed_and_can_be_set_and_unset() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_refused() {
+fn an_unknown_key_is_refused() {
     both(|bd| {
         let before = bd.json(&["config", "list"]);
         bd.error(&["config", "set", "claim.leese", "1h"], "unknown_key");
@@ -65,10 +65,10 @@ fn the_lease_and_the_prefix_have_an_effect() {
 }
 
 #[test]
-fn how_soon_changes_reach_the_ref() {
+fn changes_are_saved_to_the_ref_after_the_configured_delay() {
     both(|bd| {
         bd.create(&["x"]);
-        // With a daemon after a moment of quiet; without one by the first command after the longest delay.
+        // With a daemon, after a short quiet time; without one, by the first command after the maximum delay.
         bd.text(&["config", "set", "sync.quiet", "1ms"]);
         bd.text(&["config", "set", "sync.max_delay", "1ms"]);
         bd.create(&["y"]);

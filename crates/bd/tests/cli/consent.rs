@@ -1,4 +1,4 @@
-//! Nothing is published unasked.
+//! Nothing is published without consent.
 
 use beads_store::REF;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::sync::Remote;
 
 const NOTE: &str = "note: local only; `bd sync` publishes to origin\n";
 
-/// A replica whose daemon saves and exchanges at once.
-fn hasty(remote: &Remote) -> Sandbox {
+/// Creates a replica whose daemon saves and syncs at once.
+fn replica_that_syncs_at_once(remote: &Remote) -> Sandbox {
     let bd = remote.replica(Mode::Daemon);
     for key in ["sync.quiet", "sync.max_delay"] {
         bd.json(&["config", "set", key, "0s"]);
@@ -17,19 +17,19 @@ fn hasty(remote: &Remote) -> Sandbox {
     bd
 }
 
-fn is_settled(bd: &Sandbox) -> bool {
+fn has_saved_and_found_remote(bd: &Sandbox) -> bool {
     let status = bd.json(&["status"]);
     status["unsaved"] == 0 && status["sync"]["remote"] == "origin"
 }
 
 #[test]
-fn a_new_store_stays_here_until_somebody_asks() {
+fn a_new_store_stays_local_until_a_sync_is_requested() {
     let remote = Remote::new();
-    let bd = hasty(&remote);
+    let bd = replica_that_syncs_at_once(&remote);
     let first = bd.run(&["create", "One"]);
     assert_eq!((first.exit, first.stderr.as_str()), (Some(0), NOTE), "{first:?}");
     assert_eq!(bd.run(&["create", "Two"]).stderr, "", "said once");
-    wait_until("the daemon looked at the remote", || is_settled(&bd));
+    wait_until("the daemon looked at the remote", || has_saved_and_found_remote(&bd));
     assert_eq!(remote.tip(), None);
     let status = bd.run(&["status"]);
     assert_eq!(status.stderr, NOTE);
@@ -45,9 +45,9 @@ fn a_new_store_stays_here_until_somebody_asks() {
 }
 
 #[test]
-fn what_was_asked_for_in_vain_is_done_later() {
+fn a_failed_publication_is_retried_later() {
     let remote = Remote::new();
-    let bd = hasty(&remote);
+    let bd = replica_that_syncs_at_once(&remote);
     let away = remote.path().with_extension("away");
     std::fs::rename(remote.path(), &away).unwrap();
     bd.create(&["One"]);
@@ -58,22 +58,22 @@ fn what_was_asked_for_in_vain_is_done_later() {
 }
 
 #[test]
-fn a_store_that_the_remote_has_is_joined() {
+fn a_store_on_the_remote_is_joined() {
     let remote = Remote::new();
     let ann = remote.replica(Mode::Embedded);
     ann.create(&["From ann"]);
     ann.json(&["sync"]);
     let published = remote.tip();
-    let ben = hasty(&remote);
+    let ben = replica_that_syncs_at_once(&remote);
     assert_eq!(ben.run(&["create", "From ben"]).exit, Some(0));
-    wait_until("both are there", || remote.tip() != published);
-    wait_until("it came here", || ben.json(&["list"]).as_array().unwrap().len() == 2);
+    wait_until("both beads are on the remote", || remote.tip() != published);
+    wait_until("the bead of the remote is here", || ben.json(&["list"]).as_array().unwrap().len() == 2);
 }
 
 #[test]
-fn settings_decide_once_for_all() {
+fn the_setting_sync_auto_decides() {
     let remote = Remote::new();
-    let bd = hasty(&remote);
+    let bd = replica_that_syncs_at_once(&remote);
     bd.json(&["config", "set", "sync.auto", "true"]);
     assert_eq!(bd.run(&["create", "One"]).stderr, "");
     wait_until("it is published", || remote.tip().is_some());
@@ -88,7 +88,7 @@ fn settings_decide_once_for_all() {
 }
 
 #[test]
-fn init_may_publish_and_a_private_remote_is_asked_for_on_its_own() {
+fn init_can_publish_and_a_private_remote_needs_its_own_consent() {
     both(|bd| {
         let remote = Remote::new();
         bd.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
@@ -122,9 +122,9 @@ fn uninstall_removes_the_store_and_keeps_a_backup() {
         let backup = git.find_reference(removed["backup"].as_str().unwrap()).unwrap();
         let state = backup.peel_to_tree().unwrap().get_name("state.jsonl").unwrap().id();
         let state = String::from_utf8(git.find_blob(state).unwrap().content().to_vec()).unwrap();
-        assert!(state.contains("One") && state.contains("Two"), "what was not saved yet is in the backup");
-        assert!(remote.tip().is_some(), "the remote was not meant");
-        // A later command joins what the remote has.
+        assert!(state.contains("One") && state.contains("Two"), "the backup contains unsaved changes");
+        assert!(remote.tip().is_some(), "the remote is left unchanged");
+        // A later command joins the store of the remote.
         bd.json(&["sync"]);
         assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
         let tip = remote.tip();

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what was acknowledged is there, once, and the store is sound.
+//! `kill -9` at any time: every acknowledged change is in the store exactly once, and the store is valid.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::sandbox::{Mode, Run, Sandbox, both, kill};
 const WRITERS: usize = 3;
 const MANY_WRITERS: usize = 20;
 
-/// Titles of all beads, and how often each is there.
+/// Returns the titles of all beads and how often each occurs.
 fn titles(bd: &Sandbox) -> BTreeMap<String, usize> {
     let mut titles = BTreeMap::new();
     for bead in bd.json(&["list"]).as_array().unwrap() {
@@ -26,22 +26,22 @@ fn sound(bd: &Sandbox) {
     assert_eq!(bd.run(&["validate"]).succeeded("validate").stdout, "");
     bd.text(&["sync"]);
     assert_eq!(bd.run(&["validate"]).succeeded("validate").stdout, "");
-    // The ref alone, as another machine would read it.
+    // Reads the ref alone, as another machine would.
     let before = bd.everything();
     bd.text(&["daemon", "stop"]);
     std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
     assert_eq!(bd.everything(), before);
 }
 
-/// A moment of up to so many microseconds: kills must come at any time, not at a time that suits the test.
-fn any_moment(dice: &mut Dice, up_to_us: usize) {
+/// Sleeps for a random time up to this many microseconds, so that kills come at any point.
+fn sleep_randomly(dice: &mut Dice, up_to_us: usize) {
     std::thread::sleep(Duration::from_micros(dice.roll(up_to_us) as u64));
 }
 
-/// Ends a test whose writer has found something wrong: without writers there is no daemon left to kill.
-struct OverOnPanic<'a>(&'a AtomicBool);
+/// Stops the killing thread when a writer panics; it would otherwise wait for a daemon to kill.
+struct StopOnPanic<'a>(&'a AtomicBool);
 
-impl Drop for OverOnPanic<'_> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
@@ -62,7 +62,7 @@ fn killing_the_daemon(kills: usize, writers: usize) {
         for who in 0..writers {
             let (bd, acknowledged, over) = (&bd, &acknowledged, &over);
             scope.spawn(move || {
-                let _over = OverOnPanic(over);
+                let _over = StopOnPanic(over);
                 for turn in 0.. {
                     if over.load(Ordering::Relaxed) {
                         break;
@@ -76,9 +76,9 @@ fn killing_the_daemon(kills: usize, writers: usize) {
         }
         let mut killed = 0;
         while killed < kills && !over.load(Ordering::Relaxed) {
-            any_moment(&mut dice, 60_000);
+            sleep_randomly(&mut dice, 60_000);
             if let Some(pid) = bd.daemon_pid() {
-                any_moment(&mut dice, 10_000);
+                sleep_randomly(&mut dice, 10_000);
                 kill(pid);
                 killed += 1;
             }
@@ -95,7 +95,7 @@ fn killing_the_daemon(kills: usize, writers: usize) {
     sound(&bd);
 }
 
-/// Commands that do the work themselves are killed at any moment, while others go on.
+/// Commands that write to the store themselves are killed at random while others keep working.
 fn killing_commands(kills: usize) {
     let bd = Sandbox::new(Mode::Embedded);
     let seed = bd.create(&["seed"]);
@@ -121,12 +121,13 @@ fn killing_commands(kills: usize) {
                 1 => bd.command(&["note", "add", &seed, &title, "--json"]).spawn().unwrap(),
                 _ => bd.command(&["create", &title, "--json"]).spawn().unwrap(),
             };
-            any_moment(&mut dice, 40_000);
+            sleep_randomly(&mut dice, 40_000);
             let _ = child.kill();
             let run = Run::finish(child);
             if victim % 3 == 2 {
                 tried.lock().unwrap().push(title.clone());
-                // Killed after it had said yes, or not killed in time: both are promises.
+                // Both a command that was killed after it had printed the bead and one that was not killed
+                // acknowledged the change.
                 let promised =
                     serde_json::from_str::<Value>(&run.stdout).is_ok_and(|bead| bead["id"].is_string());
                 if promised {
@@ -156,9 +157,9 @@ fn killing_commands_loses_nothing() {
     killing_commands(60);
 }
 
-/// What a process leaves behind that is killed while it moves the ref. Nobody will ever take it away.
+/// A process that is killed while it moves the ref leaves this file, and no other process removes it.
 #[test]
-fn a_lock_file_on_the_ref_that_was_left_behind_does_not_stop_saving() {
+fn a_stale_lock_file_of_the_ref_does_not_prevent_saving() {
     both(|bd| {
         bd.create(&["x"]);
         bd.text(&["sync"]);

@@ -24,7 +24,7 @@ fn a_title_is_enough() {
 }
 
 #[test]
-fn every_field_arrives() {
+fn every_field_is_stored() {
     both(|bd| {
         let blocker = bd.create(&["first"]);
         let parent = bd.create(&["epic", "-t", "epic"]);
@@ -91,7 +91,7 @@ fn text_output_names_the_new_bead() {
 }
 
 #[test]
-fn ids_of_ones_own_are_taken_once() {
+fn a_given_id_can_be_used_once() {
     both(|bd| {
         for id in ["ext-1", "A.b_c-9", "offlinebrew-cb64c226.10"] {
             assert_eq!(bd.json(&["create", "x", "--id", id])["id"], id);
@@ -113,7 +113,7 @@ fn children_are_numbered_and_a_number_is_never_used_again() {
         assert_eq!(bd.create(&["two", "--parent", &parent]), format!("{parent}.2"));
         bd.text(&["delete", &format!("{parent}.2")]);
         assert_eq!(bd.create(&["three", "--parent", &parent]), format!("{parent}.3"));
-        // A number stays used when its bead moves away.
+        // A number stays used when its bead moves to another parent.
         bd.text(&["update", &format!("{parent}.3"), "--no-parent"]);
         assert_eq!(bd.create(&["four", "--parent", &parent]), format!("{parent}.4"));
         assert_eq!(bd.create(&["grandchild", "--parent", &format!("{parent}.1")]), format!("{parent}.1.1"));
@@ -121,7 +121,7 @@ fn children_are_numbered_and_a_number_is_never_used_again() {
 }
 
 #[test]
-fn a_dry_run_shows_the_bead_and_makes_nothing() {
+fn a_dry_run_shows_the_bead_and_creates_nothing() {
     both(|bd| {
         let before = bd.everything();
         let bead = bd.json(&["create", "not yet", "--dry-run"]);
@@ -146,7 +146,7 @@ fn a_request_id_makes_a_repetition_harmless() {
 }
 
 #[test]
-fn beads_with_nearly_the_same_title_are_told_and_nothing_is_refused() {
+fn similar_titles_are_reported_but_not_refused() {
     both(|bd| {
         let first = bd.json(&["create", "Fix the login loop", "--id", "bd-1"]);
         assert!(first.get("similar").is_none(), "{first}");
@@ -156,16 +156,16 @@ fn beads_with_nearly_the_same_title_are_told_and_nothing_is_refused() {
         assert!(bd.show("bd-2").get("similar").is_none());
         let run = bd.run(&["create", "Fix: the login loop", "--id", "bd-3"]);
         assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "created bd-3: Fix: the login loop\n"));
-        let told = "warning: bd-1 has nearly the same title: Fix the login loop (open)\nwarning: bd-2 has nearly the same title: fix login loop (open)\n";
-        assert_eq!(run.stderr, told);
+        let warnings = "warning: bd-1 has nearly the same title: Fix the login loop (open)\nwarning: bd-2 has nearly the same title: fix login loop (open)\n";
+        assert_eq!(run.stderr, warnings);
         let compat = bd.run(&["create", "Login loop: fix", "--dry-run", "--json=compat"]).value();
         assert_eq!(compat["similar"].as_array().map(Vec::len), Some(3), "{compat}");
-        // Whoever wants nothing but the id, or nothing at all, gets nothing else.
+        // With `--silent` or `--quiet` the note about similar beads is not printed.
         bd.run(&["create", "Fix the login loop", "--silent"]).succeeded("silent");
         bd.run(&["create", "Fix the login loop", "--quiet"]).succeeded("quiet");
         bd.json(&["delete", "bd-1", "bd-2", "bd-3"]);
         bd.create(&["Fix the login loop again"]);
-        // The same through a batch and through the tool.
+        // A batch and the tool report similar beads too.
         let line = json!({"op": "create", "title": "Write step 2"}).to_string();
         bd.run_with_input(&["batch"], line.as_bytes()).succeeded("batch");
         let run = bd.run_with_input(&["batch"], line.as_bytes()).succeeded("batch");
@@ -173,5 +173,26 @@ fn beads_with_nearly_the_same_title_are_told_and_nothing_is_refused() {
         let run = bd.run_with_input(&["tool", "beads.create", "--apply"], br#"{"title":"write Step 2!"}"#);
         assert_eq!(run.value()["result"]["similar"].as_array().map(Vec::len), Some(2), "{run:?}");
         assert!(bd.json(&["create", "Write step 3"]).get("similar").is_none(), "a number tells them apart");
+    });
+}
+
+/// `@` and an absolute path read a file. Any other text that begins with `@` is stored as it is.
+#[test]
+fn a_relative_path_after_an_at_sign_is_text() {
+    both(|bd| {
+        std::fs::write(bd.dir().join("notes.md"), "content").unwrap();
+        let run = bd.run(&["create", "x", "-d", "@notes.md", "--id", "bd-1"]);
+        assert_eq!(run.exit, Some(0), "{run:?}");
+        let note = "note: @notes.md was stored as text; to store the content of the file, use --body-file notes.md\n";
+        assert_eq!(run.stderr, note);
+        assert_eq!(bd.show("bd-1")["description"], "@notes.md");
+        assert_eq!(bd.run(&["create", "y", "-q", "-d", "@notes.md"]).stderr, "");
+        for text in ["@team", "@team, look", "@", "@missing.md"] {
+            let id = bd.text(&["create", text, "--silent", "-d", text]);
+            assert_eq!(bd.show(id.trim())["description"], text);
+        }
+        let path = format!("@{}", bd.dir().join("notes.md").display());
+        let id = bd.create(&["z", "-d", &path]);
+        assert_eq!(bd.show(&id)["description"], "content");
     });
 }

@@ -38,7 +38,7 @@ fn many_beads_with_names_parents_and_edges() {
 }
 
 #[test]
-fn one_mistake_and_nothing_is_made() {
+fn one_mistake_prevents_all_creations() {
     both(|bd| {
         bd.create(&["there before", "--id", "bd-old"]);
         let before = bd.everything();
@@ -72,5 +72,29 @@ fn one_mistake_and_nothing_is_made() {
         }
         bd.error(&["create", "a title", "--graph", "-"], "usage");
         bd.error(&["create", "--graph", "/no/such/file"], "io_error");
+    });
+}
+
+/// Beads of a Markdown plan refer to each other by name.
+#[test]
+fn a_markdown_plan_with_names_and_estimates() {
+    both(|bd| {
+        let page = "## Test it\n### Parent\nall\n### Dependencies\n- build\n### Estimate\n90m\n\
+                    ## Build it\n### Name\nbuild\n### Parent\nall\n### Estimate\n45\n\
+                    ## All of it\n### Name\nall\n### Type\nepic\n";
+        let made =
+            bd.run_with_input(&["create", "-f", "-", "--json"], page.as_bytes()).succeeded("plan").value();
+        let id = |name: &str| made["ids"][name].as_str().unwrap().to_owned();
+        assert_eq!(bd.ids(&["children", &id("all")]).len(), 2);
+        let blocked = bd.json(&["blocked", "--fields", "title,blocked_by,estimated_minutes"]);
+        assert_eq!(
+            blocked[0],
+            json!({"title": "Test it", "blocked_by": [id("build")], "estimated_minutes": 90})
+        );
+        assert_eq!(bd.show(&id("build"))["estimated_minutes"], 45);
+        let before = bd.everything();
+        let twice = "## A\n### Name\nx\n## B\n### Name\nx\n";
+        assert_eq!(bd.run_with_input(&["create", "-f", "-"], twice.as_bytes()).exit, Some(2));
+        assert_eq!(bd.everything(), before);
     });
 }

@@ -1,4 +1,4 @@
-//! The worker cycle from outside: claim, work, hand back, finish, on every interface.
+//! The cycle of a worker (claim, work, give back or hand over, close) on every interface.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -28,7 +28,7 @@ fn mcp(bd: &Sandbox, actor: &str) -> Mcp {
 }
 
 #[test]
-fn a_request_id_never_hands_out_a_claim_that_is_over() {
+fn a_request_id_never_returns_a_claim_that_ended() {
     both(|bd| {
         let id = bd.create(&["a"]);
         let claim = ["--request-id", "r1", "claim", &id];
@@ -104,7 +104,7 @@ fn a_lease_is_ended_by_its_holder_or_by_force_with_a_reason() {
 }
 
 #[test]
-fn what_is_stuck_is_listed_with_the_command_that_frees_it() {
+fn stuck_beads_are_listed_with_the_command_that_frees_them() {
     both(|bd| {
         let id = bd.create(&["a"]);
         bd.json(&["update", &id, "--status", "in_progress"]);
@@ -120,7 +120,7 @@ fn what_is_stuck_is_listed_with_the_command_that_frees_it() {
 }
 
 #[test]
-fn closing_what_is_open_behind_warns_people_and_refuses_programs() {
+fn closing_a_bead_with_open_blockers_or_children_warns_people_and_refuses_programs() {
     both(|bd| {
         let (waits, blocker) = (bd.create(&["waits"]), bd.create(&["blocker"]));
         bd.json(&["dep", "add", &waits, &blocker]);
@@ -144,7 +144,7 @@ fn closing_what_is_open_behind_warns_people_and_refuses_programs() {
         assert!(log.contains("ann") && log.contains("bob"), "{log}");
         let other = bd.create(&["again", "--deps", &blocker]);
         let run = bd.run(&["close", &other, "--force"]).succeeded("close");
-        assert_eq!(run.stderr, "");
+        assert_eq!(run.stderr, format!("closed {other}: again\n"), "no warning");
     });
 }
 
@@ -174,14 +174,14 @@ fn two_agents_behind_one_mcp_server_do_not_close_each_others_beads() {
 }
 
 #[test]
-fn a_claim_whose_reply_is_lost_is_given_back_unless_it_may_be_asked_for_again() {
+fn a_claim_whose_reply_is_lost_is_given_back_unless_it_can_be_retried() {
     let bd = Sandbox::new(Mode::Daemon);
     let id = bd.create(&["a"]);
     let claim = |request_id: Option<&str>| {
         let mut request = json!({"client": env!("CARGO_PKG_VERSION"), "actor": "gone", "output": {"format": "value"},
             "call": {"mutate": {"ops": [{"op": "claim", "id": id}]}}});
         request["request_id"] = request_id.into();
-        // Asks, and leaves without reading.
+        // Sends the request and disconnects without reading the reply.
         let mut stream = std::os::unix::net::UnixStream::connect(bd.socket()).unwrap();
         stream.write_all(format!("{request}\n").as_bytes()).unwrap();
         let mut byte = [0];
@@ -209,7 +209,7 @@ fn a_cancelled_next_leaves_no_claim_behind() {
         let id = (round % 2 == 0).then(|| bd.create(&["work"]));
         client.notify("notifications/cancelled", json!({"requestId": request}));
         let id = id.unwrap_or_else(|| bd.create(&["work"]));
-        // The claim is gone, or its answer was faster than the cancellation.
+        // Either the claim was given back, or its answer was sent before the cancellation arrived.
         let mut answered = false;
         let mut pings = 0;
         while !answered && !bd.show(&id)["assignee"].is_null() {
@@ -231,7 +231,7 @@ fn a_cancelled_next_leaves_no_claim_behind() {
 }
 
 #[test]
-fn a_server_whose_input_ends_while_it_waits_leaves_at_once_and_claims_nothing() {
+fn a_server_whose_input_ends_while_it_waits_exits_at_once_and_claims_nothing() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.text(&["status"]);
     let mut client = mcp(&bd, "mia");
@@ -239,7 +239,7 @@ fn a_server_whose_input_ends_while_it_waits_leaves_at_once_and_claims_nothing() 
         "params": {"name": "next", "arguments": {"wait_s": 600}}}));
     client.ask("ping", json!({}));
     client.close_input();
-    // Work that comes while the server may still be leaving.
+    // A bead that is created while the server may still be shutting down.
     let id = bd.create(&["work"]);
     let answers = client.finish();
     let was_handed_out = answers.iter().any(|answer| answer["result"]["structuredContent"]["id"] == *id);
@@ -247,7 +247,7 @@ fn a_server_whose_input_ends_while_it_waits_leaves_at_once_and_claims_nothing() 
 }
 
 #[test]
-fn a_worker_learns_that_its_claim_is_over() {
+fn a_worker_is_told_that_its_claim_ended() {
     let bd = Sandbox::new(Mode::Daemon);
     let ids: Vec<String> = (0..4).map(|n| bd.create(&[&format!("bead {n}")])).collect();
     let fences: Vec<String> = ids
@@ -268,7 +268,7 @@ fn a_worker_learns_that_its_claim_is_over() {
         ended["claim_over"]["reason"].as_str().unwrap().to_owned()
     };
     assert_eq!([over(&fences[1]), over(&fences[2]), over(&fences[3])], ["released", "taken", "deleted"]);
-    // Any answer to the worker says so, once.
+    // The next answer to the worker says so, once.
     let answer = socket(&bd, "ann").ask(&json!({"query": "status"})).unwrap();
     let reported: BTreeSet<_> =
         answer["claim_over"].as_array().unwrap().iter().map(|over| over["fence"].as_str().unwrap()).collect();
@@ -281,7 +281,7 @@ fn a_worker_learns_that_its_claim_is_over() {
 }
 
 #[test]
-fn an_mcp_client_is_notified_when_its_claim_ends_without_its_doing() {
+fn an_mcp_client_is_notified_when_others_end_its_claim() {
     let bd = Sandbox::new(Mode::Daemon);
     let (lost, done) = (bd.create(&["lost", "-p", "0"]), bd.create(&["done", "-p", "1"]));
     let mut client = mcp(&bd, "mia");
@@ -294,7 +294,7 @@ fn an_mcp_client_is_notified_when_its_claim_ends_without_its_doing() {
         (&over["id"], &over["reason"], &over["by"]),
         (&json!(lost), &json!("released"), &json!("bob"))
     );
-    // What it ends itself is no news, and a client can turn the messages off.
+    // A worker is not notified about claims it ends itself, and a client can turn notifications off.
     assert!(client.call("next", json!({"id": done})).starts_with(&done));
     client.call("done", json!({"reason": "done"}));
     assert_eq!(client.ask("logging/setLevel", json!({"level": "error"}))["result"], json!({}));
@@ -325,13 +325,13 @@ fn the_next_bead_comes_in_the_order_asked_for() {
     });
 }
 
-/// Every need of a worker on every interface; the table of issue 22.
+/// Everything a worker needs, on every interface (issue 22).
 #[test]
 fn the_cycle_is_the_same_on_every_interface() {
     let bd = Sandbox::new(Mode::Daemon);
     let fresh = |title: &str| bd.create(&[title]);
 
-    // Wait for work: nothing is there, and the wait ends with a bead or with the time.
+    // Wait for work: the wait ends when a bead is ready or when the time is up.
     bd.error(&["claim", "--next", "--wait", "1ms"], "nothing_ready");
     let waited = tool(&bd, "tom", "beads.claim", &json!({"wait_ms": 1}));
     assert_eq!(waited["details"]["code"], "nothing_ready", "{waited}");
@@ -341,7 +341,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     let none = line.ask(&json!({"wait": {"ms": 1, "call": next}})).unwrap();
     assert_eq!(none["error"]["code"], "nothing_ready", "{none}");
 
-    // Claim, with a fence in a structured answer, and the same under a request id.
+    // Claim: the structured answer has a fence, and a retry with the same request id gets the same answer.
     let (a, b, c, d) = (fresh("cli"), fresh("tool"), fresh("mcp"), fresh("socket"));
     let cli = bd.json(&["--request-id", "q", "claim", &a]);
     assert_eq!(bd.json(&["--request-id", "q", "claim", &a])["fence"], cli["fence"]);
@@ -359,7 +359,7 @@ fn the_cycle_is_the_same_on_every_interface() {
         assert!(claimed["fence"].is_string(), "{claimed}");
     }
 
-    // A note under the fence; under another it is refused.
+    // A note with the right fence is added; with another fence it is refused.
     let wrong = "1.1";
     bd.error(&["note", "add", &a, "x", "--fence", wrong], "stale_claim");
     let refused = tool(&bd, "tom", "beads.note_add", &json!({"id": b, "content": "x", "fence": wrong}));
@@ -370,7 +370,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     data(&mut client, "note", note);
     assert_eq!(bd.show(&c)["notes"].as_array().unwrap().len(), 1, "a retry is not noted twice");
 
-    // Give it back.
+    // Give the bead back.
     bd.json(&["unclaim", &a, "--fence", cli["fence"].as_str().unwrap()]);
     let back = tool(&bd, "tom", "beads.unclaim", &json!({"id": b, "fence": by_tool["fence"]}));
     assert_eq!(back["result"]["status"], "open", "{back}");
@@ -385,7 +385,7 @@ fn the_cycle_is_the_same_on_every_interface() {
         assert_eq!(bd.show(id)["status"], "open");
     }
 
-    // Finish.
+    // Close it.
     bd.json(&["close", &a]);
     tool(&bd, "tom", "beads.close", &json!({"id": b}));
     let closed = data(&mut client, "done", json!({"id": c, "reason": "done"}));
@@ -393,7 +393,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     line.mutate(&json!({"op": "close", "id": d})).unwrap();
     assert_eq!(bd.json(&["status"])["summary"]["closed_issues"], 4);
 
-    // Make one.
+    // Create a bead.
     let open = || bd.json(&["status"])["summary"]["open_issues"].clone();
     assert_eq!(open(), 0);
     fresh("by the command line");
@@ -424,9 +424,9 @@ fn a_watch_does_not_start_a_daemon_that_was_stopped() {
     assert_eq!(next()["title"], "before");
     let pid = bd.daemon_pid().unwrap();
     bd.text(&["daemon", "stop"]);
-    wait_until("the daemon ends", || !crate::sandbox::is_alive(pid));
+    wait_until("the daemon exits", || !crate::sandbox::is_alive(pid));
     bd.text(&["--no-daemon", "create", "after"]);
-    assert_eq!(next()["title"], "after", "it goes on without a daemon");
+    assert_eq!(next()["title"], "after", "the watch continues without a daemon");
     assert_eq!(bd.daemon_pid(), None);
     watch.kill().unwrap();
     watch.wait().unwrap();
@@ -461,7 +461,8 @@ fn a_cancelled_bead_stays_cancelled_until_it_is_reopened() {
     });
 }
 
-/// A worker that has not heard of a cancellation closes the bead: one of the two wins, and the other is not forgotten.
+/// A worker closes a bead before it hears that the bead was cancelled. One of the two writes wins, and the
+/// other is kept as a conflict.
 #[test]
 fn a_close_on_another_machine_does_not_overwrite_a_cancellation_silently() {
     let remote = crate::sync::Remote::new();
@@ -478,7 +479,7 @@ fn a_close_on_another_machine_does_not_overwrite_a_cancellation_silently() {
     let conflicts = [&one, &two].map(|bd| bd.text(&["conflicts", "list"]));
     assert!(conflicts.iter().any(|text| text.contains(&id)), "{conflicts:?}");
     assert_eq!(one.show(&id)["state"], two.show(&id)["state"]);
-    // Where the cancellation arrived first, the worker is refused.
+    // If the cancellation arrives first, closing is refused.
     let other = one.create(&["b"]);
     one.json(&["cancel", &other, "--reason", "no"]);
     one.run(&["sync"]);

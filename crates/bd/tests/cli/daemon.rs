@@ -1,4 +1,4 @@
-//! The life of a daemon.
+//! Starting, stopping and replacing daemons.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -16,7 +16,7 @@ fn the_first_command_starts_it_and_it_survives_its_starter() {
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid().expect("a daemon runs after the first command");
     assert!(is_alive(pid));
-    // A session of its own: a terminal that closes does not take it along.
+    // It has its own session, so that closing the terminal does not end it.
     let session =
         rustix::process::getsid(rustix::process::Pid::from_raw(i32::try_from(pid).unwrap())).unwrap();
     assert_eq!(session.as_raw_nonzero().get(), i32::try_from(pid).unwrap());
@@ -25,13 +25,13 @@ fn the_first_command_starts_it_and_it_survives_its_starter() {
 }
 
 #[test]
-fn status_tells_all_about_it_and_never_fails() {
+fn status_describes_the_daemon_and_never_fails() {
     let bd = sandbox();
     let status = bd.json(&["daemon", "status"]);
     assert_eq!(status["running"], false);
     assert!(status["pid"].is_null() && status["version"].is_null() && status["uptime"].is_null());
     assert_eq!(bd.text(&["daemon", "status"]), "not running\n");
-    assert_eq!(bd.daemon_pid(), None, "asking starts nothing");
+    assert_eq!(bd.daemon_pid(), None, "daemon status starts no daemon");
     bd.create(&["x"]);
     let status = bd.json(&["daemon", "status"]);
     assert_eq!(status["running"], true);
@@ -44,7 +44,7 @@ fn status_tells_all_about_it_and_never_fails() {
 }
 
 #[test]
-fn the_socket_is_for_its_owner_alone() {
+fn only_the_owner_can_use_the_socket() {
     let bd = sandbox();
     bd.create(&["x"]);
     let metadata = std::fs::symlink_metadata(bd.socket()).unwrap();
@@ -58,18 +58,18 @@ fn stopping_saves_and_ends_it() {
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid().unwrap();
     assert_eq!(bd.text(&["daemon", "stop"]), "stopped\n");
-    // The lock is free again, and the process on its way out.
-    wait_until("the daemon ends", || !is_alive(pid));
+    // The lock is released before the process exits.
+    wait_until("the daemon exits", || !is_alive(pid));
     assert!(!bd.socket().exists());
     assert!(bd.repository().find_reference("refs/heads/beads/store").is_ok());
-    assert_eq!(bd.text(&["daemon", "stop"]), "not running\n", "stopping what does not run is fine");
+    assert_eq!(bd.text(&["daemon", "stop"]), "not running\n", "stopping is idempotent");
     assert_eq!(bd.show(&id)["title"], "x");
     assert_ne!(bd.daemon_pid(), Some(pid));
 }
 
-/// Who watches starts the next one as soon as one is gone, and that one keeps the store.
+/// A watching client starts a new daemon as soon as the old one is gone, and the new one takes the store.
 #[test]
-fn stopping_is_done_when_the_next_one_is_there() {
+fn stopping_succeeds_even_if_a_new_daemon_starts_at_once() {
     let bd = sandbox();
     bd.create(&["one", "--id", "bd-1"]);
     let watch = ["watch", "--since", "0", "--json"];
@@ -77,35 +77,35 @@ fn stopping_is_done_when_the_next_one_is_there() {
     for _ in 0..10 {
         bd.text(&["note", "bd-1", "once more"]);
         let before = bd.daemon_pid();
-        let told = bd.json(&["daemon", "stop"]);
-        // None, or the next one, and nothing else.
-        assert!(told["pid"].is_null() || told["pid"].as_u64() != before.map(u64::from), "{told}");
-        assert_eq!(told["running"], !told["pid"].is_null(), "{told}");
+        let answer = bd.json(&["daemon", "stop"]);
+        // Either no daemon or a new one.
+        assert!(answer["pid"].is_null() || answer["pid"].as_u64() != before.map(u64::from), "{answer}");
+        assert_eq!(answer["running"], !answer["pid"].is_null(), "{answer}");
     }
     watching.kill().unwrap();
     watching.wait().unwrap();
 }
 
 #[test]
-fn a_polite_signal_makes_it_save_and_leave() {
+fn sigterm_makes_it_save_and_exit() {
     let bd = sandbox();
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid().unwrap();
     let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
-    wait_until("the daemon ends", || !is_alive(pid));
+    wait_until("the daemon exits", || !is_alive(pid));
     assert!(bd.repository().find_reference("refs/heads/beads/store").is_ok());
     assert_eq!(bd.show(&id)["title"], "x");
 }
 
 #[test]
-fn it_leaves_when_nobody_asks_anything() {
+fn an_idle_daemon_exits() {
     let bd = sandbox();
     bd.text(&["config", "set", "daemon.idle", "50ms"]);
     bd.create(&["x"]);
     let socket = bd.socket();
-    wait_until("the daemon is idle and leaves", || !socket.exists());
-    // Nothing was lost, and the next command starts the next one.
+    wait_until("the idle daemon exits", || !socket.exists());
+    // No change was lost, and the next command starts a new daemon.
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
     assert!(bd.repository().find_reference("refs/heads/beads/store").is_ok());
 }
@@ -119,14 +119,14 @@ fn a_socket_left_behind_is_cleaned_up() {
     let id = bd.create(&["x"]);
     assert!(bd.daemon_pid().is_some());
     bd.text(&["daemon", "stop"]);
-    // Not even a socket: whatever lies there is in nobody's use.
+    // A plain file in place of the socket is not in use and may be removed.
     std::fs::write(&socket, "stale").unwrap();
     assert_eq!(bd.show(&id)["title"], "x");
     assert!(bd.daemon_pid().is_some());
 }
 
 #[test]
-fn ten_that_start_at_once_end_as_one() {
+fn of_ten_daemons_started_at_once_one_remains() {
     for _ in 0..3 {
         let bd = sandbox();
         let children: Vec<_> =
@@ -137,13 +137,13 @@ fn ten_that_start_at_once_end_as_one() {
         assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 10);
         let pid = bd.daemon_pid().unwrap();
         let daemons = daemons_of(&bd);
-        // Those that lost the race may take a moment to be gone.
+        // Daemons that lost the race may take a moment to exit.
         wait_until("one daemon is left", || daemons_of(&bd).len() == 1);
         assert_eq!(daemons_of(&bd), [pid], "{daemons:?}");
     }
 }
 
-/// Processes that serve this sandbox's repository, found by their command line.
+/// Returns the processes that serve this sandbox's repository, found by their command line.
 fn daemons_of(bd: &Sandbox) -> Vec<u32> {
     let store = bd.dir().to_str().unwrap().to_owned();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -158,7 +158,7 @@ fn daemons_of(bd: &Sandbox) -> Vec<u32> {
 }
 
 #[test]
-fn a_daemon_that_was_killed_is_replaced_at_the_first_try() {
+fn a_killed_daemon_is_replaced_by_the_next_command() {
     let bd = sandbox();
     for round in 0..10 {
         let id = bd.create(&[&format!("round {round}")]);
@@ -172,7 +172,7 @@ fn a_daemon_that_was_killed_is_replaced_at_the_first_try() {
 }
 
 #[test]
-fn a_runtime_directory_that_is_not_ours_alone_is_not_used() {
+fn a_runtime_directory_that_others_can_access_is_not_used() {
     let open = |bd: &Sandbox| set_mode(&bd.runtime_dir(), 0o755);
     let linked = |bd: &Sandbox| {
         std::fs::rename(bd.runtime_dir(), bd.root().join("elsewhere")).unwrap();
@@ -187,14 +187,14 @@ fn a_runtime_directory_that_is_not_ours_alone_is_not_used() {
         let bd = sandbox();
         spoil(&bd);
         let id = bd.create(&["x"]);
-        assert_eq!(bd.show(&id)["title"], "x", "{name}: the command does the work itself");
+        assert_eq!(bd.show(&id)["title"], "x", "{name}: the command opens the store itself");
         assert_eq!(bd.daemon_pid(), None, "{name}");
         assert!(daemons_of(&bd).is_empty(), "{name}");
     }
 }
 
 #[test]
-fn where_no_socket_can_be_commands_work_all_the_same() {
+fn commands_work_where_no_socket_can_be_created() {
     let bd = sandbox();
     let long = bd.root().join("x".repeat(120));
     for directory in [bd.root().join("no/such/parent"), long] {
@@ -205,9 +205,9 @@ fn where_no_socket_can_be_commands_work_all_the_same() {
     }
 }
 
-/// A command without a daemon asks the one that holds the store.
+/// With `--no-daemon`, a command still asks the daemon that holds the store.
 #[test]
-fn a_running_daemon_answers_those_that_want_none() {
+fn a_running_daemon_is_used_even_with_no_daemon() {
     let bd = sandbox();
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid();
@@ -218,7 +218,7 @@ fn a_running_daemon_answers_those_that_want_none() {
 }
 
 #[test]
-fn no_daemon_is_started_where_none_is_wanted() {
+fn no_daemon_is_started_with_no_daemon() {
     let bd = sandbox();
     for (name, title) in [("BD_NO_DAEMON", "apples"), ("BEADS_NO_DAEMON", "pears")] {
         Run::of(bd.command(&["create", title]).env(name, "1")).succeeded(name);

@@ -1,4 +1,4 @@
-//! What the daemon writes about itself.
+//! The daemon's log.
 
 use crate::sandbox::{Mode, Sandbox, wait_until};
 

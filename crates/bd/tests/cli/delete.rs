@@ -2,7 +2,7 @@ use crate::sandbox::{both, ids_of};
 use crate::schema::{check_bead, check_time};
 
 #[test]
-fn a_deleted_bead_is_out_of_sight_and_comes_back_whole() {
+fn a_deleted_bead_is_hidden_and_restored_completely() {
     both(|bd| {
         let (id, other) = (bd.create(&["x", "-d", "kept", "-l", "red"]), bd.create(&["other"]));
         bd.json(&["dep", "add", &other, &id]);
@@ -31,7 +31,7 @@ fn a_deleted_bead_is_out_of_sight_and_comes_back_whole() {
         assert_eq!(restored["notes"][0], before["notes"][0]);
         assert_eq!(restored["notes"][1]["content"], "it was not");
         assert!(restored.get("deleted").is_none());
-        // Restoring what is there changes nothing.
+        // Restoring a live bead changes nothing.
         let everything = bd.everything();
         bd.json(&["restore", &id]);
         assert_eq!(bd.everything(), everything);

@@ -10,7 +10,7 @@ fn beads(bd: &Sandbox, count: usize) {
 }
 
 #[test]
-fn an_edge_comes_and_goes() {
+fn an_edge_is_added_and_removed() {
     both(|bd| {
         beads(bd, 3);
         let added = bd.json(&["dep", "add", "bd-1", "bd-2"]);
@@ -28,7 +28,7 @@ fn an_edge_comes_and_goes() {
         let removed = bd.json(&["dep", "remove", "bd-1", "bd-2"]);
         assert_eq!(removed["status"], "removed");
         bd.error(&["dep", "remove", "bd-1", "bd-2"], "dependency_not_found");
-        // Without a type only a blocking edge is meant.
+        // Without a type, only a blocking edge is removed.
         bd.error(&["dep", "rm", "bd-1", "bd-3"], "dependency_not_found");
         bd.json(&["dep", "rm", "bd-1", "bd-3", "-t", "discovered_from"]);
         assert_eq!(bd.json(&["dep", "list", "bd-1"]), json!([]));
@@ -59,7 +59,7 @@ fn every_spelling_of_a_kind() {
 }
 
 #[test]
-fn circles_are_refused_where_they_would_matter() {
+fn cycles_are_refused_where_they_matter() {
     both(|bd| {
         beads(bd, 3);
         bd.json(&["dep", "add", "bd-1", "bd-2"]);
@@ -76,7 +76,7 @@ fn circles_are_refused_where_they_would_matter() {
         assert_eq!(bd.everything(), before);
         assert_eq!(bd.json(&["dep", "cycles"]), json!([]));
         assert_eq!(bd.text(&["dep", "cycles"]), "");
-        // Different kinds do not make a circle together, and relations may go round.
+        // Edges of different kinds do not form a cycle together, and `related` edges may form one.
         bd.json(&["dep", "add", "bd-3", "bd-1", "-t", "parent"]);
         bd.json(&["dep", "add", "bd-3", "bd-1", "-t", "related"]);
         bd.json(&["dep", "add", "bd-1", "bd-3", "-t", "related"]);

@@ -1,8 +1,12 @@
-//! What beads-mcp calls to look after a store: `doctor`, `repair-deps`, `migrate --inspect` and `info --schema`.
+//! Commands that beads-mcp calls for maintenance: `doctor`, `repair-deps`, `migrate --inspect` and `info
+//! --schema`.
 
-use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
 
-use crate::sandbox::both;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Mode, Run, Sandbox, both};
+use crate::sync::Remote;
 
 #[test]
 fn a_healthy_store() {
@@ -46,7 +50,7 @@ fn dependencies_on_deleted_beads_are_found_and_removed_when_asked() {
 
 /// Nothing is deleted on a guess, and the error says what to do instead.
 #[test]
-fn what_there_is_not_is_refused_clearly() {
+fn unsupported_checks_are_refused_clearly() {
     both(|bd| {
         for args in
             [&["doctor", "--check=pollution"][..], &["doctor", "--check=pollution", "--clean", "--yes"]]
@@ -56,5 +60,131 @@ fn what_there_is_not_is_refused_clearly() {
         }
         bd.error(&["doctor", "--check=weather"], "invalid_value");
         bd.error(&["migrate", "--inspect", "--remote"], "usage");
+    });
+}
+
+/// Returns the codes of the findings of one check.
+fn codes(bd: &Sandbox, args: &[&str]) -> Vec<String> {
+    let doctor = bd.run(&[&["doctor", "--json"], args].concat()).value();
+    let findings = doctor["checks"][0]["findings"].as_array().unwrap_or_else(|| panic!("{doctor}"));
+    findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the message of the only finding of one check.
+fn message(bd: &Sandbox, args: &[&str]) -> String {
+    let doctor = bd.run(&[&["doctor", "--json"], args].concat()).value();
+    assert_eq!(doctor["checks"].as_array().map(Vec::len), Some(1), "{doctor}");
+    doctor["checks"][0]["findings"][0]["message"].as_str().unwrap_or_else(|| panic!("{doctor}")).to_owned()
+}
+
+#[test]
+fn the_surroundings_of_a_healthy_store_get_no_warning() {
+    both(|bd| {
+        bd.create(&["one"]);
+        let doctor = bd.json(&["doctor"]);
+        let checks = doctor["checks"].as_array().unwrap();
+        assert!(checks.iter().all(|check| check["status"] == "ok"), "{doctor:#}");
+        let names: Vec<&str> = checks.iter().map(|check| check["name"].as_str().unwrap()).collect();
+        for name in
+            ["daemon", "runtime_dir", "remote", "clone", "identity", "agents", "program", "claims", "clock"]
+        {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        assert_eq!(codes(bd, &["--check=remote"]), ["no_remote"]);
+        let validate = bd.json(&["doctor", "--check=validate"]);
+        assert!(
+            validate["checks"].as_array().unwrap().iter().all(|check| check["name"] != "remote"),
+            "{validate}"
+        );
+    });
+}
+
+/// Commands work without a daemon, so only `bd doctor` tells why there is none.
+#[test]
+fn a_runtime_directory_with_the_wrong_mode_is_reported() {
+    let bd = Sandbox::new(Mode::Daemon);
+    std::fs::set_permissions(bd.runtime_dir(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = format!("chmod 700 {}", bd.runtime_dir().display());
+    assert!(message(&bd, &["--check=runtime_dir"]).contains(&command));
+    assert_eq!(codes(&bd, &["--check=daemon"]), ["no_daemon"]);
+    std::fs::set_permissions(bd.runtime_dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(codes(&bd, &["--check=runtime_dir"]).is_empty());
+    assert!(codes(&bd, &["--check=daemon"]).is_empty());
+    assert_eq!(codes(&Sandbox::new(Mode::Embedded), &["--check=daemon"]), ["daemon_switched_off"]);
+}
+
+#[test]
+fn a_remote_is_asked_whether_it_can_be_reached_and_takes_claim_refs() {
+    both(|bd| {
+        let remote = Remote::new();
+        bd.create(&["one"]);
+        bd.repository().remote("origin", "/no/such/repository").unwrap();
+        // The daemon may have tried to sync before, which is another finding.
+        let found = codes(bd, &["--check=remote"]);
+        assert_eq!(found.last().map(String::as_str), Some("remote_unreachable"), "{found:?}");
+        assert_eq!(codes(bd, &["--check=remote", "--sandbox"]), ["remote_not_asked"]);
+        bd.repository().remote_set_url("origin", remote.path().to_str().unwrap()).unwrap();
+        let found = codes(bd, &["--check=remote"]);
+        assert_eq!(found.last().map(String::as_str), Some("not_published"), "{found:?}");
+        bd.json(&["sync"]);
+        assert!(codes(bd, &["--check=remote", "--probe"]).is_empty());
+        let git = git2::Repository::open(remote.path()).unwrap();
+        assert_eq!(git.references_glob("refs/beads/*").unwrap().count(), 0, "the test ref is deleted");
+    });
+}
+
+#[test]
+fn a_clone_that_misses_something_is_reported() {
+    both(|bd| {
+        let repository = bd.repository();
+        repository
+            .remote_with_fetch("origin", "/nowhere", "+refs/heads/main:refs/remotes/origin/main")
+            .unwrap();
+        assert_eq!(codes(bd, &["--check=clone"]), ["single_branch_clone"]);
+        let head = repository.head().unwrap().target().unwrap();
+        std::fs::write(repository.path().join("shallow"), format!("{head}\n")).unwrap();
+        assert_eq!(codes(bd, &["--check=clone"]), ["shallow_clone", "single_branch_clone"]);
+    });
+}
+
+#[test]
+fn a_guessed_and_an_invalid_actor_are_reported() {
+    both(|bd| {
+        let found = |actor: Option<&str>| -> Value {
+            let mut command = bd.command(&["doctor", "--check=identity", "--json"]);
+            match actor {
+                Some(actor) => command.env("BD_ACTOR", actor),
+                None => command.env_remove("BD_ACTOR"),
+            };
+            Run::of(&mut command).value()
+        };
+        assert!(found(None).to_string().contains("default_actor"));
+        assert!(!found(Some("ann")).to_string().contains("_actor"));
+        let invalid = found(Some("a\nb"));
+        assert_eq!(
+            (&invalid["overall_ok"], &invalid["checks"][0]["status"]),
+            (&json!(false), &json!("error"))
+        );
+    });
+}
+
+#[test]
+fn files_of_coding_agents_that_were_changed_are_reported() {
+    both(|bd| {
+        assert_eq!(codes(bd, &["--check=agents"]), ["no_agent_set_up"]);
+        bd.text(&["setup", "claude"]);
+        assert!(codes(bd, &["--check=agents"]).is_empty());
+        std::fs::remove_file(bd.dir().join(".claude/skills/beads/SKILL.md")).unwrap();
+        assert!(message(bd, &["--check=agents"]).contains("run bd setup claude"));
+    });
+}
+
+#[test]
+fn leftovers_of_the_go_bd_are_reported() {
+    both(|bd| {
+        assert!(codes(bd, &["--check=leftovers"]).is_empty());
+        std::fs::create_dir(bd.dir().join(".beads")).unwrap();
+        std::fs::write(bd.dir().join(".beads/issues.jsonl"), "").unwrap();
+        assert!(message(bd, &["--check=leftovers"]).contains("bd import --yes"));
     });
 }

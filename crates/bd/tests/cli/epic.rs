@@ -2,7 +2,7 @@ use crate::sandbox::{both, ids_of};
 use crate::schema::check_bead;
 
 #[test]
-fn how_far_epics_are_and_closing_those_that_are_done() {
+fn epics_show_progress_and_finished_ones_can_be_closed() {
     both(|bd| {
         bd.create(&["done", "--id", "bd-d", "-t", "epic", "-p", "0"]);
         bd.create(&["half", "--id", "bd-h", "-t", "epic", "-p", "1"]);
@@ -40,7 +40,7 @@ fn how_far_epics_are_and_closing_those_that_are_done() {
         assert_eq!(closed[0]["status"], "closed");
         assert_eq!(bd.json(&["epic", "close-eligible"]), serde_json::json!([]));
         assert_eq!(bd.json(&["epic", "status"]).as_array().unwrap().len(), 2);
-        // A deleted child does not hold an epic up.
+        // A deleted child does not keep an epic open.
         bd.json(&["delete", "bd-3"]);
         assert_eq!(ids_of(&bd.json(&["epic", "close-eligible"])), ["bd-h"]);
     });

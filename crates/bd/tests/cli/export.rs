@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Mode, Sandbox, both, wait_until};
 
-/// A bit of everything: an epic with a child that waits, a note, a deleted bead.
+/// Creates an epic with a blocked child, a note and a deleted bead.
 fn fill(bd: &Sandbox) -> [String; 3] {
     let epic = bd.create(&["Epic, \"quoted\"", "--type", "epic"]);
     let child = bd.create(&["Child", "--parent", &epic, "--labels", "x", "--notes", "remember"]);
@@ -79,7 +79,7 @@ fn tables_pages_and_graphs() {
 }
 
 #[test]
-fn the_file_at_export_path_follows_what_happens() {
+fn the_file_at_export_path_follows_every_change() {
     both(|bd| {
         bd.json(&["config", "set", "sync.quiet", "0s"]);
         bd.json(&["config", "set", "export.path", ".beads/issues.jsonl"]);
@@ -110,7 +110,8 @@ fn a_file_that_cannot_be_written_never_fails_a_mutation() {
     });
 }
 
-/// Who asks not to flush leaves the file as it is, an import included; the next one who does not catches up.
+/// With `--no-auto-flush` or `--sandbox` the file stays as it is, even after an import. The next command without it writes
+/// all changes.
 #[test]
 fn without_flushing_the_file_waits_for_the_next_change() {
     let bd = Sandbox::new(Mode::Embedded);
@@ -130,7 +131,7 @@ fn without_flushing_the_file_waits_for_the_next_change() {
     assert!(content().contains("imported") && content().contains("unseen too"));
 }
 
-/// Imports `length` beads, each the child of the one before; the first is an epic.
+/// Imports `length` beads, each the child of the previous one; the first is an epic.
 fn chain(bd: &Sandbox, length: usize) {
     let line = |n: usize| {
         let parent =
@@ -157,7 +158,7 @@ fn a_long_chain_of_parents_makes_pages_that_grow_with_its_length_only() {
     let page = bd.text(&["export", "--format", "md"]);
     let (_, below) = page.split_once("### bd-c0 link 0\n").expect("a heading for the epic");
     assert_eq!(below.lines().filter(|line| line.starts_with("- [ ]")).count(), length - 1);
-    // Indenting each level would take four characters a level: 8,000 in the last row alone.
+    // Indenting would take four characters per level: 8,000 in the last row alone.
     let tree = bd.text(&["list", "--tree", "--all"]);
     assert_eq!(tree.lines().count(), length);
     let longest = tree.lines().map(str::len).max().unwrap();
@@ -165,9 +166,9 @@ fn a_long_chain_of_parents_makes_pages_that_grow_with_its_length_only() {
     assert!(tree.lines().last().unwrap().contains(&format!("…{} ", length - 2)), "the depth is shown");
 }
 
-/// The directory that `bd export --format legacy-store` writes is what `bd import --from legacy-store` reads.
+/// `bd import --from legacy-store` reads the directory that `bd export --format legacy-store` writes.
 #[test]
-fn the_earlier_store_goes_out_as_it_came() {
+fn a_legacy_store_survives_a_round_trip() {
     let state = concat!(
         r#"{"_at":[1765400000500,1],"_by":"ann","_v":{"title":[[1765400000400,2],"bob"]},"created_at":[1765400000000,3],"created_by":"ann","#,
         r#""description":"d","id":"bd-a1","labels":["x"],"notes":[{"at":[1765400000200,0],"author":"bob","content":"said","id":"n1"}],"#,
@@ -201,7 +202,7 @@ fn the_earlier_store_goes_out_as_it_came() {
         let again = bd.json(&["import", "--from", "legacy-store", new.to_str().unwrap()]);
         assert_eq!((&again["created"], &again["updated"]), (&json!(0), &json!(0)), "{again}");
         assert_eq!(bd.text(&["export"]), before);
-        // It is a directory of its own.
+        // Each export needs a new directory.
         bd.error(&["export", "--format", "legacy-store"], "usage");
         bd.error(&["export", "--format", "legacy-store", "-o", new.to_str().unwrap()], "invalid_value");
     });

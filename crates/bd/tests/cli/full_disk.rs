@@ -1,13 +1,13 @@
-//! The store's own disk fills up: what was acknowledged stays, what was not is refused in a clean way, and with room
-//! again all goes on.
+//! The store's disk fills up. Acknowledged changes stay, other changes are refused with an error, and
+//! everything works again once there is space.
 
 use crate::sandbox::{Mode, Run, Sandbox, commit_something};
 use crate::small_disk::SmallDisk;
 
-/// So many refusals in a row mean that the disk is full.
+/// This many refusals in a row mean that the disk is full.
 const REFUSALS: usize = 4;
 
-fn fills_up(mode: Mode) {
+fn fill_disk(mode: Mode) {
     let bd = Sandbox::new(mode);
     let Some(disk) = SmallDisk::mount(bd.root().join("small"), "6m") else { return };
     let spare = disk.path().join("spare");
@@ -16,7 +16,7 @@ fn fills_up(mode: Mode) {
     commit_something(&repository);
     let repository = repository.to_str().unwrap();
     let run = |args: &[&str]| bd.run(&[&["-C", repository], args].concat());
-    // Hard to compress, or git would find room for it.
+    // Hard to compress, so that git cannot make it fit.
     let mut noise = 1_u64;
     let mut text = || -> String {
         let mut word = || {
@@ -34,7 +34,7 @@ fn fills_up(mode: Mode) {
                 refused = 0;
             }
             _ => {
-                created.says_one_error();
+                created.assert_one_error_line();
                 refused += 1;
             }
         }
@@ -68,10 +68,10 @@ fn fills_up(mode: Mode) {
 
 #[test]
 fn a_disk_that_fills_up_under_a_daemon_loses_nothing() {
-    fills_up(Mode::Daemon);
+    fill_disk(Mode::Daemon);
 }
 
 #[test]
 fn a_disk_that_fills_up_under_commands_loses_nothing() {
-    fills_up(Mode::Embedded);
+    fill_disk(Mode::Embedded);
 }

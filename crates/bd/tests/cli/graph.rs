@@ -34,7 +34,7 @@ fn the_critical_path_is_marked_in_every_format() {
 }
 
 #[test]
-fn around_a_bead_and_with_closed_ones() {
+fn the_neighbourhood_of_a_bead_and_closed_beads() {
     both(|bd| {
         three(bd);
         let ids = |args: &[&str]| crate::sandbox::ids_of(&bd.json(args)["nodes"]);
@@ -43,5 +43,46 @@ fn around_a_bead_and_with_closed_ones() {
         assert_eq!(ids(&["graph", "--all"]), ["bd-1", "bd-2", "bd-3", "bd-4"]);
         bd.error(&["graph", "bd-nope"], "not_found");
         bd.error(&["graph", "--format", "png"], "invalid_value");
+    });
+}
+
+/// The blocker of the last bead is two columns away, and the edge to it does not run behind the bead between.
+#[test]
+fn edges_go_around_beads_and_text_is_cut() {
+    both(|bd| {
+        bd.create(&["first", "--id", "bd-1", "-t", "epic"]);
+        bd.create(&["second", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.create(&[&"w".repeat(80), "--id", "bd-3", "--deps", "bd-1,bd-2"]);
+        bd.create(&["part", "--id", "bd-4", "--parent", "bd-1"]);
+        let svg = bd.text(&["graph", "--format", "svg"]);
+        assert_eq!(svg, bd.text(&["graph", "--format", "svg"]), "the drawing is deterministic");
+        let line = |class: &str| {
+            svg.lines().filter(|line| line.starts_with(&format!("<path class=\"{class}"))).count()
+        };
+        assert_eq!(
+            (line("blocks"), line("parent")),
+            (4, 2),
+            "three edges and one, each with an entry of the legend: {svg}"
+        );
+        assert!(svg.contains("url(#whole)"), "a parent edge ends in another mark: {svg}");
+        assert!(!svg.contains(&format!(">{}<", "w".repeat(29))), "{svg}");
+        let text = bd.text(&["graph"]);
+        assert!(text.contains("bd-4 P2 [open] part  part of bd-1"), "{text}");
+    });
+}
+
+#[test]
+fn closed_beads_have_steps_of_their_own() {
+    both(|bd| {
+        bd.create(&["done", "--id", "bd-1"]);
+        bd.create(&["next", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.json(&["close", "bd-1"]);
+        let graph = bd.json(&["graph", "--all"]);
+        assert_eq!(
+            (&graph["nodes"][0]["layer"], &graph["nodes"][1]["layer"]),
+            (&json!(0), &json!(1)),
+            "{graph}"
+        );
+        assert_eq!(bd.json(&["graph"])["nodes"][0]["layer"], 0, "without --all, only open beads count");
     });
 }

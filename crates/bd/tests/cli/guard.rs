@@ -3,7 +3,7 @@
 use crate::sandbox::both;
 
 #[test]
-fn a_bead_that_changed_meanwhile_is_left_alone() {
+fn a_bead_that_changed_meanwhile_is_not_modified() {
     both(|bd| {
         let id = bd.create(&["x", "-l", "red"]);
         let stale = bd.show(&id)["content_hash"].as_str().unwrap().to_owned();
@@ -31,7 +31,7 @@ fn a_bead_that_changed_meanwhile_is_left_alone() {
 }
 
 #[test]
-fn a_bead_that_is_as_it_was_read_is_changed() {
+fn an_unchanged_bead_is_modified() {
     both(|bd| {
         let id = bd.create(&["x", "-l", "red"]);
         let mut hash = bd.show(&id)["content_hash"].as_str().unwrap().to_owned();

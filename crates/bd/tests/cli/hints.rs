@@ -1,4 +1,4 @@
-//! No hint and no document suggests a command that destroys something: an agent would run it.
+//! No hint and no document suggests a destructive command, because an agent would run it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use beads_engine::failure::Code;
 
 use crate::sandbox::both;
 
-/// What takes something away that does not come back by itself.
+/// Commands whose effect cannot easily be reversed.
 const DESTRUCTIVE: [&str; 13] = [
     "--reset-gc-floor",
     "--force",
@@ -24,7 +24,7 @@ const DESTRUCTIVE: [&str; 13] = [
     "kill -9",
 ];
 
-/// The verbs that the table of operations calls destructive, as a document would write them.
+/// Returns the verbs that the table of operations marks as destructive, as a document would write them.
 fn destructive_verbs() -> impl Iterator<Item = String> {
     TABLE
         .iter()
@@ -48,7 +48,7 @@ fn no_hint_suggests_a_destructive_command() {
 
 #[test]
 fn no_document_suggests_a_destructive_command() {
-    // Documents describe what bd has, and that includes how to delete a bead; nothing in them destroys a store.
+    // Documents may describe how to delete a bead, but no document suggests destroying a store.
     let described = ["bd delete", "bd undo", "bd uninstall", "--force", "kill -9", "git gc"];
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let documents = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
@@ -61,7 +61,7 @@ fn no_document_suggests_a_destructive_command() {
     }
 }
 
-/// Errors that people and agents meet, with what is printed around the hint.
+/// Common errors, with the text printed around the hint.
 #[test]
 fn no_error_suggests_a_destructive_command() {
     both(|bd| {

@@ -25,7 +25,7 @@ fn a_stopping_agent_is_reminded_once_of_each_claim() {
         let reason = reminded["reason"].as_str().unwrap();
         assert_eq!(reminded["decision"], "block");
         assert!(reason.starts_with(&format!("You still hold {first} (Draw the map). Finish it")), "{reason}");
-        // Claude Code does not always say that a hook made it go on.
+        // Claude Code does not always say that a hook made it continue.
         assert_eq!(hook(bd, &["stop"], &stop("s1")), json!({}));
         let second = bd.create(&["Walk the map"]);
         bd.text(&["--session", "s1", "claim", &second]);
@@ -39,7 +39,7 @@ fn a_stopping_agent_is_reminded_once_of_each_claim() {
 }
 
 #[test]
-fn sessions_and_subagents_hear_of_their_own_claims_alone() {
+fn sessions_and_subagents_are_reminded_only_of_their_own_claims() {
     both(|bd| {
         let (mine, theirs) = (bd.create(&["Mine"]), bd.create(&["Of a subagent"]));
         bd.text(&["--session", "s1", "claim", &mine]);
@@ -48,9 +48,12 @@ fn sessions_and_subagents_hear_of_their_own_claims_alone() {
         let reason = hook(bd, &["stop"], &stop("s1"))["reason"].as_str().unwrap().to_owned();
         assert!(reason.contains(&mine) && !reason.contains(&theirs), "{reason}");
         let subagent = |again: bool| json!({"session_id": "s1", "agent_id": "a7", "stop_hook_active": again});
-        let told = hook(bd, &["subagent-start"], &subagent(false));
-        let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-        assert!(told.contains("\"agent\": \"a7\"") && told.contains("--actor 'ann@here/a7'"), "{told}");
+        let context = hook(bd, &["subagent-start"], &subagent(false));
+        let context = context["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(
+            context.contains("\"agent\": \"a7\"") && context.contains("--actor 'ann@here/a7'"),
+            "{context}"
+        );
         let reason = hook(bd, &["subagent-stop"], &subagent(false))["reason"].as_str().unwrap().to_owned();
         assert!(reason.contains(&theirs) && !reason.contains(&mine), "{reason}");
         assert!(reason.contains(&format!("bd --actor 'ann@here/a7' close {theirs}")), "{reason}");
@@ -93,7 +96,7 @@ fn a_hook_never_fails_and_never_blocks_by_mistake() {
         let run = outside.run_with_input(&["hook", event], b"{\"session_id\": \"s1\"}");
         assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "{}\n"), "{event} outside");
     }
-    // What cannot be noted is not said: it would be said again and again.
+    // A reminder that cannot be recorded is not given, because it would be repeated every time.
     let place = bd.json(&["where"]);
     std::fs::write(std::path::Path::new(place["path"].as_str().unwrap()).join("reminders"), "in the way")
         .unwrap();
@@ -101,7 +104,7 @@ fn a_hook_never_fails_and_never_blocks_by_mistake() {
 }
 
 #[test]
-fn start_hooks_answer_in_the_words_of_each_program() {
+fn start_hooks_answer_in_the_format_of_each_program() {
     let bd = Sandbox::new(Mode::Embedded);
     bd.create(&["Work"]);
     let text = bd.text(&["prime"]);
@@ -118,9 +121,9 @@ fn start_hooks_answer_in_the_words_of_each_program() {
     assert_eq!(start("--hook=copilot"), json!({"additionalContext": text}));
 }
 
-/// Hooks and the MCP server are started by the same program: here by this test.
+/// Hooks and the MCP server have the same parent process: here this test.
 #[test]
-fn what_was_claimed_through_the_server_of_the_same_program_belongs_to_its_session() {
+fn claims_through_the_mcp_server_of_the_same_program_belong_to_its_session() {
     both(|bd| {
         let bead = bd.create(&["Through the server"]);
         let mut command = bd.command(&["mcp"]);
@@ -142,6 +145,6 @@ fn what_was_claimed_through_the_server_of_the_same_program_belongs_to_its_sessio
         hook(bd, &["end"], &json!({"session_id": "s1", "reason": "clear"}));
         assert_eq!(bd.show(&bead)["assignee"], Value::Null, "released, although the server lives on");
         client.call("next", json!({}));
-        assert_eq!(bd.show(&bead)["assignee"], holder, "the next session claims it anew");
+        assert_eq!(bd.show(&bead)["assignee"], holder, "the next session claims it again");
     });
 }

@@ -3,7 +3,7 @@
 use crate::sandbox::{both, ids_of};
 
 #[test]
-fn the_beginning_of_an_id_is_enough_when_it_fits_only_one() {
+fn a_unique_prefix_of_an_id_is_enough() {
     both(|bd| {
         for id in ["bd-abc1", "bd-abd2", "bd-x"] {
             bd.create(&["x", "--id", id]);
@@ -60,9 +60,10 @@ fn a_deleted_bead_says_so() {
     });
 }
 
-/// What `jq` prints for a missing field, and what a slip of a finger leaves, change nothing.
+/// Words such as `null`, which `jq` prints for a missing field, and very short abbreviations are refused by
+/// commands that change beads.
 #[test]
-fn mutations_refuse_names_that_are_none_and_names_that_are_too_short() {
+fn mutations_refuse_placeholder_ids_and_short_abbreviations() {
     both(|bd| {
         for id in ["bd-null1", "bd-undefined2", "bd-none3", "bd-two", "bd-t"] {
             bd.create(&["x", "--id", id]);
@@ -90,10 +91,11 @@ fn mutations_refuse_names_that_are_none_and_names_that_are_too_short() {
         assert_eq!(bd.everything(), before);
         // Queries are lenient.
         assert_eq!(bd.show("null")["id"], "bd-null1");
-        // What an abbreviation stands for is printed.
+        // The full id of an abbreviation is printed.
         assert_eq!(bd.json(&["close", "two"])[0]["id"], "bd-two");
         assert_eq!(bd.json(&["close", "bd-nu"])[0]["id"], "bd-null1");
         let run = bd.run(&["close", "undef"]);
-        assert_eq!((run.exit, run.stderr.as_str()), (Some(0), "note: undef is bd-undefined2\n"), "{run:?}");
+        let report = "note: undef is bd-undefined2\nclosed bd-undefined2: x\n";
+        assert_eq!((run.exit, run.stderr.as_str()), (Some(0), report), "{run:?}");
     });
 }

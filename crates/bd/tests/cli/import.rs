@@ -17,7 +17,7 @@ fn fingerprint(bd: &Sandbox) -> Value {
 }
 
 #[test]
-fn a_file_comes_in_once_and_stays_as_it_is() {
+fn a_file_is_imported_once_and_stays_unchanged() {
     both(|bd| {
         let file = write(bd, "issues.jsonl", OLD);
         let dry = bd.json(&["import", &file, "--dry-run"]);
@@ -48,7 +48,7 @@ fn a_file_comes_in_once_and_stays_as_it_is() {
 }
 
 #[test]
-fn two_replicas_that_import_the_same_hold_the_same() {
+fn two_replicas_that_import_the_same_file_are_equal() {
     let fingerprints: Vec<_> = ["ann@here", "bob@there"]
         .iter()
         .map(|actor| {
@@ -73,12 +73,12 @@ fn standard_input_works_with_the_daemon_too() {
 }
 
 #[test]
-fn a_refused_line_is_reported_and_the_rest_taken() {
+fn a_refused_line_is_reported_and_the_rest_imported() {
     both(|bd| {
         let file = write(bd, "issues.jsonl", format!("<<<<<<< HEAD\n{OLD}"));
         let run: Run = bd.run(&["import", &file]);
         assert_eq!(run.exit, Some(1));
-        run.says_one_error();
+        run.assert_one_error_line();
         assert!(run.stdout.contains("skipped issues.jsonl:1: a conflict marker"), "{run:?}");
         assert_eq!(bd.ids(&["list"]).len(), 2);
         bd.error(&["import", "no/such/file"], "io_error");
@@ -101,7 +101,7 @@ fn a_line_of_many_megabytes_is_read_and_a_bead_past_the_bound_reported() {
 }
 
 #[test]
-fn a_line_longer_than_the_reader_takes_is_passed_over() {
+fn a_line_longer_than_the_limit_is_skipped() {
     let bd = Sandbox::new(Mode::Embedded);
     let mut content = vec![b' '; 65 << 20];
     content.extend_from_slice(b"\n");
@@ -112,7 +112,7 @@ fn a_line_longer_than_the_reader_takes_is_passed_over() {
 }
 
 #[test]
-fn deletions_beside_the_file_are_taken() {
+fn deletions_beside_the_file_are_imported() {
     both(|bd| {
         write(
             bd,
@@ -126,7 +126,7 @@ fn deletions_beside_the_file_are_taken() {
 }
 
 #[test]
-fn the_earlier_store_comes_from_a_directory_or_a_branch() {
+fn a_legacy_store_is_imported_from_a_directory_or_a_branch() {
     let state = r#"{"id":"bd-a1","created_at":[1765400000000,0],"created_by":"darin@dusk","title":"A","description":"","priority":1,"type":"task","labels":["x"],"status":"open","_at":[1765400000000,0],"_by":"darin@dusk"}
 {"id":"bd-b2","created_at":[1765400000000,0],"created_by":"darin@dusk","title":"B","description":"","priority":1,"type":"task","labels":{"entries":{"y":[{"replica":"0","counter":1}]}},"status":"open","_at":[1765400000000,0],"_by":"darin@dusk"}
 "#;
@@ -155,7 +155,7 @@ fn the_earlier_store_comes_from_a_directory_or_a_branch() {
 }
 
 #[test]
-fn an_import_makes_a_private_store_and_outlives_a_crash() {
+fn an_import_creates_a_private_store_and_survives_a_crash() {
     let bd = Sandbox::without_repository(Mode::Daemon);
     bd.json(&["import", &write(&bd, "issues.jsonl", OLD)]);
     crate::sandbox::kill(bd.daemon_pid().unwrap());
@@ -163,7 +163,7 @@ fn an_import_makes_a_private_store_and_outlives_a_crash() {
 }
 
 #[test]
-fn the_real_files_come_in_whole_and_go_out_as_they_came() {
+fn real_files_are_imported_completely_and_survive_a_round_trip() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     for name in ["issues-v0.30.jsonl", "issues-v0.44.jsonl"] {
         let Ok(content) = std::fs::read(data.join(name)) else {
@@ -171,7 +171,7 @@ fn the_real_files_come_in_whole_and_go_out_as_they_came() {
             continue;
         };
         let bd = Sandbox::new(Mode::Daemon);
-        // A word in the file raises the format, which is said on standard error.
+        // A custom status or type in the file raises the format, which is reported on standard error.
         let summary = bd.run(&["import", &write(&bd, name, &content), "--json"]).value();
         assert_eq!(
             summary["lines"],
@@ -187,7 +187,7 @@ fn the_real_files_come_in_whole_and_go_out_as_they_came() {
 }
 
 #[test]
-fn a_checkpoint_of_the_earlier_store_comes_from_its_ref() {
+fn a_checkpoint_of_a_legacy_store_is_imported_from_its_ref() {
     let state = r#"{"id":"bd-a1","created_at":[1765400000000,0],"created_by":"ann","title":"A","description":"","priority":1,"type":"task","labels":[],"status":"open","_at":[1765400000000,0],"_by":"ann"}"#;
     let bd = Sandbox::new(Mode::Embedded);
     let repository = bd.repository();
@@ -209,5 +209,5 @@ fn a_checkpoint_of_the_earlier_store_comes_from_its_ref() {
     assert_eq!(summary["created"], 1, "{summary}");
     assert_eq!(bd.show("bd-a1")["title"], "A");
     let error = bd.error(&["import", "--from", "legacy-store", "main"], "not_found");
-    assert!(error["message"].as_str().unwrap().contains("not the earlier store"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("not a legacy store"), "{error}");
 }

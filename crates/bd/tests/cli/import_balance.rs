@@ -1,4 +1,5 @@
-//! The balance of an import, its report, the comparison with a file, and what is found in a `.beads` directory.
+//! The totals of an import, its report, the comparison with a file, and the discovery of files in a `.beads`
+//! directory.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -45,7 +46,7 @@ fn without_a_file_the_directory_of_go_is_found_and_imported_only_with_yes() {
 }
 
 #[test]
-fn without_anything_to_import_the_error_names_where_it_looked() {
+fn without_anything_to_import_the_error_names_the_searched_paths() {
     let bd = Sandbox::new(Mode::Embedded);
     let error = bd.error(&["import"], "not_found");
     assert!(error["message"].as_str().unwrap().contains(".beads"), "{error}");
@@ -96,7 +97,7 @@ fn the_report_has_one_line_per_decision() {
 }
 
 #[test]
-fn a_skipped_edge_is_named_and_is_no_failed_import() {
+fn a_skipped_edge_is_reported_and_does_not_fail_the_import() {
     both(|bd| {
         let file = write(&bd.root().join("issues.jsonl"), LINES);
         let run = bd.run(&["import", &file]);
@@ -162,7 +163,7 @@ fn a_comparison_names_what_differs_and_changes_nothing() {
 }
 
 #[test]
-fn our_own_export_compares_equal_whatever_was_done() {
+fn our_own_export_always_compares_equal() {
     both(|bd| {
         let a = bd.create(&["One", "--notes", "text", "-p", "0"]);
         let b = bd.create(&["Two", "--deps", &a]);

@@ -1,14 +1,14 @@
 use crate::sandbox::both;
 
 #[test]
-fn making_a_store_twice_is_fine() {
+fn creating_a_store_twice_succeeds() {
     both(|bd| {
         let first = bd.json(&["init"]);
         assert_eq!(first["prefix"], "bd");
         let id = bd.create(&["x"]);
         let second = bd.json(&["init", "--prefix", "app"]);
         assert_eq!(second["prefix"], "app");
-        assert_eq!(bd.json(&["init"])["prefix"], "app", "what was chosen stays");
+        assert_eq!(bd.json(&["init"])["prefix"], "app", "the chosen prefix is kept");
         assert_eq!(bd.show(&id)["title"], "x");
         assert!(bd.create(&["y"]).starts_with("app-"));
         assert!(bd.text(&["init"]).contains("app-"));
@@ -19,7 +19,7 @@ fn making_a_store_twice_is_fine() {
 }
 
 #[test]
-fn nothing_needs_it() {
+fn no_command_needs_init() {
     both(|bd| {
         assert_eq!(bd.json(&["list"]), serde_json::json!([]));
         bd.create(&["x"]);

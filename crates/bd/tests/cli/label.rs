@@ -20,7 +20,7 @@ fn labels_come_and_go_on_several_beads() {
         bd.json(&["label", "remove", &a, &b, "red"]);
         assert_eq!(bd.json(&["label", "list", &a]), json!([]));
         assert_eq!(bd.json(&["label", "list", &b]), json!(["old"]));
-        // A label that is there, or not there, already: nothing changes.
+        // Adding a label that is there, or removing one that is not, changes nothing.
         let before = bd.everything();
         bd.json(&["label", "add", &b, "old"]);
         bd.json(&["label", "remove", &b, "red"]);
@@ -34,7 +34,22 @@ fn labels_come_and_go_on_several_beads() {
 }
 
 #[test]
-fn labels_that_could_not_be_named_are_refused() {
+fn several_labels_are_added_to_one_bead() {
+    both(|bd| {
+        let (a, b) = (bd.create(&["a", "--id", "bd-a1"]), bd.create(&["b", "--id", "bd-b22"]));
+        bd.json(&["label", "add", &a, "x", "front-end", "z"]);
+        assert_eq!(bd.json(&["label", "list", &a]), json!(["front-end", "x", "z"]));
+        bd.json(&["label", "add", &a, "b22", "one", "two"]);
+        assert_eq!(bd.json(&["label", "list", &b]), json!(["one", "two"]), "b22 is a bead");
+        bd.json(&["label", "rm", &a, "x", "z", "one"]);
+        assert_eq!(bd.json(&["label", "list", &a]), json!(["front-end", "two"]));
+        let error = bd.error(&["label", "add", &a, "bd-nope", "x", "y"], "partial_failure");
+        assert_eq!(ids_of(&error["details"]["failed"]), ["bd-nope"]);
+    });
+}
+
+#[test]
+fn invalid_labels_are_refused() {
     both(|bd| {
         let id = bd.create(&["a"]);
         let before = bd.everything();

@@ -1,4 +1,4 @@
-//! Keeping, losing and taking back what somebody holds.
+//! Renewing, losing and reclaiming leases.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn renewing_moves_the_end_and_keeps_the_fence() {
         let renewed = bd.json(&["renew", &a, "--lease", "9h", "--fence", fence])[0].clone();
         assert_eq!((&renewed["fence"], &renewed["renewed"]), (&first["fence"], &true.into()));
         assert!(ms(&renewed["assignee_expires"]) > ms(&first["assignee_expires"]) + 7 * 3_600_000);
-        // Everything that is held, and nothing else.
+        // All beads that the caller holds, and no others.
         bd.json(&["claim", &b, "--lease", "1h"]);
         let other = bd.create(&["c"]);
         bd.json_as("bob", &["claim", &other]);
@@ -27,7 +27,7 @@ fn renewing_moves_the_end_and_keeps_the_fence() {
         held.sort();
         assert_eq!(ids, held);
         assert!(bd.text(&["renew", &a]).starts_with(&format!("renewed {a}: a (until ")));
-        // Only one's own, only while it is.
+        // Only the holder can renew a claim, and only while it lasts.
         assert_eq!(bd.error(&["renew", &other], "not_holder")["details"]["holder"], "bob");
         bd.json(&["unclaim", &b]);
         bd.error(&["renew", &b], "stale_claim");
@@ -40,7 +40,7 @@ fn renewing_moves_the_end_and_keeps_the_fence() {
 }
 
 #[test]
-fn a_lease_that_ran_out_is_renewed_unless_somebody_took_the_bead() {
+fn an_expired_lease_is_renewed_unless_the_bead_was_claimed() {
     both(|bd| {
         let id = bd.create(&["a"]);
         let mine = bd.json(&["claim", &id, "--lease", "1ms"]);
@@ -53,7 +53,7 @@ fn a_lease_that_ran_out_is_renewed_unless_somebody_took_the_bead() {
 }
 
 #[test]
-fn what_ran_out_is_taken_back_with_a_note() {
+fn expired_claims_are_reclaimed_with_a_note() {
     both(|bd| {
         let (gone, held) = (bd.create(&["gone"]), bd.create(&["held"]));
         bd.json(&["claim", &gone, "--lease", "1ms"]);
@@ -70,14 +70,14 @@ fn what_ran_out_is_taken_back_with_a_note() {
         let note = bead["notes"][0]["content"].as_str().unwrap();
         assert!(note.starts_with(&format!("reclaimed: the lease of {ACTOR} ran out at 2")), "{note}");
         assert_eq!(bd.json(&["reclaim", "--expired"]), json!([]));
-        // By force it needs a reason, which is kept.
+        // Using force requires a reason, which is recorded.
         bd.error_as("bob", &["unclaim", &held, "--force"], "usage");
         bd.json_as("bob", &["unclaim", &held, "--force", "--reason", "ann is away"]);
         assert_eq!(bd.show(&held)["notes"][0]["content"], "ann is away");
     });
 }
 
-/// Two clones of one repository, each with a store of its own.
+/// Two clones of one repository, each with its own store.
 struct Team {
     bd: Sandbox,
     elsewhere: std::path::PathBuf,
@@ -116,7 +116,7 @@ fn a_claim_is_confirmed_or_the_faster_one_named() {
         let claimed = bd.json(&["claim", &a, "--confirm"]);
         assert_eq!((&claimed["id"], &claimed["confirmed_by"]), (&a.as_str().into(), &"origin".into()));
         assert!(claimed["fence"].is_string() && claimed["brief"].is_object());
-        // Both take b; the one that the remote knows wins.
+        // Both claim b; the one that the remote saw first wins.
         bd.json(&["claim", &b]);
         let theirs = team.there(&["claim", &b, "--confirm"]);
         assert_eq!(theirs["assignee"], "bob");
@@ -124,13 +124,13 @@ fn a_claim_is_confirmed_or_the_faster_one_named() {
         bd.json(&["sync"]);
         let lost = bd.show(&b)["assignee"] == "bob";
         assert!(lost, "bob claimed later");
-        // The loser hears of it: as an event, in the status, among the conflicts, and at the fence.
+        // The loser is informed: by an event, in the status, among the conflicts, and when it uses its fence.
         let status = bd.json(&["status"]);
         let lost = &status["sync"]["lost_claims"][0];
         assert_eq!((&lost["id"], &lost["holder"]), (&b.as_str().into(), &ACTOR.into()));
         assert_eq!(lost["won_by"], "bob");
         let text = bd.text(&["status"]);
-        assert!(text.contains(&format!("claim lost: {b} of {ACTOR} to bob\n")), "{text}");
+        assert!(text.contains(&format!("claim lost: {b}, held by {ACTOR}, was won by bob\n")), "{text}");
         let events = bd.text(&["watch", "--since", "0", "--timeout", "0", "--json"]);
         let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let conflict = events.iter().find(|event| event["type"] == "conflict").unwrap();
@@ -139,7 +139,7 @@ fn a_claim_is_confirmed_or_the_faster_one_named() {
         assert!(events.iter().any(|event| event["type"] == "synced" && event["pulled"] == true));
         assert!(events.iter().any(|event| event["type"] == "claimed" && event["assignee"] == "bob"));
         bd.error(&["renew", &b], "not_holder");
-        // What cannot be confirmed is not claimed.
+        // A claim that cannot be confirmed is not made.
         std::fs::remove_dir_all(bd.root().join("origin.git")).unwrap();
         let c = bd.create(&["c"]);
         let run = bd.run(&["claim", &c, "--confirm", "--json"]);

@@ -1,8 +1,8 @@
 use crate::sandbox::{Sandbox, both};
 use crate::schema::check_bead;
 
-/// Five beads that differ in everything one can filter by.
-fn garden(bd: &Sandbox) {
+/// Creates five beads that differ in every field that can be filtered by.
+fn create_varied_beads(bd: &Sandbox) {
     bd.create(&["rose", "--id", "bd-1", "-t", "bug", "-p", "0", "-l", "red,big", "-d", "Thorns"]);
     bd.create(&["tulip", "--id", "bd-2", "-t", "feature", "-p", "1", "-l", "red"]);
     bd.create(&["oak", "--id", "bd-3", "-t", "epic", "-p", "3", "-l", "big", "-a", "bob"]);
@@ -16,7 +16,7 @@ fn garden(bd: &Sandbox) {
 #[test]
 fn every_filter_and_their_conjunction() {
     both(|bd| {
-        garden(bd);
+        create_varied_beads(bd);
         let cases: &[(&[&str], &[&str])] = &[
             (&[], &["bd-1", "bd-2", "bd-3", "bd-4", "bd-5"]),
             (&["--all"], &["bd-1", "bd-2", "bd-3", "bd-4", "bd-5"]),
@@ -54,7 +54,7 @@ fn every_filter_and_their_conjunction() {
 #[test]
 fn every_order() {
     both(|bd| {
-        garden(bd);
+        create_varied_beads(bd);
         let cases: &[(&[&str], &[&str])] = &[
             (&["priority"], &["bd-1", "bd-2", "bd-3", "bd-4", "bd-5"]),
             (&["priority", "--reverse"], &["bd-5", "bd-3", "bd-4", "bd-2", "bd-1"]),
@@ -77,6 +77,34 @@ fn every_order() {
 }
 
 #[test]
+fn due_and_deferred_beads() {
+    both(|bd| {
+        bd.create(&["overdue", "--id", "bd-1", "--due", "2020-01-02"]);
+        bd.create(&["soon", "--id", "bd-2", "--due", "+1d", "-p", "0"]);
+        bd.create(&["done", "--id", "bd-3", "--due", "2020-01-01"]);
+        bd.create(&["later", "--id", "bd-4", "--defer", "+2d"]);
+        bd.create(&["word", "--id", "bd-5"]);
+        bd.create(&["no longer deferred", "--id", "bd-6", "--defer", "2020-01-01"]);
+        bd.json(&["close", "bd-3"]);
+        // The first custom word raises the format, which standard error reports.
+        bd.run(&["update", "bd-5", "--status", "deferred"]);
+        let cases: &[(&[&str], &[&str])] = &[
+            (&["--overdue"], &["bd-1"]),
+            (&["--overdue", "-s", "all"], &["bd-1", "bd-3"]),
+            (&["--due-before", "+2d", "--sort", "due"], &["bd-3", "bd-1", "bd-2"]),
+            (&["--due-before", "2020-01-02"], &["bd-3"]),
+            (&["-s", "deferred"], &["bd-4", "bd-5"]),
+            (&["-s", "closed,deferred"], &["bd-3", "bd-4", "bd-5"]),
+            (&["--sort", "due"], &["bd-3", "bd-1", "bd-2", "bd-4", "bd-5", "bd-6"]),
+        ];
+        for (filter, expected) in cases {
+            assert_eq!(bd.ids(&[&["list"], *filter].concat()), *expected, "{filter:?}");
+        }
+        bd.error(&["list", "--overdue", "--due-before", "+1d"], "usage");
+    });
+}
+
+#[test]
 fn an_empty_store_lists_nothing() {
     both(|bd| {
         assert_eq!(bd.json(&["list"]), serde_json::json!([]));
@@ -91,9 +119,9 @@ fn an_empty_store_lists_nothing() {
 #[test]
 fn rows_are_aligned_and_beads_are_whole() {
     both(|bd| {
-        garden(bd);
+        create_varied_beads(bd);
         bd.create(&["a longer id", "--id", "bd-longer"]);
-        let text = bd.text(&["list"]);
+        let text = bd.text(&["list", "--all"]);
         let columns: Vec<_> = ["rose", "tulip", "oak", "acorn", "moss", "a longer id"]
             .iter()
             .map(|title| text.lines().find_map(|line| line.find(title)).unwrap())
@@ -109,7 +137,7 @@ fn rows_are_aligned_and_beads_are_whole() {
 #[test]
 fn children_are_direct_ones() {
     both(|bd| {
-        garden(bd);
+        create_varied_beads(bd);
         bd.create(&["nut", "--parent", "bd-4"]);
         assert_eq!(bd.ids(&["children", "bd-3"]), ["bd-4"]);
         assert_eq!(bd.ids(&["children", "bd-4"]), ["bd-4.1"]);

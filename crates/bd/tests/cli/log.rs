@@ -9,13 +9,13 @@ fn changes(write: &Value) -> Vec<(String, Value, Value)> {
         .collect()
 }
 
-/// The commit that holds everything so far.
+/// Saves all changes and returns the commit.
 fn saved(bd: &Sandbox) -> String {
     bd.json(&["sync"])["commit"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_log_knows_commits_and_what_is_not_saved_yet() {
+fn a_log_shows_commits_and_unsaved_changes() {
     both(|bd| {
         bd.create(&["first title", "--id", "bd-1"]);
         saved(bd);
@@ -57,7 +57,7 @@ fn blame_names_the_last_writer_of_each_field() {
             all.iter().find(|one| one["field"] == field).map(|one| one["by"].clone())
         };
         assert_eq!((by("title"), by("priority")), (Some(json!(ACTOR)), Some(json!("bob"))));
-        assert_eq!(by("design"), None, "nobody set it");
+        assert_eq!(by("design"), None, "it was never set");
         assert!(bd.text(&["blame", "bd-1"]).contains("bob  priority: 0"));
     });
 }
@@ -99,7 +99,7 @@ fn the_past_by_revision_and_by_time() {
         let second = saved(bd);
         assert_eq!(bd.json(&["diff", &second]), json!([]));
         assert_eq!(bd.json(&["diff", &first, &second]).as_array().unwrap().len(), 4);
-        // Also when the time lies between two commits.
+        // Also if the time lies between two commits.
         assert_eq!(bd.json(&["show", "bd-1", "--as-of", &then])[0]["title"], "old title");
         assert!(bd.text(&["diff", &first]).contains("title: old title → new title"));
         bd.error(&["diff", "0000000"], "not_found");
@@ -148,7 +148,7 @@ fn dependencies_that_came_and_went_are_in_the_log() {
             ],
             "{log}"
         );
-        assert_eq!(log["writes"][0]["created"], true, "what it was born with");
+        assert_eq!(log["writes"][0]["created"], true, "the initial values");
         let text = bd.text(&["log", "bd-3"]);
         assert!(text.contains("bob  -blocks bd-1") && text.contains("bob  +parent bd-2"), "{text}");
         assert_eq!(

@@ -1,4 +1,5 @@
-//! One slow question does not hold up other clients: the second client's waiting time is compared with what the question itself takes.
+//! One slow query does not hold up other clients: the waiting time of a second client is compared with the
+//! duration of the query.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use crate::bystander::Bystander;
 use crate::sandbox::{ACTOR, Mode, Sandbox, is_alive, wait_until};
 use crate::socket::Client;
 
-/// Imports beads that are each the child of the one before.
+/// Imports beads, each the child of the previous one.
 fn chain(bd: &Sandbox, length: usize) {
     let line = |n: usize| {
         let parent =
@@ -32,7 +33,7 @@ fn ask(bd: &Sandbox, call: &Value, format: &str) -> Client {
 }
 
 #[test]
-fn nobody_waits_behind_a_question_about_everything() {
+fn a_query_about_everything_does_not_delay_others() {
     let bd = Sandbox::new(Mode::Daemon);
     chain(&bd, 5_000);
     let bystander = Bystander::of(&bd);
@@ -48,8 +49,8 @@ fn nobody_waits_behind_a_question_about_everything() {
         let alone = started.elapsed();
         assert!(answer["body"].as_u64().is_some_and(|bytes| bytes > 100_000), "{answer}");
         let mut slow: Vec<Client> = (0..4).map(|_| ask(&bd, &call, format)).collect();
-        let worst = (0..10).map(|_| bystander.waits()).max().unwrap();
-        // Behind four such questions it would wait for four times this.
+        let worst = (0..10).map(|_| bystander.ask()).max().unwrap();
+        // Queued behind four such queries, it would wait four times as long.
         let bound = alone.max(Duration::from_millis(50));
         assert!(worst < bound, "{call}: a client waited {worst:?} for a bead; the question takes {alone:?}");
         for client in &mut slow {
@@ -57,10 +58,10 @@ fn nobody_waits_behind_a_question_about_everything() {
             assert_eq!(reply["body"], answer["body"], "the same answer");
         }
     }
-    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
 }
 
-/// A snapshot is taken when what was written before the question is durable, so it shows it.
+/// The snapshot for a query is taken once all earlier writes are durable, so it contains them.
 #[test]
 fn a_long_answer_shows_what_was_written_before() {
     let bd = Sandbox::new(Mode::Daemon);
@@ -78,8 +79,8 @@ fn a_long_answer_shows_what_was_written_before() {
     }
 }
 
-/// Counts the answers that another client gets before a request is answered. A daemon whose engine works on the request
-/// itself gives none.
+/// Counts the answers that another client gets while a request is executed. A daemon that executes the
+/// request on its engine thread gives none.
 fn answers_meanwhile(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usize, Value) {
     let mut slow = ask(bd, call, "value");
     let (done, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -90,7 +91,7 @@ fn answers_meanwhile(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usiz
             reply
         });
         while !done.load(Ordering::SeqCst) {
-            bystander.waits();
+            bystander.ask();
             if !done.load(Ordering::SeqCst) {
                 answered.fetch_add(1, Ordering::SeqCst);
             }
@@ -100,9 +101,9 @@ fn answers_meanwhile(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usiz
     (answered.into_inner(), reply)
 }
 
-/// History, validation and files to be read: how long they take does not depend on the beads alone.
+/// The duration of history, validation and file reads does not depend on the beads alone.
 #[test]
-fn nobody_waits_behind_the_past_a_validation_or_a_file() {
+fn history_validation_and_files_do_not_delay_others() {
     let bd = Sandbox::new(Mode::Daemon);
     chain(&bd, 4_000);
     bd.json(&["sync"]);
@@ -132,10 +133,11 @@ fn nobody_waits_behind_the_past_a_validation_or_a_file() {
         assert!(answered >= 3, "{call}: another client got {answered} answers before this one");
     }
     assert_eq!(bd.json(&["count"])["count"], 8_001);
-    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
 }
 
-/// An import is read from a snapshot and taken in by parts; what is written meanwhile stays, and its answer comes once.
+/// An import is prepared on a snapshot and applied in parts. Concurrent writes are kept, and a retry gets the
+/// first answer.
 #[test]
 fn writes_during_an_import_stay_and_its_retry_gets_the_same_answer() {
     let bd = Sandbox::new(Mode::Daemon);
@@ -173,7 +175,7 @@ fn writes_during_an_import_stay_and_its_retry_gets_the_same_answer() {
     assert_eq!(first["result"], second["result"], "one import, one answer");
     assert_eq!(send().receive().unwrap()["result"], first["result"]);
     assert_eq!(bd.json(&["count"])["count"], 3_021);
-    // Nothing was left out of a part, and everything is durable.
+    // No part is missing, and everything is durable.
     kill_process(Pid::from_raw(i32::try_from(bystander.pid).unwrap()).unwrap(), Signal::KILL).unwrap();
     wait_until("the daemon is gone", || !is_alive(bystander.pid));
     assert_eq!(bd.json(&["count"])["count"], 3_021);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::mcp::client::Client;
 use crate::sandbox::{ACTOR, Mode, Sandbox, both, ids_of};
 
-/// Remembers something. The first memory of a store raises its format, which is said on standard error.
+/// Remembers a text. The first memory of a store raises its format, which is reported on standard error.
 pub fn remember(bd: &Sandbox, args: &[&str]) -> Value {
     let run = bd.run(&[&["remember", "--json"], args].concat());
     assert_eq!(run.exit, Some(0), "{args:?}: {run:?}");
@@ -17,7 +17,7 @@ fn keys(memories: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_remembered_is_recalled_by_key_and_by_words() {
+fn memories_are_recalled_by_key_and_by_text() {
     both(|bd| {
         let first = remember(bd, &["Parser tests need LANG=C\nor they fail"]);
         assert_eq!(first["external_ref"], "memory:parser-tests-need-lang-c-or");
@@ -47,7 +47,7 @@ fn what_is_remembered_is_recalled_by_key_and_by_words() {
 }
 
 #[test]
-fn of_equal_keys_the_newest_is_shown_and_all_are_kept_until_forgotten() {
+fn the_newest_memory_of_a_key_is_shown_and_all_are_kept_until_forgotten() {
     both(|bd| {
         let old = remember(bd, &["-k", "port", "8080"])["id"].clone();
         let new = bd.json_as("bob", &["remember", "-k", "port", "9090"])["id"].clone();
@@ -68,7 +68,7 @@ fn of_equal_keys_the_newest_is_shown_and_all_are_kept_until_forgotten() {
 }
 
 #[test]
-fn memories_are_no_work() {
+fn memories_are_not_work() {
     both(|bd| {
         let work = bd.create(&["Cache the templates", "-l", "a"]);
         let before = bd.json(&["status"])["summary"].clone();
@@ -94,7 +94,7 @@ fn memories_are_no_work() {
         let twin = bd.json(&["create", "Cache the template"]);
         assert_eq!(ids_of(&twin["similar"]), [work]);
 
-        // Not even one whose lease ran out.
+        // Not even one whose lease expired.
         bd.text(&["claim", &memory, "--lease", "1h"]);
         assert_eq!(bd.json(&["ready", "--type", "memory"]), json!([]));
         let exported = bd.text(&["export"]);
@@ -116,7 +116,7 @@ fn imported_and_own_memories_share_their_keys() {
     remember(&bd, &["-k", "port", "9090"]);
     let shown = bd.json(&["recall", "port"]);
     assert_eq!((&shown[0]["text"], shown[0]["earlier"].as_array().unwrap().len()), (&json!("9090"), 1));
-    // What was written here goes out and comes in again.
+    // Memories written here are exported and imported again.
     std::fs::write(&file, bd.text(&["export"])).unwrap();
     let other = Sandbox::new(Mode::Embedded);
     assert_eq!(other.run(&["import", path]).exit, Some(0));

@@ -1,4 +1,4 @@
-//! A branch `beads/store` that the earlier Rust bd wrote is recognized and taken over, never taken for damage.
+//! A legacy store on the branch `beads/store` is recognized and migrated, and is not mistaken for damage.
 
 use beads_store::REF;
 use serde_json::json;
@@ -10,7 +10,7 @@ const STATE: &str = r#"{"id":"bd-a1","created_at":[1765400000000,0],"created_by"
 {"id":"bd-b2","created_at":[1765400000000,0],"created_by":"ann","title":"B","description":"","priority":0,"type":"bug","labels":["x"],"status":"in_progress","assignee":"bob","_at":[1765400000000,0],"_by":"ann"}
 "#;
 
-/// Commits a store of the earlier implementation to the sync ref.
+/// Commits a legacy store to the sync ref.
 fn plant(repository: &git2::Repository, meta: &str, with_notes: bool) -> git2::Oid {
     let mut tree = repository.treebuilder(None).unwrap();
     let note =
@@ -32,7 +32,7 @@ fn plant(repository: &git2::Repository, meta: &str, with_notes: bool) -> git2::O
 const LATER_META: &str = "{\n  \"format_version\": 1,\n  \"root_slug\": \"bd\",\n  \"last_write_stamp\": [1765400000000,0],\n  \"state_sha256\": \"00\"\n}";
 
 #[test]
-fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
+fn a_legacy_store_is_recognized_and_migrated_with_a_backup() {
     both(|bd| {
         for (meta, notes) in [("{\"format_version\":1}", false), (LATER_META, true)] {
             let repository = bd.repository();
@@ -64,9 +64,10 @@ fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
             assert!(bd.text(&["migrate"]).contains("nothing to migrate"));
             bd.run(&["daemon", "stop"]);
             std::fs::remove_dir_all(repository.path().join("beads")).unwrap();
-            // The end of the journal is noted outside the repository, and its loss would be reported.
+            // The end of the journal is recorded outside the repository; without this its loss would be
+            // reported.
             let _ = std::fs::remove_dir_all(bd.root().join("home/.local/state/beads/journals"));
-            // What was saved here would come back, also without its branch.
+            // Otherwise the saved beads would be restored from these refs, even without the branch.
             for reference in repository.references_glob("refs/beads/*").unwrap() {
                 reference.unwrap().delete().unwrap();
             }
@@ -75,7 +76,7 @@ fn an_earlier_store_is_named_and_taken_over_with_a_backup() {
 }
 
 #[test]
-fn the_remote_is_replaced_only_when_asked() {
+fn the_remote_is_replaced_only_on_request() {
     let remote = Remote::new();
     let git = git2::Repository::open(remote.path()).unwrap();
     let old = plant(&git, LATER_META, true);
@@ -85,7 +86,7 @@ fn the_remote_is_replaced_only_when_asked() {
     assert!(error["message"].as_str().unwrap().contains("the remote's"), "{error}");
     assert_eq!(git.refname_to_id(REF).unwrap(), old);
     let answer = bd.json(&["migrate"]);
-    assert_eq!(answer["taken_over"], serde_json::Value::Null, "the local store is not the earlier one");
+    assert_eq!(answer["taken_over"], serde_json::Value::Null, "the local store is not a legacy store");
     let answer = bd.json(&["migrate", "--remote"]);
     assert_eq!(answer["taken_over"]["pushed"], true, "{answer}");
     assert_eq!(bd.ids(&["list"]).len(), 3);
@@ -97,7 +98,7 @@ fn the_remote_is_replaced_only_when_asked() {
 }
 
 #[test]
-fn a_local_take_over_leaves_the_remote_alone() {
+fn a_local_migration_leaves_the_remote_unchanged() {
     let remote = Remote::new();
     let git = git2::Repository::open(remote.path()).unwrap();
     let old = plant(&git, LATER_META, false);

@@ -1,5 +1,5 @@
-//! What the store should do, in a few lines: beads by id, and the answers that follow. Nothing is shared with the
-//! product, so that the two can disagree.
+//! A small model of the store: beads by id, and the expected answers. It shares no code with the product, so
+//! that the two can disagree.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Bead {
     notes: Vec<String>,
 }
 
-/// Something a client asks for. Nobody gives a bead back, so the first claimant keeps it.
+/// A request of a client. Claims are never given back, so the first claimant stays the holder.
 #[derive(Debug, Clone)]
 pub enum Ask {
     Create { title: String },
@@ -44,7 +44,7 @@ impl Ask {
 pub struct Model(BTreeMap<String, Bead>);
 
 impl Model {
-    /// Does what was asked, and checks the reply: it must be what an observer at this point would be told.
+    /// Applies the request and checks that the reply is the one expected in this state.
     pub fn replay(&mut self, actor: &str, ask: &Ask, reply: &Value) -> Result<(), String> {
         let result = &reply["result"];
         match ask {
@@ -87,7 +87,7 @@ impl Model {
         }
     }
 
-    /// Whether a listing of everything is this model.
+    /// Whether a listing of all beads agrees with this model.
     pub fn agrees(&self, list: &Value) -> Result<(), String> {
         let beads = list.as_array().ok_or("no list")?;
         if beads.len() != self.0.len() {

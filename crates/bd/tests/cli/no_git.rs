@@ -1,4 +1,4 @@
-//! No `git` anywhere: the store is written and read without it, and what it wrote is what §5.3 asks for.
+//! Without a `git` program: the store can be written and read, and the files on the ref match §5.3.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, both};
 
 const FILES: [&str; 4] = ["deps.jsonl", "meta.json", "state.jsonl", "tombstones.jsonl"];
 
-/// A file on the sync ref.
+/// Reads a file on the sync ref.
 fn file(bd: &Sandbox, name: &str) -> String {
     let repository = bd.repository();
     let tree = repository.find_reference("refs/heads/beads/store").unwrap().peel_to_tree().unwrap();
@@ -15,14 +15,15 @@ fn file(bd: &Sandbox, name: &str) -> String {
     String::from_utf8(blob.content().to_vec()).unwrap()
 }
 
-/// Lines that are canonical JSON, sorted by a key, each ended by one line break.
+/// Asserts that all lines are canonical JSON, sorted by a key, each ended by one line break.
 fn check_lines(text: &str, key: impl Fn(&Value) -> Vec<String>) -> Vec<Value> {
     assert!(text.is_empty() || text.ends_with('\n'));
     let lines: Vec<Value> = text
         .lines()
         .map(|line| {
             let value: Value = serde_json::from_str(line).unwrap();
-            // serde_json sorts keys bytewise, writes no spaces and escapes what must be escaped, in lower case.
+            // serde_json sorts keys bytewise, writes no spaces and uses only the required escapes, in lower
+            // case.
             assert_eq!(value.to_string(), line, "canonical");
             assert!(
                 !line.contains(":null") && !line.contains(":\"\"") && !line.contains(":[]"),
@@ -97,7 +98,7 @@ fn a_day_of_work_in_an_empty_repository() {
     });
 }
 
-/// What the daemon leaves on the ref when it goes is all there is to read for whoever has only the repository.
+/// The daemon saves to the ref when it exits, so the repository alone contains the whole store.
 #[test]
 fn the_ref_alone_is_the_whole_store() {
     both(|bd| {

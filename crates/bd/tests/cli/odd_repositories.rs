@@ -13,12 +13,12 @@ fn git(args: &[&OsStr], home: &std::path::Path) -> bool {
 }
 
 #[test]
-fn formats_that_the_library_cannot_read_are_refused() {
+fn formats_that_libgit2_cannot_read_are_refused() {
     for (option, name) in [("--object-format=sha256", "SHA-256"), ("--ref-format=reftable", "reftable")] {
         for mode in [Mode::Daemon, Mode::Embedded] {
             let bd = Sandbox::without_repository(mode);
             if !git(&["init".as_ref(), "-q".as_ref(), option.as_ref(), bd.dir().as_os_str()], &bd.root()) {
-                eprintln!("skipped: there is no git program, or it does not know {option}");
+                eprintln!("skipped: no git program found, or it does not know {option}");
                 continue;
             }
             for args in [&["create", "one"][..], &["list"], &["status"], &["sync"]] {
@@ -33,7 +33,8 @@ fn formats_that_the_library_cannot_read_are_refused() {
     }
 }
 
-/// A path that is not UTF-8 works as long as the address of the remote is text; otherwise the error says what is wrong.
+/// A path that is not UTF-8 works as long as the URL of the remote is text; otherwise the error says what is
+/// wrong.
 #[test]
 fn a_path_that_is_not_text_shows_beads_or_an_error() {
     for transport in ["native", "git"] {
@@ -46,7 +47,7 @@ fn a_path_that_is_not_text_shows_beads_or_an_error() {
             git(&["init".as_ref(), "-q".as_ref(), bare.as_ref(), path.as_os_str()], &bd.root())
         };
         if !(init(&remote, "--bare") && init(&one, "--quiet") && init(&two, "--quiet")) {
-            eprintln!("skipped: there is no git program");
+            eprintln!("skipped: no git program found");
             return;
         }
         let run = |at: &std::path::Path, args: &[&str]| {

@@ -1,4 +1,4 @@
-//! Answers that cannot be written: a full disk is an error, a closed pipe is none.
+//! Answers that cannot be written: a full disk is an error, a closed pipe is not.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,10 +17,10 @@ fn to_full_disk(mut command: Command, input: &str) -> Run {
     Run::finish(child)
 }
 
-fn unwritten(bd: &Sandbox, args: &[&str], input: &str) -> String {
+fn run_with_full_output(bd: &Sandbox, args: &[&str], input: &str) -> String {
     let run = to_full_disk(bd.command(args), input);
     assert_eq!(run.exit, Some(1), "{args:?}: {run:?}");
-    run.says_one_error();
+    run.assert_one_error_line();
     assert!(run.stderr.contains("cannot write to standard output"), "{args:?}: {run:?}");
     run.stderr
 }
@@ -42,11 +42,11 @@ fn a_failed_write_is_an_error() {
             &["watch", "--since", "0", "--timeout", "0"],
             &["quickstart"],
         ] {
-            let said = unwritten(bd, args, "{}");
+            let said = run_with_full_output(bd, args, "{}");
             assert!(!said.contains("saved"), "{args:?}: {said}");
         }
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-        unwritten(bd, &["mcp"], &format!("{hello}\n"));
+        run_with_full_output(bd, &["mcp"], &format!("{hello}\n"));
     });
 }
 
@@ -62,24 +62,27 @@ fn after_a_change_the_error_names_what_was_changed() {
             &["reopen", &id, "--json=compat"],
             &["undo"],
         ] {
-            let said = unwritten(bd, args, "");
+            let said = run_with_full_output(bd, args, "");
             assert!(said.contains(&format!("saved before that: {id};")), "{args:?}: {said}");
         }
         let edit = json!({"id": id, "title": "fourth"});
-        let said = unwritten(bd, &["tool", "beads.update", "--apply"], &edit.to_string());
+        let said = run_with_full_output(bd, &["tool", "beads.update", "--apply"], &edit.to_string());
         assert!(said.contains(&id), "{said}");
-        let said = unwritten(bd, &["tool", "beads.update"], &edit.to_string());
+        let said = run_with_full_output(bd, &["tool", "beads.update"], &edit.to_string());
         assert!(!said.contains("saved"), "nothing was applied: {said}");
         assert_eq!(bd.show(&id)["title"], "fourth");
-        // The first answer that cannot be written ends a batch.
-        let said =
-            unwritten(bd, &["batch"], &json!({"op": "update", "id": id, "title": "fifth"}).to_string());
+        // A batch stops at the first answer that cannot be written.
+        let said = run_with_full_output(
+            bd,
+            &["batch"],
+            &json!({"op": "update", "id": id, "title": "fifth"}).to_string(),
+        );
         assert!(said.contains(&id), "{said}");
 
-        let said = unwritten(bd, &["create", "created unseen"], "");
+        let said = run_with_full_output(bd, &["create", "created unseen"], "");
         let created = bd.ids(&["search", "created unseen"]);
         assert!(said.contains(&format!("saved before that: {};", created[0])), "{said}");
-        // Some of several: the failure says which were done.
+        // If only some of several beads were changed, the error names them.
         let run = to_full_disk(bd.command(&["close", &id, "bd-none", "--json"]), "");
         assert_eq!(run.exit, Some(1), "{run:?}");
         assert!(run.stderr.contains(&format!("saved before that: {id};")), "{run:?}");

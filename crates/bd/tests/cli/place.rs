@@ -1,10 +1,10 @@
-//! Where the store is found, and what is left alone.
+//! Where the store is found, and which files stay unchanged.
 
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::{Run, Sandbox, both, commit_something, is_clean};
 
-/// Every file below a directory, without what is inside `.git`.
+/// Returns every file below a directory, except those in `.git`.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![directory.to_owned()];
@@ -74,7 +74,7 @@ fn subdirectories_and_worktrees_share_the_store() {
 }
 
 #[test]
-fn a_bare_repository_will_do() {
+fn a_bare_repository_is_supported() {
     both(|bd| {
         let bare = bd.root().join("bare.git");
         git2::Repository::init_bare(&bare).unwrap();
@@ -90,7 +90,7 @@ fn a_bare_repository_will_do() {
 }
 
 #[test]
-fn outside_a_repository_the_first_write_makes_a_private_store() {
+fn outside_a_repository_the_first_write_creates_a_private_store() {
     for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
         let bd = Sandbox::without_repository(mode);
         for read in [
@@ -110,13 +110,13 @@ fn outside_a_repository_the_first_write_makes_a_private_store() {
         ] {
             bd.error(read, "no_store");
         }
-        // A write that cannot be: there is nothing to write to.
+        // These writes do not create a store: they need one that exists, or are invalid.
         bd.error(&["close", "bd-1"], "no_store");
         bd.error(&["note", "add", "bd-1", "x"], "no_store");
         bd.error(&["config", "set", "nonsense", "1"], "unknown_key");
         bd.error(&["create", ""], "invalid_value");
         assert_eq!(bd.json(&["where"])["exists"], false);
-        assert_eq!(files(bd.dir()), Vec::<PathBuf>::new(), "reading leaves nothing behind");
+        assert_eq!(files(bd.dir()), Vec::<PathBuf>::new(), "reading creates no files");
 
         let id = bd.create(&["x"]);
         assert!(bd.dir().join(".beads").is_dir());
@@ -131,7 +131,7 @@ fn outside_a_repository_the_first_write_makes_a_private_store() {
     }
 }
 
-/// `--db`, `BEADS_DB` and `BEADS_DIR` all lead to the same private store, however its path is written.
+/// `--db`, `BEADS_DB` and `BEADS_DIR` all lead to the same private store, however its path is spelled.
 #[test]
 fn a_private_store_by_name() {
     both(|bd| {
@@ -139,7 +139,8 @@ fn a_private_store_by_name() {
         std::fs::create_dir(&home).unwrap();
         std::os::unix::fs::symlink(&home, bd.root().join("link")).unwrap();
         let db = home.join(".beads/beads.db");
-        // The first write goes through a link and `..`: the store has one name all the same, and at once.
+        // The first write uses a path with a link and `..`. The store still has one canonical path from the
+        // start.
         let id = bd.create(&["x", "--db", "../link/.beads/beads.db"]);
         assert_eq!(bd.json(&["--db", db.to_str().unwrap(), "show", &id])[0]["title"], "x");
         let with = |name: &str, value: &Path| {
@@ -150,7 +151,7 @@ fn a_private_store_by_name() {
         assert_eq!(with("BEADS_DIR", &home.join(".beads")), "x");
         assert_eq!(with("BEADS_DIR", Path::new("../link/.beads")), "x");
         bd.error(&["show", &id], "not_found");
-        // An empty variable is none.
+        // An empty variable counts as unset.
         for name in ["BEADS_DB", "BEADS_DIR"] {
             let run = Run::of(bd.command(&["list", "--json"]).env(name, ""));
             assert_eq!(run.succeeded(name).value(), serde_json::json!([]));
@@ -161,7 +162,8 @@ fn a_private_store_by_name() {
     });
 }
 
-/// A store that is there wins over the repository around it; one in a directory further up does not.
+/// An existing store takes precedence over the repository around it; one in a directory above the repository
+/// does not.
 #[test]
 fn the_nearest_store_up_to_the_repository() {
     both(|bd| {
@@ -188,7 +190,8 @@ fn a_directory_that_is_not_there_is_an_error() {
     });
 }
 
-/// A `.beads` directory in a work tree, which another `bd` left or a client made, means the repository's store.
+/// A `.beads` directory in a work tree, left by another `bd` or by a client, refers to the repository's
+/// store.
 #[test]
 fn a_leftover_directory_does_not_split_the_store() {
     both(|bd| {
@@ -211,14 +214,14 @@ fn a_leftover_directory_does_not_split_the_store() {
         let made = bd.create(&["y", "--db", &db]);
         assert_eq!(bd.show(&made)["title"], "y", "one store");
         assert!(!beads.join("store.git").exists());
-        // Elsewhere in the work tree nothing is made by a mere write.
+        // Elsewhere in the work tree a write does not create a store.
         let odd = bd.dir().join("odd/beads.db").display().to_string();
         bd.error(&["create", "z", "--db", &odd], "no_store");
         assert!(!bd.dir().join("odd").exists());
     });
 }
 
-/// A private store that is there already answers; doctor says so, and its beads can be taken over.
+/// An existing private store is used. `bd doctor` reports it, and its beads can be imported.
 #[test]
 fn a_private_store_in_a_work_tree() {
     both(|bd| {
@@ -238,7 +241,7 @@ fn a_private_store_in_a_work_tree() {
     });
 }
 
-/// A client that reads first finds nothing, and leaves nothing behind.
+/// A client whose first command is a read finds no beads and creates nothing.
 #[test]
 fn an_empty_directory_outside_git_is_an_empty_store() {
     for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
@@ -256,7 +259,7 @@ fn an_empty_directory_outside_git_is_an_empty_store() {
         assert_eq!(files(bd.dir()), [beads]);
     }
 }
-/// As jj lays them out: the main workspace has a directory `.jj/repo`, the others a file that names it.
+/// The layout of jj: the main workspace has a directory `.jj/repo`, the others a file that names it.
 #[test]
 fn workspaces_of_a_jj_repository_share_the_store() {
     both(|bd| {
@@ -270,7 +273,7 @@ fn workspaces_of_a_jj_repository_share_the_store() {
             std::fs::create_dir_all(dir.join(".jj/repo/store")).unwrap();
             std::fs::write(dir.join(".jj/repo/store/git_target"), target).unwrap();
         };
-        // Beside a `.git` directory.
+        // With a `.git` directory beside `.jj`.
         main(bd.dir(), "../../../.git");
         let second = workspace("second", "../../repo/.jj/repo");
         bd.json(&["-C", &second, "create", "from the second", "--id", "bd-1"]);

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::sandbox::both;
 
 #[test]
-fn tracks_respect_what_waits_for_what() {
+fn tracks_respect_dependencies() {
     both(|bd| {
         let file = json!({"beads": [
             {"name": "a", "id": "bd-a", "title": "first", "estimated_minutes": 30},

@@ -1,4 +1,4 @@
-//! What an agent reads when its session starts.
+//! The text that an agent reads when its session starts.
 
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
@@ -13,7 +13,7 @@ fn tokens(text: &str) -> usize {
 }
 
 #[test]
-fn prime_tells_who_you_are_and_where_you_stand() {
+fn prime_names_the_actor_and_the_state_of_its_work() {
     both(|bd| {
         let held = bd.create(&["Fix the parser"]);
         bd.create(&["Another"]);

@@ -1,4 +1,4 @@
-//! Processes that may open few files or write small ones.
+//! Processes with a low limit on open files or file size.
 
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::sandbox::{Mode, Run, Sandbox, wait_until};
 
-/// Runs `bd` under a limit of the shell's `ulimit`.
+/// Runs `bd` under a limit set with the shell's `ulimit`.
 fn limited(bd: &Sandbox, limit: &str, args: &[&str]) -> Command {
     let plain = bd.command(args);
     let mut shell = Command::new("/bin/sh");
@@ -33,11 +33,12 @@ fn too_few_open_files_are_reported_and_not_waited_for() {
             for wait in ["\"timeout\"", "\"busy\""] {
                 assert!(!run.stderr.contains(wait), "{mode:?} with {files} files: {run:?}");
             }
-            // The next command starts a daemon of its own, under its own limit.
+            // The next command starts a new daemon under its own limit.
             bd.run(&["daemon", "stop"]);
         }
         assert!(done > 0 && failed > 0, "{mode:?}: {done} done, {failed} failed");
-        // A change whose answer was an error may have been made, and standard error may name a rescue file.
+        // A change that was answered with an error may still have been applied, and standard error may name a
+        // rescue file.
         let listed = bd.run(&["list", "--json"]).value().as_array().unwrap().len();
         assert!((done..=done + failed).contains(&listed), "{mode:?}: {done} done, {listed} listed");
         assert_eq!(bd.run(&["validate", "--json"]).value(), serde_json::json!([]), "{mode:?}");

@@ -1,4 +1,4 @@
-//! What a daemon does with frames that `bd` would never send.
+//! Frames that `bd` itself never sends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -17,12 +17,12 @@ fn serving() -> (Sandbox, u32) {
 
 fn still_serves(bd: &Sandbox, pid: u32) {
     assert_eq!(bd.show("bd-1")["title"], "x");
-    assert_eq!(bd.daemon_pid(), Some(pid), "the same daemon goes on");
+    assert_eq!(bd.daemon_pid(), Some(pid), "the daemon was not replaced");
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn garbage_is_answered_and_the_connection_goes_on() {
+fn garbage_is_answered_and_the_connection_stays_open() {
     let (bd, pid) = serving();
     let mut client = Client::connect(&bd.socket()).unwrap();
     let unknown_field = r#"{"client":"1","actor":"a","call":"sync","colour":"red"}"#;
@@ -41,7 +41,7 @@ fn garbage_is_answered_and_the_connection_goes_on() {
 }
 
 #[test]
-fn half_a_line_asks_nothing() {
+fn an_incomplete_line_is_not_a_request() {
     let (bd, pid) = serving();
     for half in ["{\"client\":\"1\"", "x", "{\"client\":\"0.9.0\",\"actor\":\"a\",\"call\":\"daemon_stop\"}"]
     {
@@ -49,7 +49,7 @@ fn half_a_line_asks_nothing() {
         client.send(half.as_bytes()).unwrap();
         drop(client);
     }
-    // One that hangs in the middle of a line keeps nobody else waiting.
+    // A client that stops in the middle of a line does not delay others.
     let mut slow = Client::connect(&bd.socket()).unwrap();
     slow.send(b"{\"client\":").unwrap();
     still_serves(&bd, pid);
@@ -60,7 +60,7 @@ fn a_frame_that_is_too_long_is_refused() {
     let (bd, pid) = serving();
     let mut client = Client::connect(&bd.socket()).unwrap();
     let chunk = vec![b'x'; 1024 * 1024];
-    // The daemon may hang up before it has been sent all of it.
+    // The daemon may close the connection before the whole frame was sent.
     let sent = (0..17).map_while(|_| client.send(&chunk).ok()).count();
     assert!(sent >= 15, "{sent}");
     if let Some(reply) = client.receive() {
@@ -88,15 +88,15 @@ fn several_requests_on_one_connection_are_answered_in_order() {
 }
 
 #[test]
-fn an_older_daemon_makes_way_for_a_newer_client() {
+fn an_older_daemon_exits_for_a_newer_client() {
     let (bd, pid) = serving();
     bd.json(&["note", "add", "bd-1", "not saved yet"]);
     let mut client = Client::connect(&bd.socket()).unwrap();
     client.version = "999.0.0";
     let op = json!({"op": "create", "title": "must not be taken by the old one"});
-    let reply = client.mutate(&op).expect("it says why it leaves");
+    let reply = client.mutate(&op).expect("it says why it exits");
     assert_eq!(reply["error"]["code"], "daemon_older");
-    wait_until("the old daemon leaves", || !is_alive(pid));
+    wait_until("the old daemon exits", || !is_alive(pid));
     assert_eq!(bd.show("bd-1")["notes"][0]["content"], "not saved yet");
     assert_ne!(bd.daemon_pid(), Some(pid));
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 1);
@@ -117,7 +117,7 @@ fn a_request_id_is_remembered_across_restarts() {
     for round in 0..3 {
         bd.show("bd-1");
         let mut client = Client::connect(&bd.socket()).unwrap();
-        // It has two names.
+        // The field has two names.
         let name = if round == 1 { "idempotency_key" } else { "request_id" };
         let request = request.to_string().replace("request_id", name);
         client.send(format!("{request}\n").as_bytes()).unwrap();
@@ -131,7 +131,7 @@ fn a_request_id_is_remembered_across_restarts() {
     assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2);
 }
 
-/// What was answered before the daemon was told to stop reaches whoever asked, even in the same batch.
+/// Answers given before the daemon was asked to stop reach their clients, even in the same batch.
 #[test]
 fn the_last_replies_are_delivered() {
     let (bd, pid) = serving();
@@ -145,12 +145,12 @@ fn the_last_replies_are_delivered() {
     stopper.send(ask(json!("daemon_stop")).as_bytes()).unwrap();
     assert_eq!(stopper.receive().expect("a reply to stop")["result"]["pid"], pid);
     let answered = clients.iter_mut().filter_map(Client::receive).filter(|reply| reply["exit"] == 0).count();
-    wait_until("the daemon leaves", || !is_alive(pid));
+    wait_until("the daemon exits", || !is_alive(pid));
     let stored = bd.json(&["note", "list", "bd-1"]).as_array().unwrap().len();
-    assert_eq!(stored, answered, "every write that was made was acknowledged");
+    assert_eq!(stored, answered, "every applied write was acknowledged");
 }
 
-/// A request for the rendered list, from a client of this version.
+/// Returns a request for the rendered list, from a client of this version.
 fn list(version: &str, format: &str) -> Vec<u8> {
     let output = json!({"format": format});
     format!(
@@ -161,9 +161,9 @@ fn list(version: &str, format: &str) -> Vec<u8> {
 }
 
 #[test]
-fn standard_output_stands_raw_behind_the_line_and_in_it_for_an_older_client() {
+fn standard_output_follows_the_line_or_is_inside_it_for_an_older_client() {
     let (bd, _) = serving();
-    // Short, and too long for one chunk.
+    // One output is short, the other too long for one chunk.
     for description in ["\"é\"\n".to_owned(), "line\n".repeat(20_000)] {
         bd.json(&["update", "bd-1", "--description", &description]);
         let printed = bd.text(&["list", "--json"]);
@@ -185,15 +185,15 @@ fn standard_output_stands_raw_behind_the_line_and_in_it_for_an_older_client() {
     }
 }
 
-/// A daemon that dies in the middle of a long answer.
+/// A daemon dies in the middle of a long answer.
 #[test]
-fn output_that_breaks_off_is_reported() {
+fn truncated_output_is_reported() {
     let (bd, pid) = serving();
     let socket = bd.socket();
     bd.text(&["daemon", "stop"]);
-    wait_until("the daemon leaves", || !is_alive(pid));
+    wait_until("the daemon exits", || !is_alive(pid));
     let _ = std::fs::remove_file(&socket);
-    // Only the holder of the lock is asked.
+    // Clients talk only to the process that holds the lock.
     let lock = beads_store::StoreLock::try_take(&bd.dir().join(".git/beads/lock")).unwrap().unwrap();
     let listener = UnixListener::bind(&socket).unwrap();
     let daemon = std::thread::spawn(move || {

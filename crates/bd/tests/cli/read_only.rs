@@ -9,7 +9,7 @@ use rustix::process::getuid;
 use crate::sandbox::{Mode, Run, Sandbox, commit_something, set_mode, wait_until};
 use crate::small_disk::SmallDisk;
 
-/// Queries are answered from the ref and the journal, and leave no trace; a change is refused.
+/// Queries are answered from the ref and the journal and write nothing. Changes are refused.
 fn can_be_read(mode: Mode) {
     let bd = Sandbox::new(mode);
     let Some(disk) = SmallDisk::mount(bd.root().join("disk"), "8m") else { return };
@@ -23,8 +23,8 @@ fn can_be_read(mode: Mode) {
     bd.text(&at(&["daemon", "stop"]));
     bd.json(&at(&["--no-daemon", "create", "in the journal", "--id", "bd-2"]));
     let remount = |how: &str| {
-        // A daemon that was stopped may still be leaving, and its log is open until then.
-        wait_until("the disk is mounted anew", || {
+        // A daemon that was stopped keeps its log open until it has exited.
+        wait_until("the disk is remounted", || {
             let status =
                 Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(disk.path()).status();
             status.unwrap().success()
@@ -63,16 +63,16 @@ fn queries_need_no_lock_no_log_and_no_daemon() {
 
 const NOBODY: u32 = 65_534;
 
-/// A command of a user who may read the repository and write nothing there. They have a home of their own, where `git` was
-/// allowed to use the repositories of others.
-fn as_nobody(bd: &Sandbox, args: &[&str]) -> Run {
+/// Runs a command as a user who may read the repository but not write to it. This user has their own home
+/// directory, whose `git` configuration allows repositories of other users.
+fn run_as_nobody(bd: &Sandbox, args: &[&str]) -> Run {
     let home = bd.root().join("nobody");
     let mut command = bd.command(args);
     command.env("HOME", &home).env("BD_RUNTIME_DIR", home.join("run")).uid(NOBODY).gid(NOBODY);
     Run::of(&mut command)
 }
 
-fn let_nobody_in(bd: &Sandbox) {
+fn grant_read_access_to_nobody(bd: &Sandbox) {
     let home = bd.root().join("nobody");
     std::fs::create_dir_all(home.join("run")).unwrap();
     std::fs::write(home.join(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
@@ -83,8 +83,8 @@ fn let_nobody_in(bd: &Sandbox) {
     set_mode(&bd.root(), 0o755);
 }
 
-/// The daemon of the owner saves and trims all the time. A reader without the lock sees everything that was acknowledged before
-/// it began.
+/// The owner's daemon keeps saving and trimming the journal. A reader without the lock must see every change
+/// that was acknowledged before it started.
 #[test]
 fn another_user_reads_while_the_owner_writes_and_trims() {
     if !getuid().is_root() {
@@ -92,7 +92,7 @@ fn another_user_reads_while_the_owner_writes_and_trims() {
         return;
     }
     let bd = Sandbox::new(Mode::Daemon);
-    let_nobody_in(&bd);
+    grant_read_access_to_nobody(&bd);
     for key in ["sync.quiet", "sync.max_delay"] {
         bd.text(&["config", "set", key, "1ms"]);
     }
@@ -107,8 +107,8 @@ fn another_user_reads_while_the_owner_writes_and_trims() {
         let mut reads = 0;
         while !writer.is_finished() || reads == 0 {
             let before = *written.lock().unwrap();
-            let run = as_nobody(&bd, &["list", "--limit", "0", "--json"]);
-            // A store that never rests may keep a reader from reading; that is an error, not fewer beads.
+            let run = run_as_nobody(&bd, &["list", "--limit", "0", "--json"]);
+            // A store that changes all the time may make a read fail. That is an error, never a shorter list.
             if run.exit == Some(0) {
                 let count = run.value().as_array().unwrap().len();
                 assert!(count >= before, "{before} were acknowledged, and {count} are shown");
@@ -118,8 +118,8 @@ fn another_user_reads_while_the_owner_writes_and_trims() {
             }
         }
     });
-    let run = as_nobody(&bd, &["create", "not mine", "--json"]);
+    let run = run_as_nobody(&bd, &["create", "not mine", "--json"]);
     assert_ne!(run.exit, Some(0), "{run:?}");
     assert!(run.stderr.contains("ermission"), "{run:?}");
-    assert_eq!(as_nobody(&bd, &["list", "--limit", "0", "--json"]).value().as_array().unwrap().len(), 40);
+    assert_eq!(run_as_nobody(&bd, &["list", "--limit", "0", "--json"]).value().as_array().unwrap().len(), 40);
 }

@@ -52,7 +52,7 @@ fn a_blocker_in_progress_blocks_and_a_claimed_bead_is_not_ready() {
         bd.create(&["waits", "--id", "bd-2", "--deps", "bd-1"]);
         bd.json(&["claim", "bd-1"]);
         assert_eq!(bd.ids(&["ready"]), Vec::<String>::new());
-        // In progress without a lease is somebody's work too.
+        // A bead in progress without a lease is claimed too.
         bd.create(&["started", "--id", "bd-3"]);
         bd.json(&["update", "bd-3", "--status", "in_progress"]);
         assert_eq!(bd.ids(&["ready"]), Vec::<String>::new());
@@ -66,7 +66,7 @@ fn a_lease_that_ran_out_makes_a_bead_ready_again() {
         bd.json(&["claim", "bd-1", "--lease", "1ms"]);
         wait_until("the lease of a millisecond runs out", || bd.ids(&["ready"]) == ["bd-1"]);
         assert_eq!(bd.show("bd-1")["status"], "in_progress");
-        // Blocked is blocked, whatever the lease says.
+        // A blocked bead stays blocked when its lease expires.
         bd.create(&["blocker", "--id", "bd-2", "-p", "4"]);
         bd.json(&["dep", "add", "bd-1", "bd-2"]);
         assert_eq!(bd.ids(&["ready"]), ["bd-2"]);
@@ -110,9 +110,9 @@ fn parent_means_anywhere_below() {
     });
 }
 
-/// Deferral has no flag of its own; programs that speak the protocol can set it.
+/// There is no flag for deferral; clients of the protocol can set it.
 #[test]
-fn what_is_deferred_into_the_future_is_not_ready() {
+fn a_deferred_bead_is_not_ready() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["now", "--id", "bd-1"]);
     let mut client = Client::connect(&bd.socket()).unwrap();
@@ -129,7 +129,7 @@ fn what_is_deferred_into_the_future_is_not_ready() {
 }
 
 #[test]
-fn impact_puts_first_what_most_hangs_on() {
+fn impact_lists_first_what_most_beads_depend_on() {
     both(|bd| {
         bd.create(&["alone", "--id", "bd-1", "-p", "1"]);
         bd.create(&["starts a chain", "--id", "bd-2", "-p", "1"]);
@@ -144,7 +144,7 @@ fn impact_puts_first_what_most_hangs_on() {
 }
 
 #[test]
-fn explain_tells_why_these_and_why_not_those() {
+fn explain_says_why_beads_are_ready_or_not() {
     both(|bd| {
         bd.create(&["epic", "--id", "bd-e", "-t", "epic"]);
         bd.create(&["free", "--id", "bd-1", "--parent", "bd-e"]);
@@ -168,7 +168,7 @@ fn explain_tells_why_these_and_why_not_those() {
         assert_eq!(explained["not_ready"].as_array().unwrap().len(), 2, "closed ones need no reason");
         let text = bd.text(&["ready", "--explain"]);
         assert!(text.contains("blocked by bd-1") && text.contains("held by ann@here until"), "{text}");
-        // Once it is blocked, all that stands in its way is told.
+        // Once it is blocked, every reason is listed.
         bd.json(&["dep", "add", "bd-e", "bd-2"]);
         let explained = bd.json(&["ready", "--explain"]);
         let epic =
@@ -179,7 +179,7 @@ fn explain_tells_why_these_and_why_not_those() {
     });
 }
 
-/// The orders of the Go `bd`: `hybrid` has what is new by priority, and behind it what is old by age.
+/// The orders of the Go `bd`: `hybrid` lists recent beads by priority, then older ones by age.
 #[test]
 fn oldest_and_hybrid() {
     both(|bd| {

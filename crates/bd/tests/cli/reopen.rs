@@ -2,7 +2,7 @@ use crate::sandbox::both;
 use crate::schema::check_bead;
 
 #[test]
-fn a_closing_is_taken_back_and_the_claim_is_over() {
+fn reopening_clears_the_close_and_the_claim_has_ended() {
     both(|bd| {
         let id = bd.create(&["x"]);
         bd.json(&["claim", &id]);
@@ -19,19 +19,19 @@ fn a_closing_is_taken_back_and_the_claim_is_over() {
         let before = bd.everything();
         assert_eq!(bd.json(&["reopen", &id])[0]["unchanged"], true);
         assert_eq!(bd.json(&["unclaim", &id])[0]["unchanged"], true);
-        for (verb, why) in [("reopen", "is open, not closed"), ("unclaim", "is in nobody's hands")] {
+        for (verb, why) in [("reopen", "is open, not closed"), ("unclaim", "is not claimed")] {
             let run = bd.run(&[verb, &id]);
             assert_eq!((run.exit, run.stdout.as_str()), (Some(0), ""), "{run:?}");
             assert_eq!(run.stderr, format!("note: {id} {why}; nothing changed\n"));
         }
-        assert_eq!(bd.everything(), before, "reopening what is open changes nothing");
+        assert_eq!(bd.everything(), before, "reopening an open bead changes nothing");
         assert_eq!(bd.text(&["close", &id]), "");
         assert_eq!(bd.text(&["reopen", &id]), format!("reopened {id}: x\n"));
     });
 }
 
 #[test]
-fn it_can_go_on_where_it_stopped() {
+fn a_bead_can_be_reopened_in_progress() {
     both(|bd| {
         let id = bd.create(&["x"]);
         bd.json(&["claim", &id]);

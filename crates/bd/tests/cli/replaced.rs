@@ -1,4 +1,4 @@
-//! Repositories that are moved, deleted, cloned again or restored under a running daemon.
+//! Repositories that are moved, deleted, cloned again or restored from a backup while a daemon is running.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Mode, Run, Sandbox, commit_something, is_alive, remove_directory, wait_until};
 
-/// A store whose changes stay in the journal, with one bead.
+/// Creates a store with one bead that stays in the journal (nothing is saved).
 fn unsaved() -> Sandbox {
     let bd = Sandbox::new(Mode::Daemon);
     for key in ["sync.quiet", "sync.max_delay", "sync.interval"] {
@@ -31,7 +31,7 @@ fn list(bd: &Sandbox) -> Run {
     run
 }
 
-/// The rescue files in this sandbox's home.
+/// Returns the rescue files in this sandbox's home directory.
 fn rescued(bd: &Sandbox) -> Vec<PathBuf> {
     let directory = bd.root().join("home/.local/state/beads/rescued");
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -47,8 +47,8 @@ fn join(bd: &Sandbox, file: &Path, force: bool) -> Run {
     bd.run(&["import", "--rescued", file, "--json"].into_iter().chain(force).collect::<Vec<_>>())
 }
 
-/// The unsaved bead is in a file that every command mentions, and comes back from there.
-fn comes_back(bd: &Sandbox, force: bool) {
+/// Asserts that every command mentions a rescue file and that the unsaved bead can be imported from it.
+fn assert_rescued(bd: &Sandbox, force: bool) {
     let run = bd.run(&["create", "two", "--json"]);
     assert_eq!(run.exit, Some(0), "{run:?}");
     let files = rescued(bd);
@@ -73,7 +73,7 @@ fn comes_back(bd: &Sandbox, force: bool) {
 }
 
 #[test]
-fn a_moved_repository_goes_on_without_a_word() {
+fn a_moved_repository_keeps_working_without_a_message() {
     let bd = unsaved();
     let pid = bd.daemon_pid().unwrap();
     let elsewhere = bd.root().join("elsewhere");
@@ -82,22 +82,22 @@ fn a_moved_repository_goes_on_without_a_word() {
     assert_eq!(titles(&run(&["list", "--json"])), ["one"]);
     run(&["create", "two"]);
     assert_eq!(titles(&run(&["list", "--json"])), ["one", "two"]);
-    wait_until("the old daemon leaves", || !is_alive(pid));
+    wait_until("the old daemon exits", || !is_alive(pid));
     assert!(rescued(&bd).is_empty(), "nothing is missing");
     run(&["daemon", "stop"]);
 }
 
 #[test]
-fn a_repository_that_is_deleted_and_made_again_loses_nothing() {
+fn a_repository_that_is_deleted_and_recreated_loses_nothing() {
     let bd = unsaved();
     remove_directory(bd.dir());
     std::fs::create_dir(bd.dir()).unwrap();
     commit_something(bd.dir());
-    comes_back(&bd, true);
+    assert_rescued(&bd, true);
 }
 
 #[test]
-fn a_fresh_clone_of_the_same_remote_takes_what_was_rescued_without_force() {
+fn a_fresh_clone_of_the_same_remote_imports_a_rescue_file_without_force() {
     let bd = Sandbox::new(Mode::Daemon);
     let remote = bd.root().join("remote.git");
     git2::Repository::init_bare(&remote).unwrap();
@@ -112,11 +112,11 @@ fn a_fresh_clone_of_the_same_remote_takes_what_was_rescued_without_force() {
     std::fs::create_dir(bd.dir()).unwrap();
     commit_something(bd.dir());
     clone();
-    comes_back(&bd, false);
+    assert_rescued(&bd, false);
 }
 
 #[test]
-fn what_the_remote_has_needs_no_rescue_and_is_not_pushed_elsewhere() {
+fn pushed_changes_need_no_rescue_and_are_not_pushed_elsewhere() {
     let bd = Sandbox::new(Mode::Daemon);
     let (ours, theirs) = (bd.root().join("ours.git"), bd.root().join("theirs.git"));
     for remote in [&ours, &theirs] {
@@ -140,7 +140,7 @@ fn what_the_remote_has_needs_no_rescue_and_is_not_pushed_elsewhere() {
 fn local_files_that_are_deleted_are_noticed() {
     let bd = unsaved();
     remove_directory(&bd.dir().join(".git/beads"));
-    comes_back(&bd, true);
+    assert_rescued(&bd, true);
 }
 
 #[test]
@@ -181,9 +181,10 @@ fn stopping_fails_where_nothing_can_be_saved_and_names_the_file() {
     assert_eq!(error["details"]["rescue_file"], files[0].to_str().unwrap(), "{error}");
 }
 
-/// Without a daemon nothing watches the journal between two commands, so its end is compared when it is opened.
+/// Without a daemon nothing watches the journal between two commands, so its end is checked when it is
+/// opened.
 #[test]
-fn a_journal_that_went_back_between_two_commands_is_reported() {
+fn a_journal_rolled_back_between_two_commands_is_reported() {
     let bd = Sandbox::new(Mode::Embedded);
     for key in ["sync.quiet", "sync.max_delay"] {
         bd.text(&["config", "set", key, "1h"]);
@@ -213,9 +214,9 @@ fn a_journal_that_went_back_between_two_commands_is_reported() {
     assert_eq!(list(&bd).stderr, "");
 }
 
-/// What is in a commit is not lost with the journal.
+/// Changes that are in a commit are not lost with the journal.
 #[test]
-fn a_journal_that_went_back_behind_a_save_is_not_worth_a_word() {
+fn a_journal_rolled_back_after_a_save_is_not_reported() {
     let bd = Sandbox::new(Mode::Embedded);
     bd.create(&["one"]);
     let directory = bd.dir().join(".git/beads");

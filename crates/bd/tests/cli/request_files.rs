@@ -1,4 +1,4 @@
-//! Requests as files, for clients that cannot use the socket.
+//! Requests through files, for clients that cannot use the socket.
 
 use std::fs::File;
 use std::io::Write;
@@ -32,7 +32,7 @@ impl<'a> Hidden<'a> {
         self.bd.dir().join(".git/beads/requests")
     }
 
-    /// Puts a request there as a client would, and returns the file, which keeps its lock.
+    /// Writes a request as a client would and returns the file, which keeps its lock.
     fn post(&self, name: &str, title: &str, deadline_ms: u64, locked: bool) -> File {
         let call = json!({"mutate": {"ops": [{"op": "create", "title": title}]}});
         let frame = json!({"client": env!("CARGO_PKG_VERSION"), "actor": "eve", "call": call});
@@ -74,7 +74,7 @@ fn a_client_that_cannot_reach_the_socket_asks_through_files() {
         wait_until("everything is cleared away", || {
             std::fs::read_dir(hidden.directory()).unwrap().count() == 0
         });
-        // A link or an open directory in its place is not used.
+        // A link, or a directory that others may write to, is not used.
         std::fs::set_permissions(hidden.directory(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let refused = hidden.run(&["create", "Not made", "--lock-timeout", "1s"]);
         refused.failed("unsafe", "busy");
@@ -84,7 +84,7 @@ fn a_client_that_cannot_reach_the_socket_asks_through_files() {
 }
 
 #[test]
-fn requests_that_nobody_waits_for_never_run_not_even_after_a_restart() {
+fn requests_of_clients_that_left_never_run_not_even_after_a_restart() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["First"]);
     let later = u64::MAX / 2;
@@ -98,7 +98,7 @@ fn requests_that_nobody_waits_for_never_run_not_even_after_a_restart() {
         hidden.directory()
     };
     bd.kill_daemon();
-    // As a daemon leaves it that died with a request in its hands, and a client that died with it.
+    // The files left by a daemon and a client that both died during a request.
     std::fs::write(waited.join("c.taken"), "").unwrap();
     let hidden_frame = json!({"client": "1", "actor": "eve", "call": "sync"});
     std::fs::write(waited.join("d.request"), format!("{{\"deadline_ms\":{later}}}\n{hidden_frame}\n"))

@@ -1,4 +1,5 @@
-//! A place of its own for each test: a repository, a home, a runtime directory, and the daemon that serves them.
+//! An isolated environment for each test: a repository, a home directory, a runtime directory, and the
+//! daemons started in it.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -11,8 +12,21 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long a test waits for something that should happen soon, on a machine that is busy with other tests.
+/// How long a test waits for an event that should happen soon. Generous, because the machine may be busy with
+/// other tests.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Beginnings of the lines that a successful command may print to standard error.
+const EXPECTED_NOTES: [&str; 8] = [
+    "{\"claim_over\":",
+    "closed ",
+    "unblocked ",
+    "Saved; there is no remote",
+    "Merged with ",
+    "Pulled from ",
+    "Pushed to ",
+    "Already up to date ",
+];
 
 pub const ACTOR: &str = "ann@here";
 
@@ -22,10 +36,10 @@ pub enum Mode {
     Embedded,
 }
 
-/// Runs a test with a daemon and without, each time in a fresh sandbox.
+/// Runs a test with a daemon and without one, each time in a fresh sandbox.
 pub fn both(test: impl Fn(&Sandbox)) {
     for mode in [Mode::Daemon, Mode::Embedded] {
-        // Shown when the test fails, to tell in which mode.
+        // Printed when the test fails, to show in which mode.
         eprintln!("mode: {mode:?}");
         test(&Sandbox::new(mode));
     }
@@ -40,14 +54,14 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// With a repository that has one commit on `main`.
+    /// Creates a sandbox whose repository has one commit on `main`.
     pub fn new(mode: Mode) -> Self {
         let sandbox = Self::without_repository(mode);
         commit_something(&sandbox.cwd);
         sandbox
     }
 
-    /// With an empty directory instead of a repository.
+    /// Creates a sandbox with an empty directory instead of a repository.
     pub fn without_repository(mode: Mode) -> Self {
         let root = tempfile::Builder::new().prefix("bd").tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
@@ -62,12 +76,12 @@ impl Sandbox {
         self.root.path().canonicalize().unwrap()
     }
 
-    /// The directory in which commands run.
+    /// Returns the directory in which commands run.
     pub fn dir(&self) -> &Path {
         &self.cwd
     }
 
-    /// Runs further commands in another directory.
+    /// Changes the directory in which later commands run.
     pub fn enter(&mut self, directory: &Path) {
         directory.clone_into(&mut self.cwd);
     }
@@ -76,7 +90,7 @@ impl Sandbox {
         self.root().join("run")
     }
 
-    /// A command with an environment in which nothing of the outside is left, and no program on the path.
+    /// Returns a command with a clean environment and no other program on its path.
     pub fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bd"));
         command
@@ -90,7 +104,7 @@ impl Sandbox {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Only a build with the feature `planted` looks at it.
+        // Only a build with the feature `planted` reads it.
         if let Some(bug) = std::env::var_os("BD_PLANTED") {
             command.env("BD_PLANTED", bug);
         }
@@ -104,20 +118,20 @@ impl Sandbox {
         Run::of(&mut self.command(args))
     }
 
-    /// Runs with something on standard input.
+    /// Runs a command with this standard input.
     pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Run {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        // A command that refuses its arguments may be gone before it reads.
+        // A command that rejects its arguments may exit before it reads its input.
         let _ = child.stdin.take().unwrap().write_all(input);
         Run::finish(child)
     }
 
-    /// What a successful command prints.
+    /// Returns the standard output of a command that must succeed.
     pub fn text(&self, args: &[&str]) -> String {
         self.run(args).succeeded(args).stdout
     }
 
-    /// What a successful command prints with `--json`.
+    /// Returns the JSON that a command prints with `--json`. The command must succeed.
     pub fn json(&self, args: &[&str]) -> Value {
         self.run(&with_json(args)).succeeded(args).value()
     }
@@ -126,7 +140,7 @@ impl Sandbox {
         self.json(&[&["--actor", actor], args].concat())
     }
 
-    /// The error of a command that must fail with this code.
+    /// Returns the error of a command that must fail with this code.
     pub fn error(&self, args: &[&str], code: &str) -> Value {
         self.run(&with_json(args)).failed(args, code)
     }
@@ -135,7 +149,7 @@ impl Sandbox {
         self.error(&[&["--actor", actor], args].concat(), code)
     }
 
-    /// A new bead's id.
+    /// Creates a bead and returns its id.
     pub fn create(&self, args: &[&str]) -> String {
         let bead = self.json(&[&["create"], args].concat());
         bead["id"].as_str().unwrap().to_owned()
@@ -145,12 +159,12 @@ impl Sandbox {
         self.json(&["show", id])[0].clone()
     }
 
-    /// The ids that a listing command prints, in its order.
+    /// Returns the ids that a listing command prints, in the same order.
     pub fn ids(&self, args: &[&str]) -> Vec<String> {
         ids_of(&self.json(args))
     }
 
-    /// Everything there is to see, for telling whether a command changed anything.
+    /// Returns all live and deleted beads, to check whether a command changed anything.
     pub fn everything(&self) -> (Value, Value) {
         (self.json(&["list"]), self.json(&["deleted"]))
     }
@@ -159,13 +173,13 @@ impl Sandbox {
         git2::Repository::open(&self.cwd).unwrap()
     }
 
-    /// The process id of the daemon of the store around the working directory, if one answers.
+    /// Returns the process id of the daemon of the store in the working directory, if one is running.
     pub fn daemon_pid(&self) -> Option<u32> {
         let status = self.json(&["daemon", "status"]);
         status["pid"].as_u64().map(|pid| u32::try_from(pid).unwrap())
     }
 
-    /// `kill -9` of the daemon, if there is one; the next command starts another.
+    /// Kills the daemon with SIGKILL, if one is running. The next command starts another.
     pub fn kill_daemon(&self) {
         let run = self.run(&["daemon", "status", "--json"]);
         if let Some(pid) = run.value()["pid"].as_u64() {
@@ -179,7 +193,7 @@ impl Sandbox {
 }
 
 impl Drop for Sandbox {
-    /// Ends every daemon that listens in this sandbox's runtime directory, whatever store it serves.
+    /// Stops every daemon that listens in this sandbox's runtime directory, whichever store it serves.
     fn drop(&mut self) {
         let sockets = std::fs::read_dir(self.runtime_dir()).into_iter().flatten().flatten();
         for socket in sockets.map(|entry| entry.path()) {
@@ -190,7 +204,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Waits for a process that was asked to leave, and ends it if it does not.
+/// Waits until a process that was asked to exit has exited. Kills it after [`PATIENCE`].
 fn end(pid: u32) {
     let start = Instant::now();
     while is_alive(pid) {
@@ -205,12 +219,12 @@ pub fn is_alive(pid: u32) -> bool {
     test_kill_process(process(pid)).is_ok()
 }
 
-/// Asks a process to leave.
+/// Sends SIGTERM.
 pub fn terminate(pid: u32) {
     let _ = kill_process(process(pid), Signal::TERM);
 }
 
-/// `kill -9`.
+/// Sends SIGKILL.
 pub fn kill(pid: u32) {
     let _ = kill_process(process(pid), Signal::KILL);
 }
@@ -219,11 +233,11 @@ fn process(pid: u32) -> Pid {
     Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
 }
 
-/// Polls until something holds, and fails the test if it does not come true.
+/// Polls until a condition holds. Fails the test if it does not hold in time.
 pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(start.elapsed() < PATIENCE, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -237,7 +251,7 @@ fn with_json<'a>(args: &[&'a str]) -> Vec<&'a str> {
     [args, &["--json"]].concat()
 }
 
-/// A repository on `main` with one committed file.
+/// Creates a repository on `main` with one committed file.
 pub fn commit_something(dir: &Path) {
     let mut options = git2::RepositoryInitOptions::new();
     options.initial_head("main");
@@ -251,7 +265,7 @@ pub fn commit_something(dir: &Path) {
     repository.commit(Some("HEAD"), &author, &author, "first", &tree, &[]).unwrap();
 }
 
-/// Whether `git status` would show nothing.
+/// Whether `git status` would print nothing.
 pub fn is_clean(repository: &git2::Repository) -> bool {
     let mut options = git2::StatusOptions::new();
     options.include_ignored(false).include_untracked(true).recurse_untracked_dirs(true);
@@ -262,10 +276,10 @@ pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// What a command did.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub struct Run {
-    /// `None` when a signal ended it.
+    /// `None` if it was killed by a signal.
     pub exit: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -289,15 +303,16 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Succeeded, and said nothing else. That a claim of the caller is over may stand beside any answer.
+    /// Asserts that the command succeeded and printed nothing to standard error, except that a claim of the
+    /// caller ended, which any answer may mention, and the reports of `close` and `sync`.
     pub fn succeeded<A: std::fmt::Debug>(self, args: A) -> Self {
-        let quiet = self.stderr.lines().all(|line| line.starts_with("{\"claim_over\":"));
+        let quiet = self.stderr.lines().all(|line| EXPECTED_NOTES.iter().any(|note| line.starts_with(note)));
         assert!(self.exit == Some(0) && quiet, "{args:?}: {self:?}");
         self
     }
 
-    /// A failure under `--json`: an error object on standard output, one line on standard error, and the exit code
-    /// that the error's kind asks for.
+    /// Asserts that the command failed under `--json`: an error object on standard output, one line on
+    /// standard error, and the exit code for this kind of error. Returns the error.
     pub fn failed<A: std::fmt::Debug>(&self, args: A, code: &str) -> Value {
         let error = self.value()["error"].clone();
         assert_eq!(error["code"], code, "{args:?}: {self:?}");
@@ -305,11 +320,11 @@ impl Run {
         assert!(error.as_object().unwrap().contains_key("details"), "{self:?}");
         let usage = matches!(code, "usage" | "invalid_value" | "unknown_key");
         assert_eq!(self.exit, Some(if usage { 2 } else { 1 }), "{args:?}: {self:?}");
-        self.says_one_error();
+        self.assert_one_error_line();
         error
     }
 
-    pub fn says_one_error(&self) {
+    pub fn assert_one_error_line(&self) {
         let lines: Vec<_> = self.stderr.lines().collect();
         assert!(lines.len() == 1 && lines[0].starts_with("Error: "), "{self:?}");
         assert!(self.stderr.ends_with('\n'), "{self:?}");
@@ -317,7 +332,8 @@ impl Run {
     }
 }
 
-/// Removes a directory into which a daemon may be writing: a file that it makes meanwhile keeps the directory from going.
+/// Removes a directory to which a daemon may still be writing. Removal fails while the daemon adds files, so
+/// it is retried.
 pub fn remove_directory(path: &Path) {
     wait_until("the directory is removed", || std::fs::remove_dir_all(path).is_ok() || !path.exists());
 }

@@ -34,7 +34,7 @@ const STRINGS_OR_NULL: &[&str] = &[
 
 const ARRAYS: &[&str] = &["labels", "notes", "dependencies", "dependents"];
 
-/// Fields that the schema of §4.2 does not have, and that may be null.
+/// Fields that are not in the schema of §4.2 and may be null.
 const EXTRA_OR_NULL: &[&str] = &["assignee_at", "due_at", "defer_until", "estimated_minutes", "parent"];
 
 pub fn check_bead(bead: &Value) {
@@ -102,7 +102,8 @@ pub fn check_time(time: &str) {
     assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{time}");
 }
 
-/// §8.5.1, computed from what was printed. serde_json keeps object keys sorted and writes no spaces.
+/// Computes the content hash (§8.5.1) of a printed bead. serde_json keeps object keys sorted and writes no
+/// spaces.
 fn content_hash(bead: &Value) -> String {
     let mut notes: Vec<_> = bead["notes"]
         .as_array()

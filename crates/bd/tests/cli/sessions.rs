@@ -1,10 +1,10 @@
-//! Sessions: the runs of agents behind claims.
+//! Sessions: the runs of agents that hold claims.
 
 use serde_json::{Value, json};
 
 use crate::sandbox::{Mode, Run, Sandbox, both};
 
-/// Runs a command of a session.
+/// Runs a command in a session.
 fn run_in(sandbox: &Sandbox, session: &str, args: &[&str]) -> Run {
     Run::of(sandbox.command(&[args, &["--json"]].concat()).env("BD_SESSION", session))
 }
@@ -13,7 +13,7 @@ fn json_in(sandbox: &Sandbox, session: &str, args: &[&str]) -> Value {
     run_in(sandbox, session, args).succeeded(args).value()
 }
 
-/// Makes every session look as if it had last been heard from so many milliseconds ago.
+/// Makes every session look as if it had last been active this many milliseconds ago.
 fn age(sandbox: &Sandbox, ms: u64) {
     sandbox.run(&["daemon", "stop"]);
     let path = sandbox.dir().join(".git/beads/sessions.json");
@@ -25,7 +25,7 @@ fn age(sandbox: &Sandbox, ms: u64) {
 }
 
 #[test]
-fn another_session_of_the_same_actor_does_not_get_its_bead() {
+fn another_session_of_the_same_actor_cannot_claim_its_bead() {
     both(|sandbox| {
         let id = sandbox.create(&["One"]);
         let claimed = json_in(sandbox, "first", &["claim", &id]);
@@ -36,7 +36,7 @@ fn another_session_of_the_same_actor_does_not_get_its_bead() {
         sandbox.error(&["claim", &id], "already_claimed");
         run_in(sandbox, "second", &["claim", &id, "--take-over"]).failed("live", "already_claimed");
         run_in(sandbox, "second", &["update", &id, "--claim"]).failed("update", "already_claimed");
-        // A caller that presents the fence is the holder.
+        // A caller that presents the fence counts as the holder.
         let fence = claimed["fence"].as_str().unwrap();
         let moved = json_in(sandbox, "second", &["claim", &id, "--fence", fence]);
         assert_eq!((&moved["renewed"], &moved["fence"]), (&json!(true), &claimed["fence"]));
@@ -79,7 +79,7 @@ fn a_session_that_ended_gives_back_what_it_held() {
         let listed = sandbox.json(&["session", "list"]);
         assert_eq!((&listed[0]["session"], &listed[0]["state"]), (&json!("second"), &json!("live")));
         assert_eq!(listed.as_array().unwrap().len(), 1);
-        // A session that was taken over gives back nothing of the next holder.
+        // A session whose claim was taken over does not release the claim of the new holder.
         json_in(sandbox, "second", &["session", "end", "--keep"]);
         json_in(sandbox, "third", &["claim", &two]);
         assert_eq!(json_in(sandbox, "second", &["session", "end"]), json!([]));
@@ -121,7 +121,7 @@ fn a_silent_session_is_shown_everywhere_and_can_be_taken_over() {
         assert_ne!(taken["fence"], claimed["fence"]);
         assert!(taken["brief"]["notes"][0]["content"].as_str().unwrap().contains("silent since"), "{taken}");
         assert_eq!(sandbox.show(&id)["silent_since"], Value::Null);
-        // The old holder finds out with its fence.
+        // The fence of the old holder is refused.
         let fence = claimed["fence"].as_str().unwrap();
         let stale = &["--actor", "bob", "note", "add", &id, "mine", "--fence", fence];
         run_in(sandbox, "first", stale).failed("stale", "stale_claim");
@@ -129,7 +129,7 @@ fn a_silent_session_is_shown_everywhere_and_can_be_taken_over() {
 }
 
 #[test]
-fn any_call_of_a_session_and_any_use_of_the_fence_is_a_sign_of_life() {
+fn any_call_of_a_session_and_any_use_of_the_fence_keeps_it_live() {
     both(|sandbox| {
         let id = sandbox.create(&["One"]);
         let claimed = json_in(sandbox, "first", &["claim", &id]);
@@ -173,11 +173,11 @@ fn a_restarted_agent_gets_its_own_beads_back() {
         sandbox.json_as("eve", &["claim", &ids[2]]);
         let run = run_in(sandbox, "new", &["claim", "--mine"]);
         assert_eq!((run.exit, &run.value()[0]["id"]), (Some(0), &json!(ids[0])), "{run:?}");
-        assert!(run.stderr.contains(&ids[1]) && run.stderr.contains("at work"), "{run:?}");
+        assert!(run.stderr.contains(&ids[1]) && run.stderr.contains("active"), "{run:?}");
         age(sandbox, 61_000);
         let run = run_in(sandbox, "new", &["claim", "--mine"]);
         assert!(run.stderr.contains(&format!("bd claim {} --take-over", ids[1])), "{run:?}");
-        // A session that ended and left its claims needs no waiting, nor a flag.
+        // Claims of a session that ended can be taken at once and without a flag.
         json_in(sandbox, "old", &["session", "end", "--keep"]);
         assert_eq!(json_in(sandbox, "new", &["claim", &ids[1]])["renewed"], false);
         let mine = run_in(sandbox, "new", &["claim", "--mine"]).succeeded("mine").value();
@@ -186,7 +186,7 @@ fn a_restarted_agent_gets_its_own_beads_back() {
 }
 
 #[test]
-fn silent_beads_are_stolen_when_nothing_is_ready_and_never_unasked() {
+fn claims_of_silent_sessions_are_stolen_only_on_request_and_when_nothing_is_ready() {
     both(|sandbox| {
         let (urgent, other) = (sandbox.create(&["Urgent", "-p", "0"]), sandbox.create(&["Other"]));
         for id in [&urgent, &other] {
@@ -195,7 +195,7 @@ fn silent_beads_are_stolen_when_nothing_is_ready_and_never_unasked() {
         let free = sandbox.create(&["Free", "-p", "4"]);
         age(sandbox, 11 * 60_000);
         let steal = &["claim", "--next", "--steal-silent", "10m"];
-        assert_eq!(json_in(sandbox, "s", steal)["id"], json!(free), "what is ready comes first");
+        assert_eq!(json_in(sandbox, "s", steal)["id"], json!(free), "ready beads come first");
         run_in(sandbox, "s", &["claim", "--next"]).failed("nothing", "nothing_ready");
         run_in(sandbox, "s", &["claim", "--next", "--steal-silent", "1h"])
             .failed("too soon", "nothing_ready");

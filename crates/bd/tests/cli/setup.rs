@@ -19,7 +19,7 @@ const CLIENTS: [&str; 11] = [
     "generic",
 ];
 
-/// Every file of the project but those of git.
+/// Returns every file of the project, except those of git.
 fn files(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
     fn below(directory: &Path, found: &mut BTreeSet<PathBuf>) {
         for entry in std::fs::read_dir(directory).unwrap() {
@@ -52,7 +52,7 @@ fn read_json(sandbox: &Sandbox, file: &str) -> Value {
 }
 
 #[test]
-fn twice_is_once_and_removed_is_gone() {
+fn setup_is_idempotent_and_can_be_removed() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let before = files(&sandbox);
     for client in CLIENTS {
@@ -74,7 +74,7 @@ fn twice_is_once_and_removed_is_gone() {
 }
 
 #[test]
-fn all_clients_at_once_and_one_by_one_out_again() {
+fn all_clients_are_set_up_at_once_and_removed_one_by_one() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let before = files(&sandbox);
     sandbox.error(&["setup", "--all", "--check"], "not_set_up");
@@ -90,7 +90,7 @@ fn all_clients_at_once_and_one_by_one_out_again() {
         for left in &CLIENTS[index + 1..] {
             sandbox.json(&["setup", left, "--check"]);
         }
-        // Copilot starts the server that is in .mcp.json too, and many read the skill.
+        // Copilot also starts the server configured in .mcp.json, and many programs read the skill.
         let state = |file: &str| {
             let mut rows = removed["files"].as_array().unwrap().iter();
             rows.find(|row| row["file"] == file).map(|row| row["state"].clone())
@@ -136,7 +136,7 @@ fn every_program_gets_the_hooks_that_it_understands() {
 
 /// A project that an earlier version set up: its hook, and a section that names no client.
 #[test]
-fn what_an_earlier_version_wrote_is_replaced() {
+fn files_of_an_earlier_version_are_replaced() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let before = files(&sandbox);
     std::fs::create_dir(sandbox.dir().join(".claude")).unwrap();
@@ -155,7 +155,7 @@ fn what_an_earlier_version_wrote_is_replaced() {
 }
 
 #[test]
-fn what_is_not_ours_stays() {
+fn files_of_others_are_kept() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let write = |file: &str, text: &str| std::fs::write(sandbox.dir().join(file), text).unwrap();
     write(".mcp.json", "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}, \"zeta\": 1.50}\n");
@@ -173,7 +173,7 @@ fn what_is_not_ours_stays() {
     sandbox.error(&["setup", "claude"], "cannot_edit");
     assert_eq!(read(&sandbox, ".mcp.json"), "{ // a comment\n}");
 
-    // A list that aider has already, a skill and a hook file of somebody else.
+    // A list that aider has already, a skill and a hook file of another program.
     write(".aider.conf.yml", "read: NOTES.md\n");
     let error = sandbox.error(&["setup", "aider"], "cannot_edit");
     assert!(error["message"].as_str().unwrap().contains("add AGENTS.md to it"), "{error}");

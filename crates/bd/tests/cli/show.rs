@@ -27,7 +27,7 @@ fn both_ends_of_an_edge_are_shown() {
         assert_eq!(bead["dependencies"][1]["dependency_type"], "parent-child");
         assert_eq!(bead["dependencies"][1]["kind"], "parent");
         assert_eq!(bd.show(&b)["dependents"][0]["id"], a);
-        // A deleted neighbour is no neighbour.
+        // A deleted bead is not shown as a neighbour.
         bd.text(&["delete", &b]);
         assert_eq!(bd.show(&a)["dependencies"].as_array().unwrap().len(), 1);
     });
@@ -74,7 +74,7 @@ fn text_has_every_section_that_is_not_empty() {
 }
 
 #[test]
-fn what_is_missing_is_named_and_the_rest_is_there() {
+fn missing_beads_are_named_and_the_others_shown() {
     both(|bd| {
         let a = bd.create(&["a"]);
         let error = bd.error(&["show", &a, "bd-nope", "bd-neither"], "partial_failure");

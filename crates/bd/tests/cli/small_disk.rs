@@ -1,4 +1,4 @@
-//! A file system of its own, as small as it takes.
+//! A small file system for one test.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None`, and a line that says why, where nothing can be mounted.
+    /// Returns `None`, and prints why, where nothing can be mounted.
     pub fn mount(at: PathBuf, size: &str) -> Option<Self> {
         std::fs::create_dir(&at).unwrap();
         let mut mount = Command::new("mount");
@@ -24,7 +24,7 @@ impl SmallDisk {
         &self.0
     }
 
-    /// Leaves not a byte. Removing the file that is returned makes room again.
+    /// Fills the disk to the last byte. Returns the file to remove to free the space.
     pub fn fill(&self) -> PathBuf {
         let filler = self.0.join("filler");
         let mut size = 256 * 1024;

@@ -1,4 +1,4 @@
-//! The socket protocol, spoken by hand: what a program other than `bd` would do.
+//! A hand-written client of the socket protocol, as a program other than `bd` would implement it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -30,7 +30,7 @@ impl Client {
         self.stream.get_mut().write_all(bytes)
     }
 
-    /// The next line, or `None` when the other side has closed.
+    /// Returns the next line, or `None` if the daemon has closed the connection.
     pub fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.stream.read_line(&mut line) {
@@ -41,7 +41,7 @@ impl Client {
         }
     }
 
-    /// The bytes behind a line that announced them.
+    /// Returns the bytes after a line that announced them.
     pub fn body(&mut self, reply: &Value) -> Vec<u8> {
         let bytes = reply["body"].as_u64().expect("a reply with a body");
         let mut body = vec![0; usize::try_from(bytes).unwrap()];
@@ -64,7 +64,8 @@ impl Client {
         self.ask(&json!({"mutate": {"ops": [op]}}))
     }
 
-    /// Asks the daemon to leave, and returns its process. Never fails: the daemon of a failed test may answer nothing.
+    /// Asks the daemon to stop and returns its process id. Never fails: after a failed test the daemon may
+    /// not answer.
     pub fn stop(mut self) -> Option<u32> {
         let daemon = rustix::net::sockopt::socket_peercred(self.stream.get_ref()).ok()?;
         let request = json!({

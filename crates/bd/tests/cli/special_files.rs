@@ -1,4 +1,4 @@
-//! Paths that a client names: pipes and devices, relative ones, and links that lead out of the repository.
+//! Paths that a client names: pipes and devices, relative paths, and links that lead out of the repository.
 
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -24,7 +24,7 @@ fn import(source: &Value) -> Value {
     json!({"import": {"source": source, "dry_run": false}})
 }
 
-/// The daemon's directory is `/`: a relative path would be a file there.
+/// The daemon's working directory is `/`: it would resolve a relative path there.
 #[test]
 fn the_daemon_takes_no_relative_paths_and_writes_no_files_for_clients() {
     let bd = Sandbox::new(Mode::Daemon);
@@ -55,7 +55,7 @@ fn the_daemon_takes_no_relative_paths_and_writes_no_files_for_clients() {
 }
 
 #[test]
-fn a_pipe_or_a_device_to_read_keeps_nobody_waiting() {
+fn reading_a_pipe_or_a_device_does_not_block_others() {
     let bd = Sandbox::new(Mode::Daemon);
     let bystander = Bystander::of(&bd);
     let (fifo, old) = (bd.root().join("fifo"), bd.root().join("old"));
@@ -80,10 +80,10 @@ fn a_pipe_or_a_device_to_read_keeps_nobody_waiting() {
     }
     assert_eq!(bd.daemon_pid(), Some(bystander.pid));
     kill_process(Pid::from_raw(i32::try_from(bystander.pid).unwrap()).unwrap(), Signal::TERM).unwrap();
-    wait_until("the daemon leaves", || !is_alive(bystander.pid));
+    wait_until("the daemon exits", || !is_alive(bystander.pid));
 }
 
-/// The command that was given a pipe waits for its reader; the daemon does not.
+/// The command that writes to a pipe waits for its reader; the daemon does not.
 #[test]
 fn a_pipe_to_write_is_written_by_the_command_itself() {
     let bd = Sandbox::new(Mode::Daemon);
@@ -106,14 +106,14 @@ fn a_pipe_to_write_is_written_by_the_command_itself() {
 }
 
 #[test]
-fn a_pipe_at_export_path_is_refused_and_one_that_comes_later_is_passed_over() {
+fn a_pipe_at_export_path_is_refused_or_skipped_if_created_later() {
     let bd = Sandbox::new(Mode::Daemon);
     let bystander = Bystander::of(&bd);
     bd.json(&["config", "set", "sync.quiet", "0s"]);
     pipe(&bd.dir().join("fifo"));
     let error = bd.error(&["config", "set", "export.path", "fifo"], "invalid_value");
     assert!(error["message"].as_str().unwrap().contains("not a regular file"), "{error}");
-    assert_eq!(bd.json(&["config", "get", "export.path"])["value"], "", "the setting is as before");
+    assert_eq!(bd.json(&["config", "get", "export.path"])["value"], "", "the setting is unchanged");
     bd.json(&["config", "set", "export.path", "issues.jsonl"]);
     std::fs::remove_file(bd.dir().join("issues.jsonl")).unwrap();
     pipe(&bd.dir().join("issues.jsonl"));
@@ -123,10 +123,10 @@ fn a_pipe_at_export_path_is_refused_and_one_that_comes_later_is_passed_over() {
         bystander.is_served("changes with a pipe at export.path");
     }
     bd.json(&["daemon", "stop"]);
-    wait_until("the daemon leaves", || !is_alive(bystander.pid));
+    wait_until("the daemon exits", || !is_alive(bystander.pid));
 }
 
-/// A clone can carry links.
+/// A clone can contain links.
 #[test]
 fn links_that_lead_out_of_the_repository_are_not_followed() {
     both(|bd| {
@@ -147,7 +147,7 @@ fn links_that_lead_out_of_the_repository_are_not_followed() {
             std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["file"]);
         assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "precious");
-        // Links within the repository are what people use.
+        // Links within the repository are legitimate and common.
         for name in [".beads", "AGENTS.md", ".claude"] {
             std::fs::remove_file(bd.dir().join(name)).unwrap();
         }
@@ -156,13 +156,13 @@ fn links_that_lead_out_of_the_repository_are_not_followed() {
         bd.json(&["setup", "generic"]);
         assert!(std::fs::read_to_string(bd.dir().join("CLAUDE.md")).unwrap().contains("BEGIN BEADS"));
         assert!(bd.dir().join("AGENTS.md").is_symlink());
-        // A path outside that the user names is the user's choice.
+        // The user may name a path outside the repository.
         bd.json(&["config", "set", "export.path", text(&outside.join("issues.jsonl"))]);
         assert!(outside.join("issues.jsonl").is_file());
     });
 }
 
-/// `bb` in a repository whose clone carried a link in place of its store.
+/// `bb` in a repository whose clone contained a link in place of its store.
 #[test]
 fn bb_does_not_follow_a_link_out_of_the_repository() {
     let bd = Sandbox::new(Mode::Embedded);

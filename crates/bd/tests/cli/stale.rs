@@ -1,7 +1,7 @@
 use crate::sandbox::both;
 
 #[test]
-fn what_nobody_touched_for_long() {
+fn beads_that_have_not_changed_for_long() {
     both(|bd| {
         bd.create(&["first", "--id", "bd-1"]);
         bd.create(&["second", "--id", "bd-2"]);
@@ -11,7 +11,7 @@ fn what_nobody_touched_for_long() {
         bd.json(&["claim", "bd-2"]);
         assert_eq!(bd.ids(&["stale"]), Vec::<String>::new());
         assert_eq!(bd.ids(&["stale", "--days", "30"]), Vec::<String>::new());
-        // Zero days ago is now: everything unfinished, the longest untouched first.
+        // Zero days ago is now: all unfinished beads, longest untouched first.
         assert_eq!(bd.ids(&["stale", "--days", "0"]), ["bd-1", "bd-2"]);
         assert_eq!(bd.ids(&["stale", "--days", "0", "--limit", "1"]), ["bd-1"]);
         assert_eq!(bd.ids(&["stale", "--days", "0", "--status", "in_progress"]), ["bd-2"]);

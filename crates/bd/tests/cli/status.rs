@@ -33,6 +33,35 @@ fn the_store_in_numbers() {
 }
 
 #[test]
+fn ready_counts_what_is_handed_out_and_the_holders_are_named() {
+    both(|bd| {
+        bd.create(&["epic", "--id", "bd-e", "-t", "epic"]);
+        bd.create(&["child", "--id", "bd-1", "--parent", "bd-e"]);
+        bd.create(&["for dee", "--id", "bd-2", "--assignee", "dee"]);
+        bd.create(&["held", "--id", "bd-3"]);
+        bd.json_as("bob", &["claim", "bd-3"]);
+        let status = bd.json(&["status"]);
+        assert_eq!(
+            status["summary"]["ready_issues"], 1,
+            "the epic waits, and bd-2 is only for dee: {status}"
+        );
+        assert_eq!(
+            (&status["working"][0]["id"], &status["working"][0]["holder"]),
+            (&"bd-3".into(), &"bob".into())
+        );
+        assert_eq!(
+            (&status["waiting"][0]["need"], &status["waiting"][0]["id"]),
+            (&"assigned".into(), &"bd-2".into())
+        );
+        let text = bd.text(&["status"]);
+        assert!(
+            text.contains("bob works on bd-3 since ") && text.contains("waits for a person: bd-2"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
 fn sync_saves_to_the_ref_and_says_nothing_when_piped() {
     both(|bd| {
         bd.create(&["x"]);
@@ -48,9 +77,9 @@ fn sync_saves_to_the_ref_and_says_nothing_when_piped() {
 }
 
 #[test]
-fn whatever_is_unsynced_has_an_age() {
+fn unsynced_changes_have_an_age() {
     both(|bd| {
-        // A remote that cannot be reached: nothing is ever synced.
+        // The remote cannot be reached, so nothing is synced.
         let gone = bd.root().join("gone.git");
         bd.repository().remote("origin", gone.to_str().unwrap()).unwrap();
         let age = || {
@@ -60,7 +89,7 @@ fn whatever_is_unsynced_has_an_age() {
         };
         bd.create(&["x"]);
         age();
-        // The change is saved here, and the journal does not know it any more.
+        // The change is saved in a commit and no longer in the journal.
         assert_ne!(bd.run(&["sync", "--json"]).exit, Some(0));
         age();
         bd.text(&["daemon", "stop"]);

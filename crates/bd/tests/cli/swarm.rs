@@ -1,4 +1,4 @@
-//! Many processes want work at once, and the daemon dies under them.
+//! Many processes claim work at once while the daemon is killed.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -17,8 +17,8 @@ fn fill(bd: &Sandbox, beads: usize) {
     assert_eq!(reply["exit"], 0, "{reply}");
 }
 
-/// Each process claims one bead after the other until nothing is left. Every bead goes to exactly one of them.
-fn everyone_claims(processes: usize, beads: usize, kills: usize) {
+/// Each process claims beads until none are left. Every bead must go to exactly one process.
+fn claim_all(processes: usize, beads: usize, kills: usize) {
     let bd = Sandbox::new(Mode::Daemon);
     fill(&bd, beads);
     let claimed = Mutex::new(Vec::new());
@@ -40,7 +40,7 @@ fn everyone_claims(processes: usize, beads: usize, kills: usize) {
             });
         }
         for round in 1..=kills {
-            // Spread over the work, at whatever moment that is.
+            // Kills are spread over the whole run.
             wait_until("claims are made", || made.load(Ordering::Relaxed) >= beads * round / (kills + 1));
             if let Some(pid) = bd.daemon_pid() {
                 kill(pid);
@@ -62,24 +62,25 @@ fn everyone_claims(processes: usize, beads: usize, kills: usize) {
 }
 
 #[test]
-fn every_bead_goes_to_exactly_one() {
-    everyone_claims(20, 60, 0);
+fn every_bead_goes_to_exactly_one_process() {
+    claim_all(20, 60, 0);
 }
 
 #[test]
-fn every_bead_goes_to_exactly_one_although_the_daemon_is_killed() {
-    everyone_claims(20, 60, 3);
+fn every_bead_goes_to_exactly_one_process_although_the_daemon_is_killed() {
+    claim_all(20, 60, 3);
 }
 
 #[test]
 #[ignore = "takes long: fifty processes and a thousand beads, without and with kills"]
 fn fifty_processes_and_a_thousand_beads() {
-    everyone_claims(50, 1_000, 0);
-    everyone_claims(50, 1_000, 8);
+    claim_all(50, 1_000, 0);
+    claim_all(50, 1_000, 8);
 }
 
-/// A client sends and is gone before the reply; another one asks again with the same id. Now and then the daemon dies too.
-fn asked_again(tries: usize) {
+/// A client disconnects before the reply, and another one repeats the request with the same id. Sometimes the
+/// daemon is killed too.
+fn repeat_requests(tries: usize) {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["x", "--id", "bd-x"]);
     let connect = || loop {
@@ -116,7 +117,7 @@ fn asked_again(tries: usize) {
             })
             .collect();
         assert_eq!((&answers[0]["exit"], &answers[0]["result"]), (&0.into(), &answers[1]["result"]), "{n}");
-        // The same id for something else is refused.
+        // The same id with a different request is refused.
         let other = request.to_string().replace("ann", "eve");
         let mut client = connect();
         client.send(format!("{other}\n").as_bytes()).unwrap();
@@ -132,12 +133,12 @@ fn asked_again(tries: usize) {
 }
 
 #[test]
-fn a_request_asked_again_is_done_once() {
-    asked_again(100);
+fn a_repeated_request_is_executed_once() {
+    repeat_requests(100);
 }
 
 #[test]
 #[ignore = "takes long: the same a thousand times"]
-fn a_thousand_requests_asked_again_are_done_once() {
-    asked_again(1_000);
+fn a_thousand_repeated_requests_are_executed_once() {
+    repeat_requests(1_000);
 }

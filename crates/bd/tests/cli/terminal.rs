@@ -1,4 +1,4 @@
-//! Text from beads is shown, never obeyed.
+//! Control characters in beads are shown escaped and never sent to the terminal.
 
 use crate::sandbox::both;
 
@@ -14,7 +14,7 @@ fn harmless(what: &str, text: &str) {
 }
 
 #[test]
-fn nothing_that_a_terminal_would_obey_is_printed() {
+fn no_terminal_control_is_printed() {
     both(|bd| {
         let id = bd.create(&[
             "x",
@@ -27,7 +27,7 @@ fn nothing_that_a_terminal_would_obey_is_printed() {
             "--notes",
             HOSTILE,
         ]);
-        // What a title, a label, an actor and a reference may hold of it.
+        // The part of it that a title, a label, an actor and a reference may contain.
         let line = "bidi \u{202e}evil\u{200b}";
         bd.json(&["update", &id, "--title", line, "--add-label", line, "--external-ref", line, "-a", line]);
         let waits = bd.create(&[line, "--deps", &id, "--parent", &id]);
@@ -79,12 +79,12 @@ fn nothing_that_a_terminal_would_obey_is_printed() {
         let bead = bd.show(&id);
         assert_eq!(bead["description"], HOSTILE);
         assert_eq!(bead["notes"][1]["content"], HOSTILE);
-        // Errors quote what was typed.
+        // Errors quote the arguments.
         for args in [&["show", HOSTILE][..], &["show", &gone], &["update", &id, "-t", HOSTILE], &[HOSTILE]] {
             let run = bd.run(args);
             assert_ne!(run.exit, Some(0));
             harmless(&format!("{args:?}"), &run.stderr);
-            run.says_one_error();
+            run.assert_one_error_line();
         }
     });
 }

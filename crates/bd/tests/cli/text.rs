@@ -1,4 +1,4 @@
-//! Long text: from standard input, from files, and as it was typed.
+//! Long text from standard input, from files and from arguments.
 
 use crate::sandbox::both;
 
@@ -54,7 +54,7 @@ fn text_that_is_not_utf8_or_too_long_is_refused() {
         let big = vec![b'x'; 8 * 1024 * 1024 + 1];
         let run = bd.run_with_input(&["create", "x", "-d", "-", "--json"], &big);
         run.failed("8 MiB and one byte", "too_large");
-        // Each fits, all together do not, not even into one frame on the socket.
+        // Each text is within its limit, but together they exceed the limit of a frame on the socket.
         let file = bd.root().join("big");
         std::fs::write(&file, &big[..7 * 1024 * 1024]).unwrap();
         let at = format!("@{}", file.to_str().unwrap());
@@ -71,7 +71,7 @@ fn free_text_never_swallows_flags() {
         bd.json(&["note", "add", &id, "hello"]);
         bd.json(&["comment", &id, "hello", "again"]);
         bd.json(&["comments", "add", &id, "-q", "third"]);
-        // After two dashes everything is text.
+        // After `--` everything is text.
         bd.text(&["note", "add", &id, "--", "--json", "-q"]);
         let contents: Vec<_> = bd
             .json(&["note", "list", &id])

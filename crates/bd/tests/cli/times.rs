@@ -1,4 +1,4 @@
-//! Times keep their time of day, whichever way they are given.
+//! Times keep their time of day, however they are given.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn tool(bd: &Sandbox, name: &str, input: &serde_json::Value) -> Run {
 #[test]
 fn the_time_of_day_counts_on_the_command_line() {
     both(|bd| {
-        // The daemon, if there is one, lives in another zone.
+        // The daemon, if there is one, runs in another time zone.
         let id = bd.create(&["first"]);
         for (given, meant) in DUE {
             let due = ["update", &id, "--due", given, "--defer", given, "--json"];
@@ -90,7 +90,7 @@ fn tools_and_import_read_times_by_the_same_rule() {
             assert_eq!(run.value()["error"], "invalid_value", "{given}: {run:?}");
             assert_eq!(run.value()["field"], "due_at", "{given}: {run:?}");
         }
-        // A file means the same on every machine: without an offset its times are UTC.
+        // A file means the same on every machine: times without an offset are UTC.
         let line = |id: &str, due: &str| json!({"id": id, "title": id, "due_at": due}).to_string();
         let lines = [
             line("bd-1", "2026-11-20T14:30:00-05:00[America/New_York]"),

@@ -1,4 +1,4 @@
-//! Tools as other programs meet them: JSON on standard input, one JSON document on standard output.
+//! JSON tools as other programs use them: JSON on standard input, one JSON document on standard output.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,14 +11,14 @@ fn run(sandbox: &Sandbox, name: &str, flags: &[&str], input: &[u8]) -> Run {
     sandbox.run_with_input(&[&["tool", name], flags].concat(), input)
 }
 
-/// A call that must give one document; returns it with the exit code.
+/// Makes a call that must print one document; returns it with the exit code.
 pub fn call(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> (Value, i32) {
     let run = run(sandbox, name, flags, input.to_string().as_bytes());
     assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
     (run.value(), run.exit.unwrap())
 }
 
-/// The result of a call that must succeed.
+/// Returns the result of a call that must succeed.
 pub fn done(sandbox: &Sandbox, name: &str, flags: &[&str], input: &Value) -> Value {
     let (document, exit) = call(sandbox, name, flags, input);
     assert!(exit == 0 && document["ok"] == true, "{name} {input}: {document}");
@@ -56,7 +56,7 @@ pub fn refused(
     document
 }
 
-/// The lines of a call that must succeed and answers in chunks.
+/// Returns the lines of a call that must succeed and answers in chunks.
 pub fn chunks(sandbox: &Sandbox, name: &str, input: &Value) -> Vec<Value> {
     let run = run(sandbox, name, &[], input.to_string().as_bytes());
     assert_eq!(run.exit, Some(0), "{run:?}");
@@ -91,7 +91,7 @@ fn every_tool_keeps_the_contract() {
         assert!(
             tool["mutates"].is_boolean() && tool["summary"].as_str().is_some_and(|text| !text.is_empty())
         );
-        // The contract's own checks, and that there is exactly one document.
+        // The checks of the contract, including that there is exactly one document.
         let help = run(&sandbox, name, &["--help"], b"");
         assert!(help.exit == Some(0) && help.stdout.contains("Example:"), "{help:?}");
         let schema = run(&sandbox, name, &["--schema"], b"");
@@ -107,7 +107,7 @@ fn every_tool_keeps_the_contract() {
             true => assert_eq!((exit, &empty["error"]), (2, &json!("missing_field")), "{name}: {empty}"),
             false => assert!(empty["ok"] == true || exit == 1, "{name}: {empty}"),
         }
-        // And ours.
+        // Our own checks.
         for output in ["output", "batch"] {
             let schema = run(&sandbox, name, &[&format!("--schema={output}")], b"");
             assert!(schema.exit == Some(0) && schema.value().is_object(), "{name}: {schema:?}");
@@ -121,7 +121,7 @@ fn every_tool_keeps_the_contract() {
 fn help_schema_and_version_need_neither_input_nor_store() {
     let sandbox = Sandbox::without_repository(Mode::Embedded);
     for flag in ["--help", "--schema", "--schema=output", "--version"] {
-        // Standard input stays open: a tool that read it would never end.
+        // Standard input stays open: a tool that read it would wait forever.
         let mut child =
             sandbox.command(&["tool", "beads.create", flag]).stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
@@ -133,7 +133,7 @@ fn help_schema_and_version_need_neither_input_nor_store() {
 }
 
 #[test]
-fn what_is_not_one_object_is_a_clear_error() {
+fn input_that_is_not_one_object_is_a_clear_error() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let bomb = [vec![b'['; 200_000], vec![b']'; 200_000]].concat();
     let deep = format!("{{\"title\":\"x\",\"metadata\":{}1{}}}", "{\"a\":".repeat(500), "}".repeat(500));
@@ -325,7 +325,7 @@ fn a_batch_answers_for_each_item() {
         assert_eq!(call(sandbox, "beads.reopen", &["--apply"], &all).1, 0);
         assert_eq!(sandbox.ids(&["list", "--status", "open"]).len(), 2);
 
-        // Questions come in batches too.
+        // Queries can be batched too.
         let shown =
             call(sandbox, "beads.show", &[], &batch(json!([{"id": id(1)}, {"id": id(0)}]), json!({}))).0;
         assert_eq!(
@@ -360,7 +360,7 @@ fn a_stream_comes_in_chunks() {
 }
 
 #[test]
-fn what_is_said_beside_the_answer_goes_to_stderr() {
+fn messages_beside_the_answer_go_to_stderr() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let traced = run(&sandbox, "beads.sync", &["--apply", "--trace", "--verbose"], b"{}");
     assert_eq!(traced.value()["ok"], true);
@@ -382,7 +382,8 @@ fn the_repository_is_where_the_input_says() {
     refused(&sandbox, "beads.list", &[], &json!({"repo": "no/such/place"}), "not_found", 1);
 }
 
-/// `echo '{"title":"x"}' | beads.create --apply | jq '{id:.result.id}' | beads.show`, with the test in the place of jq.
+/// `echo '{"title":"x"}' | beads.create --apply | jq '{id:.result.id}' | beads.show`, with the test in place
+/// of jq.
 #[test]
 fn links_are_the_tools_they_are_named_after() {
     let sandbox = Sandbox::new(Mode::Embedded);
@@ -425,7 +426,7 @@ fn links_are_the_tools_they_are_named_after() {
     let shown = linked("my-beads.show", &[], &json!({"id": made["result"]["id"]}));
     assert_eq!(shown["result"]["title"], "x");
 
-    // What somebody else put there stays.
+    // Files of others are left unchanged.
     std::fs::remove_file(bin.join("beads.list")).unwrap();
     std::fs::write(bin.join("beads.list"), "mine").unwrap();
     let refused = install(&[]);

@@ -1,4 +1,4 @@
-//! `agent.*`: coordination through tools.
+//! `agent.*`: coordination through JSON tools.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn agents_talk_through_tools() {
     let store = sandbox.dir().join(".beadboard");
     let register = |name: &str| json!({"name": name, "role": "ui"});
     assert_eq!(done(&sandbox, "agent.register", &[], &register("ann-1"))["metadata"]["applied"], false);
-    assert!(!store.exists(), "a preview made the store");
+    assert!(!store.exists(), "a preview created the store");
     apply(&sandbox, "agent.register", &register("ann-1"));
     apply(&sandbox, "agent.register", &register("bob-1"));
     refused(&sandbox, "agent.register", &["--apply"], &register("ann-1"), "conflict", 1);
@@ -24,14 +24,15 @@ fn agents_talk_through_tools() {
     let mut other = letter.clone();
     other["body"] = json!("Something else.");
     refused(&sandbox, "agent.send", &["--apply"], &other, "conflict", 1);
-    // The receipt may be lost with the process that should have written it; the message is not sent twice all the same.
+    // The receipt may be lost with the process that should have written it. Even then the message is not sent
+    // twice.
     std::fs::remove_dir_all(store.join("agent/receipts")).unwrap();
     assert_eq!(apply(&sandbox, "agent.send", &letter), sent);
-    let everybody = json!({"from": "ann-1", "to": "broadcast", "bead": "bd-a1", "category": "INFO", "subject": "All",
+    let to_all = json!({"from": "ann-1", "to": "broadcast", "bead": "bd-a1", "category": "INFO", "subject": "All",
         "body": "Hello.", "idempotency_key": "twice"});
-    let broadcast = apply(&sandbox, "agent.send", &everybody);
+    let broadcast = apply(&sandbox, "agent.send", &to_all);
     std::fs::remove_dir_all(store.join("agent/receipts")).unwrap();
-    assert_eq!(apply(&sandbox, "agent.send", &everybody), broadcast);
+    assert_eq!(apply(&sandbox, "agent.send", &to_all), broadcast);
 
     let before = std::fs::read_to_string(store.join("agent/agents/bob-1.json")).unwrap();
     let inbox = done(&sandbox, "agent.inbox", &[], &json!({"agent": "bob-1"}))["result"].clone();

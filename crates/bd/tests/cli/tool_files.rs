@@ -1,4 +1,4 @@
-//! `beads.import` and `beads.export`: files of other programs, through tools.
+//! `beads.import` and `beads.export`: files through JSON tools.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn content(sandbox: &Sandbox, input: &Value) -> String {
 }
 
 #[test]
-fn a_file_is_looked_at_first_and_taken_in_with_apply() {
+fn a_file_is_previewed_first_and_imported_with_apply() {
     both(|sandbox| {
         write(sandbox, FILE);
         let input = json!({"path": "issues.jsonl"});
@@ -43,7 +43,7 @@ fn a_file_is_looked_at_first_and_taken_in_with_apply() {
 }
 
 #[test]
-fn what_is_no_file_cannot_be_taken_in() {
+fn only_files_can_be_imported() {
     let sandbox = Sandbox::new(Mode::Embedded);
     for path in ["no/such/file", "."] {
         refused(&sandbox, "beads.import", &["--apply"], &json!({"path": path}), "not_found", 1);
@@ -53,7 +53,7 @@ fn what_is_no_file_cannot_be_taken_in() {
 }
 
 #[test]
-fn a_deletion_beside_the_file_is_heeded_and_the_way_back_is_exact() {
+fn deletions_beside_the_file_are_applied_and_the_export_is_exact() {
     let (here, there) = (Sandbox::new(Mode::Embedded), Sandbox::new(Mode::Embedded));
     write(&here, FILE);
     let deletion = r#"{"id":"bd-b2","ts":"2025-12-01T00:00:00Z","by":"stevey","reason":"not needed"}"#;

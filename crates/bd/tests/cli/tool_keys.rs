@@ -1,4 +1,4 @@
-//! `idempotency_key`: what was done under a key is not done again, and its first answer comes back.
+//! `idempotency_key`: a call with a known key is not executed again; the first answer is returned.
 
 use serde_json::{Value, json};
 
@@ -46,14 +46,14 @@ fn an_import_is_answered_as_it_was_the_first_time() {
         std::fs::write(sandbox.dir().join("other.jsonl"), line("bd-other")).unwrap();
         refused(sandbox, "beads.import", &["--apply"], &other, "conflict", 1);
 
-        // Without a key the file is read again; with nothing to do in it the key is remembered all the same.
+        // Without a key the file is read again. A key is remembered even if there was nothing to import.
         assert_eq!(apply(sandbox, "beads.import", &json!({"path": "issues.jsonl"}))["created"], 1);
         let again = json!({"path": "issues.jsonl", "idempotency_key": "k2"});
         assert_eq!(apply(sandbox, "beads.import", &again)["unchanged"], 1);
         std::fs::write(&file, line("bd-newest")).unwrap();
         assert_eq!(apply(sandbox, "beads.import", &again)["unchanged"], 1);
 
-        // What comes through a pipe is known by its content.
+        // Input from a pipe is identified by its content.
         let pipe = |text: &str| {
             let words = ["import", "-", "--request-id", "k3", "--json"];
             sandbox.run_with_input(&words, text.as_bytes())
@@ -80,7 +80,7 @@ fn a_sync_is_answered_as_it_was_the_first_time() {
         assert_eq!(apply(sandbox, "beads.sync", &input), first, "the answer did not outlive the process");
         let later = apply(sandbox, "beads.sync", &json!({}));
         assert_ne!(later["commit"], first["commit"]);
-        // A sync that failed is tried again under its key.
+        // A sync that failed is tried again with the same key.
         sandbox.repository().remote_set_url("origin", "/nowhere/at/all").unwrap();
         let (failed, _) = call(sandbox, "beads.sync", &["--apply"], &json!({"idempotency_key": "k2"}));
         assert_eq!(failed["ok"], false, "{failed}");

@@ -6,7 +6,7 @@ use crate::sandbox::both;
 use crate::tool::{apply, chunks, done, refused};
 
 #[test]
-fn without_a_cursor_it_only_says_where_to_begin() {
+fn without_a_cursor_only_the_current_cursor_is_returned() {
     both(|sandbox| {
         apply(sandbox, "beads.create", &json!({"title": "Before", "id": "bd-a"}));
         let start = done(sandbox, "beads.watch", &[], &json!({}));
@@ -15,10 +15,14 @@ fn without_a_cursor_it_only_says_where_to_begin() {
 
         apply(sandbox, "beads.create", &json!({"title": "After", "id": "bd-b"}));
         apply(sandbox, "beads.close", &json!({"id": "bd-a", "reason": "done"}));
-        let told = done(sandbox, "beads.watch", &[], &json!({"since": cursor, "timeout_ms": 1000}));
-        let events = told["result"]["events"].as_array().unwrap();
+        let answer = done(sandbox, "beads.watch", &[], &json!({"since": cursor, "timeout_ms": 1000}));
+        let events = answer["result"]["events"].as_array().unwrap();
         let seen: Vec<_> = events.iter().map(|event| (&event["type"], &event["id"])).collect();
-        assert_eq!(seen, [(&json!("created"), &json!("bd-b")), (&json!("closed"), &json!("bd-a"))], "{told}");
+        assert_eq!(
+            seen,
+            [(&json!("created"), &json!("bd-b")), (&json!("closed"), &json!("bd-a"))],
+            "{answer}"
+        );
 
         let one = done(sandbox, "beads.watch", &[], &json!({"since": "0", "ids": ["bd-b"], "limit": 5}));
         assert_eq!(one["result"]["events"][0]["id"], "bd-b", "{one}");

@@ -7,11 +7,11 @@ fn change(field: &str, from: &Value, to: &Value) -> Value {
 }
 
 #[test]
-fn fields_get_their_values_back_also_after_a_save_and_twice_is_again() {
+fn fields_are_restored_even_after_a_save_and_undoing_twice_redoes() {
     both(|bd| {
         bd.create(&["first", "--id", "bd-1", "-l", "a"]);
         bd.json(&["sync"]);
-        // Two writes between two saves: the value in between is in no commit.
+        // Two writes between two saves, so no commit contains the value in between.
         bd.json(&["update", "bd-1", "--title", "second"]);
         bd.json(&["update", "bd-1", "--title", "third", "-p", "0"]);
         bd.json(&["sync"]);
@@ -100,7 +100,7 @@ fn claims_and_dependencies() {
 }
 
 #[test]
-fn what_others_wrote_since_stands_in_the_way_and_notes_stay() {
+fn later_writes_of_others_prevent_an_undo_and_notes_stay() {
     both(|bd| {
         bd.create(&["one", "--id", "bd-1"]);
         bd.json(&["update", "bd-1", "--title", "mine", "-p", "1"]);
@@ -115,7 +115,7 @@ fn what_others_wrote_since_stands_in_the_way_and_notes_stay() {
         bd.json_as("bob", &["dep", "add", "bd-1", "bd-2"]);
         let error = bd.error(&["undo"], "undo_conflict");
         assert!(error["message"].as_str().unwrap().contains("dependency (blocks) of bd-2 by bob"), "{error}");
-        // Everybody has a last operation of their own.
+        // Each actor undoes only their own last operation.
         bd.json_as("bob", &["undo"]);
         bd.json(&["undo"]);
         assert_eq!(bd.ids(&["list"]), ["bd-1"]);
@@ -141,6 +141,6 @@ fn an_atomic_batch_is_undone_whole_and_a_repeated_request_once() {
             (&json!("bd-1"), &json!("bd-2")),
             "{again}"
         );
-        assert_eq!(bd.ids(&["list"]), ["bd-3"], "what was done since is not what was undone");
+        assert_eq!(bd.ids(&["list"]), ["bd-3"], "later changes are kept");
     });
 }

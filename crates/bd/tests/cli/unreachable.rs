@@ -1,4 +1,5 @@
-//! Daemons that hold the store and cannot be asked: every wait has an end, and the error says who has the store.
+//! Daemons that hold the store and do not answer: every wait has a limit, and the error names the process
+//! that holds the store.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -10,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sandbox::{Mode, PATIENCE, Run, Sandbox};
 
-/// A process that is stopped, and goes on at the end of the test.
+/// A process that is stopped with SIGSTOP and continued at the end of the test.
 struct Stopped(Pid);
 
 impl Stopped {
@@ -28,7 +29,7 @@ impl Drop for Stopped {
 }
 
 #[test]
-fn a_daemon_that_is_stopped_is_waited_for_no_longer_than_asked() {
+fn a_suspended_daemon_is_waited_for_no_longer_than_requested() {
     let bd = Sandbox::new(Mode::Daemon);
     let id = bd.create(&["x"]);
     let pid = bd.daemon_pid().unwrap();
@@ -114,7 +115,7 @@ fn a_daemon_of_another_store_with_the_same_path_is_not_asked() {
 }
 
 #[test]
-fn a_daemon_that_leaves_does_not_wait_for_a_remote_that_hangs() {
+fn an_exiting_daemon_does_not_wait_for_a_remote_that_hangs() {
     let bd = Sandbox::new(Mode::Daemon);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://127.0.0.1:{}/x.git", silent.local_addr().unwrap().port());
@@ -123,7 +124,7 @@ fn a_daemon_that_leaves_does_not_wait_for_a_remote_that_hangs() {
     bd.text(&["daemon", "stop"]);
     let id = bd.create(&["x"]);
     let mut sync = bd.command(&["sync"]).spawn().unwrap();
-    // The exchange is under way as soon as the remote is asked.
+    // The sync is in progress once the remote was contacted.
     let asked = silent.accept().unwrap();
     let started = Instant::now();
     bd.text(&["daemon", "stop"]);

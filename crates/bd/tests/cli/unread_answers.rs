@@ -1,4 +1,4 @@
-//! Clients that ask for much and read nothing.
+//! Clients that ask for large answers and never read them.
 
 use serde_json::json;
 
@@ -6,9 +6,9 @@ use crate::bystander::Bystander;
 use crate::sandbox::{ACTOR, Mode, Sandbox};
 use crate::socket::Client;
 
-/// Each answer is a few megabytes, and together they are more than the daemon may have.
+/// Each answer is a few megabytes, and together they exceed the daemon's memory limit.
 #[test]
-fn answers_that_nobody_reads_are_bounded() {
+fn unread_answers_are_bounded() {
     let bd = Sandbox::new(Mode::Daemon);
     let lines: String = (0..16)
         .map(|n| json!({"id": format!("bd-long{n}"), "title": "t", "description": "x".repeat(1 << 20)}))
@@ -26,14 +26,14 @@ fn answers_that_nobody_reads_are_bounded() {
     for client in &mut idle {
         client.send(format!("{request}\n").as_bytes()).unwrap();
     }
-    // Those who asked last were answered, too: with all of it, or with a refusal.
+    // The last clients were answered too: with the whole answer, or with a refusal.
     for client in idle.iter_mut().rev().take(3) {
         let reply = client.receive().unwrap();
         let refused = reply["error"]["code"] == "busy";
         assert!(refused || reply["body"].as_u64().is_some_and(|bytes| bytes > 16 << 20), "{reply}");
     }
-    bystander.is_served("answers that nobody reads");
-    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
+    bystander.is_served("unread answers");
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
     drop(idle);
-    assert_eq!(bd.text(&["export"]).lines().count(), 17, "whoever reads gets all of it");
+    assert_eq!(bd.text(&["export"]).lines().count(), 17, "a client that reads gets the whole answer");
 }

@@ -1,11 +1,12 @@
-//! Text that drives a terminal, reorders a line or is a formula stays visible on every interface, and whole in JSON.
+//! Text that controls a terminal, reorders a line or is a spreadsheet formula is shown escaped on every
+//! interface, and stays unchanged in JSON.
 
 use serde_json::{Value, json};
 
 use crate::mcp::client::Client;
 use crate::sandbox::{Mode, Sandbox, both};
 
-/// An escape sequence, one in C1, a reordering, a hidden letter.
+/// An escape sequence, a C1 control, a bidirectional override, an invisible letter.
 const TEXT: &str = "=1+1 \u{1b}[31m \u{9b}31m \u{202e}abc \u{e0041} end";
 
 fn is_visible(text: &str) -> bool {
@@ -16,7 +17,7 @@ fn is_visible(text: &str) -> bool {
 }
 
 #[test]
-fn every_interface_shows_what_a_terminal_would_obey() {
+fn every_interface_escapes_terminal_controls() {
     both(|bd| {
         let id = bd.create(&["t", "-d", TEXT, "--labels", "x"]);
         bd.json(&["note", "add", &id, TEXT]);
@@ -46,7 +47,7 @@ fn every_interface_shows_what_a_terminal_would_obey() {
 }
 
 #[test]
-fn a_model_and_a_path_are_shown_so_too() {
+fn a_model_name_and_a_path_are_escaped_too() {
     let mut bd = Sandbox::new(Mode::Embedded);
     let id = bd.create(&["t", "-d", TEXT]);
     let mut client = Client::start(&bd);

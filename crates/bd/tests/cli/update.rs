@@ -4,7 +4,7 @@ use crate::sandbox::both;
 use crate::schema::check_bead;
 
 #[test]
-fn each_field_changes_and_the_others_stay() {
+fn each_field_can_be_changed_alone() {
     both(|bd| {
         let id = bd.create(&["before", "-d", "kept", "-p", "3"]);
         let cases: &[(&[&str], &str, serde_json::Value)] = &[
@@ -86,7 +86,7 @@ fn notes_are_appended_and_never_replaced() {
 }
 
 #[test]
-fn a_status_goes_where_it_is_told_to_go() {
+fn a_status_can_be_set_by_update() {
     both(|bd| {
         let id = bd.create(&["x"]);
         let closed = bd.json_as("bob", &["update", &id, "--status", "closed"])[0].clone();
@@ -129,12 +129,12 @@ fn several_at_once_and_those_that_fail_are_named() {
 }
 
 #[test]
-fn nothing_to_change_is_a_usage_error_and_no_change_is_none() {
+fn a_missing_change_is_a_usage_error_and_an_equal_value_is_not() {
     both(|bd| {
         let id = bd.create(&["x"]);
         let before = bd.everything();
         bd.error(&["update", &id], "usage");
         bd.json(&["update", &id, "--title", "x", "-p", "2"]);
-        assert_eq!(bd.everything(), before, "writing what is there already is no write");
+        assert_eq!(bd.everything(), before, "writing equal values changes nothing");
     });
 }

@@ -14,7 +14,7 @@ fn a_sound_store_has_no_findings() {
 }
 
 #[test]
-fn an_edge_to_a_deleted_bead_is_reported_and_is_no_error() {
+fn an_edge_to_a_deleted_bead_is_reported_but_not_an_error() {
     both(|bd| {
         let (a, b) = (bd.create(&["a"]), bd.create(&["b"]));
         bd.json(&["dep", "add", &a, &b]);
@@ -29,7 +29,7 @@ fn an_edge_to_a_deleted_bead_is_reported_and_is_no_error() {
     });
 }
 
-/// Puts a commit with other files on the ref, as a broken program might.
+/// Commits other files to the ref, as a buggy program might.
 fn rewrite(bd: &Sandbox, change: impl Fn(&str, String) -> String) {
     let repository = bd.repository();
     let reference = repository.find_reference("refs/heads/beads/store").unwrap();
@@ -48,7 +48,7 @@ fn rewrite(bd: &Sandbox, change: impl Fn(&str, String) -> String) {
         .unwrap();
 }
 
-/// The same snapshot without checksums, so that only the lines themselves are judged.
+/// Returns the same snapshot without checksums, so that only the lines themselves are checked.
 fn without_checksums(name: &str, text: String) -> String {
     if name != "meta.json" {
         return text;
@@ -59,7 +59,7 @@ fn without_checksums(name: &str, text: String) -> String {
 }
 
 #[test]
-fn an_edge_into_nowhere_is_a_warning() {
+fn an_edge_to_an_unknown_bead_is_a_warning() {
     both(|bd| {
         let id = bd.create(&["a"]);
         bd.text(&["sync"]);
@@ -86,7 +86,7 @@ fn an_edge_into_nowhere_is_a_warning() {
 }
 
 #[test]
-fn circles_that_a_merge_brought_are_reported() {
+fn cycles_created_by_a_merge_are_reported() {
     both(|bd| {
         for id in ["bd-1", "bd-2"] {
             bd.create(&["x", "--id", id]);
@@ -115,7 +115,7 @@ fn circles_that_a_merge_brought_are_reported() {
 }
 
 #[test]
-fn damage_is_an_error_that_names_the_place_and_touches_nothing() {
+fn damage_is_an_error_that_names_the_place_and_changes_nothing() {
     both(|bd| {
         bd.create(&["x", "--id", "bd-1"]);
         bd.create(&["y", "--id", "bd-2"]);

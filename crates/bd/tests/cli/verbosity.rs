@@ -1,9 +1,9 @@
-//! How much a command says about itself.
+//! `--verbose` and `--quiet`.
 
 use crate::sandbox::both;
 
 #[test]
-fn verbose_tells_where_the_answer_came_from_and_quiet_tells_nothing() {
+fn verbose_says_where_the_answer_came_from_and_quiet_prints_nothing() {
     both(|bd| {
         let run = bd.run(&["create", "x", "-v"]);
         assert!(run.stderr.contains("position 1, "), "{run:?}");

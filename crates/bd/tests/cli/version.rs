@@ -10,8 +10,9 @@ fn version_help_and_completions_need_no_store() {
     assert!(bd.text(&["--help"]).contains("ready"));
     assert!(bd.text(&["dep", "add", "--help"]).contains("bd dep add"));
     for shell in ["bash", "zsh", "fish"] {
-        assert!(bd.text(&["completions", shell]).contains("ready"), "{shell}");
+        assert!(bd.text(&["completions", shell]).contains("bd complete --"), "{shell}");
     }
+    assert!(bd.text(&["completions", "elvish"]).contains("ready"), "this script lists the verbs");
     bd.error(&["completions", "abacus"], "invalid_value");
     assert!(std::fs::read_dir(bd.dir()).unwrap().next().is_none(), "none of this leaves anything behind");
 }

@@ -1,4 +1,4 @@
-//! `bd watch`: what happened, in order, each thing once.
+//! `bd watch`: events in order, each exactly once.
 
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sandbox::{Mode, Run, Sandbox, both, kill};
 use crate::socket::Client;
 
-/// Everything behind a cursor that has happened by now.
+/// Returns all events after a cursor up to now.
 fn events(bd: &Sandbox, since: &str) -> Vec<Value> {
     let args = ["watch", "--since", since, "--timeout", "0", "--json"];
     lines(&bd.run(&args).succeeded(args).stdout)
@@ -18,7 +18,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn told(events: &[Value]) -> Vec<(String, String)> {
+fn types_and_ids(events: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     events.iter().map(|event| (text(&event["type"]), text(&event["id"]))).collect()
 }
@@ -32,7 +32,7 @@ fn cursor(bd: &Sandbox) -> String {
 }
 
 #[test]
-fn every_kind_of_event_is_told_in_order() {
+fn every_kind_of_event_is_reported_in_order() {
     both(|bd| {
         bd.create(&["a", "--id", "bd-a"]);
         bd.create(&["b", "--id", "bd-b", "--deps", "bd-a"]);
@@ -57,34 +57,34 @@ fn every_kind_of_event_is_told_in_order() {
             ("note", "bd-b"),
             ("updated", "bd-b"),
         ];
-        assert_eq!(told(&all), pairs(&expected), "{all:#?}");
+        assert_eq!(types_and_ids(&all), pairs(&expected), "{all:#?}");
         assert_eq!(all[2]["assignee"], crate::sandbox::ACTOR);
         assert!(all[2]["fence"].is_string());
         assert_eq!(all[3]["text"], "found it");
         assert_eq!(all[4]["fields"], json!(["title", "priority"]));
         assert_eq!((&all[5]["text"], &all[5]["by"]), (&"fixed".into(), &crate::sandbox::ACTOR.into()));
         assert_eq!(all[6]["title"], "better");
-        // Positions and cursors only grow, and every cursor is a place to go on from.
+        // Positions and cursors only grow, and watching can resume from every cursor.
         assert!(all.windows(2).all(|pair| pair[0]["position"].as_u64() <= pair[1]["position"].as_u64()));
         for (index, event) in all.iter().enumerate() {
             assert_eq!(events(bd, event["cursor"].as_str().unwrap()), all[index + 1..]);
         }
-        // The same again after a checkpoint and a restart.
+        // The same events after a checkpoint and a restart.
         bd.text(&["sync"]);
         bd.text(&["daemon", "stop"]);
         assert_eq!(events(bd, "0"), all);
         assert_eq!(cursor(bd), all.last().unwrap()["cursor"]);
-        // Only about some beads, and as text.
+        // Only events of some beads, as text.
         let some = bd.text(&["watch", "--since", "0", "--timeout", "0", "--ids", "bd-a"]);
         assert_eq!(some.lines().count(), 4);
         assert!(some.lines().next().unwrap().ends_with(" created   bd-a a by ann@here"), "{some}");
-        // From now on there is nothing.
+        // Without a cursor only new events are shown.
         assert_eq!(bd.text(&["watch", "--timeout", "0"]), "");
     });
 }
 
 #[test]
-fn cursors_that_lead_nowhere_are_refused() {
+fn invalid_cursors_are_refused() {
     both(|bd| {
         bd.create(&["a", "--id", "bd-a"]);
         let here = cursor(bd);
@@ -99,7 +99,7 @@ fn cursors_that_lead_nowhere_are_refused() {
         }
         bd.error(&["watch", "--ids", "bd-nope", "--since", "0", "--timeout", "0"], "not_found");
         bd.error(&["watch", "--until", "closed"], "usage");
-        // A store that lost its local files has another log.
+        // A store that lost its local files has a new event log.
         bd.text(&["sync"]);
         bd.text(&["daemon", "stop"]);
         std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
@@ -113,7 +113,7 @@ fn watching(bd: &Sandbox, args: &[&str]) -> Child {
 }
 
 #[test]
-fn watching_ends_when_it_is_so() {
+fn watching_ends_when_the_condition_holds() {
     both(|bd| {
         bd.create(&["a", "--id", "bd-a"]);
         bd.create(&["b", "--id", "bd-b", "--deps", "bd-a"]);
@@ -126,16 +126,17 @@ fn watching_ends_when_it_is_so() {
         assert_eq!(events(changed)[0]["type"], "closed");
         events(ready);
         bd.json(&["close", "bd-b"]);
-        let told = events(closed);
-        assert_eq!(told.last().unwrap()["id"], "bd-b", "{told:?}");
-        // It is so already; and what is not so in time is an error that says where to go on.
+        let closed = events(closed);
+        assert_eq!(closed.last().unwrap()["id"], "bd-b", "{closed:?}");
+        // If the condition holds already, the watch ends at once. A timeout is an error with the cursor to
+        // resume from.
         assert_eq!(events(watching(bd, &["--until", "closed", "--ids", "bd-a"])), [] as [Value; 0]);
         let error = bd.error(&["watch", "--until", "ready", "--timeout", "10ms"], "timeout");
         assert_eq!(error["details"]["cursor"], *cursor(bd));
     });
 }
 
-/// Notes are written, the daemon is killed or stopped now and then, and somebody watches all the while.
+/// Notes are written while a client watches and the daemon is killed or stopped now and then.
 fn each_event_once(notes: usize, per_request: usize) {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["a", "--id", "bd-a"]);
@@ -145,7 +146,8 @@ fn each_event_once(notes: usize, per_request: usize) {
         let ops: Vec<_> = (0..per_request)
             .map(|n| json!({"op": "note_add", "id": "bd-a", "content": (request * per_request + n).to_string()}))
             .collect();
-        // A daemon that was killed may still accept; with an id the request can be put to the next one.
+        // A daemon that was killed may still accept connections; with an id the request can be sent again to
+        // the next one.
         let line = json!({
             "client": "0", "actor": "ann", "request_id": format!("notes-{request}"),
             "call": {"mutate": {"ops": ops, "many": true}},
@@ -184,7 +186,7 @@ fn each_event_once(notes: usize, per_request: usize) {
 }
 
 #[test]
-fn no_event_is_missed_or_told_twice_over_restarts() {
+fn no_event_is_missed_or_repeated_across_restarts() {
     each_event_once(1_000, 25);
 }
 

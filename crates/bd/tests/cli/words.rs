@@ -1,15 +1,15 @@
-//! Words of other trackers for statuses and types, and the format that they need.
+//! Custom statuses and types from other trackers, and the format that they need.
 
 use serde_json::json;
 
 use crate::sandbox::{Sandbox, both};
 
-/// The bead bd-1 in one dialect.
+/// Returns the bead bd-1 in one dialect.
 fn shown(bd: &Sandbox, dialect: &str) -> serde_json::Value {
     bd.run(&["show", "bd-1", &format!("--json={dialect}")]).succeeded(dialect).value()[0].clone()
 }
 
-/// Runs a command that may be the first to need format 2, and then says so.
+/// Runs a command that may be the first to need format 2, and then reports it.
 fn raise(bd: &Sandbox, args: &[&str]) {
     let run = bd.run(args);
     assert!(run.exit == Some(0), "{args:?}: {run:?}");
@@ -17,7 +17,7 @@ fn raise(bd: &Sandbox, args: &[&str]) {
 }
 
 #[test]
-fn a_word_is_kept_beside_the_status_and_raises_the_format_once() {
+fn a_custom_word_is_kept_with_the_status_and_raises_the_format_once() {
     both(|bd| {
         bd.create(&["one", "--id", "bd-1"]);
         assert_eq!(bd.json(&["status"])["format_version"], 1);
@@ -38,7 +38,7 @@ fn a_word_is_kept_beside_the_status_and_raises_the_format_once() {
 }
 
 #[test]
-fn types_have_words_and_memories_stay_out_of_the_way() {
+fn types_can_have_custom_words_and_memories_stay_separate() {
     both(|bd| {
         raise(bd, &["create", "why", "--id", "bd-1", "-t", "decision"]);
         raise(bd, &["create", "remember", "--id", "bd-2", "-t", "memory"]);
@@ -72,7 +72,7 @@ fn unknown_words_are_refused_with_the_list_until_a_setting_adds_them() {
     });
 }
 
-/// The hash does not cover words, so a hash alone means that there are none.
+/// The hash does not cover custom words, so a hash alone means that there are none.
 #[test]
 fn a_guard_compares_the_word_too() {
     both(|bd| {
@@ -80,7 +80,7 @@ fn a_guard_compares_the_word_too() {
         let plain = shown(bd, "spec")["content_hash"].as_str().unwrap().to_owned();
         raise(bd, &["update", "bd-1", "--status", "blocked"]);
         let blocked = shown(bd, "spec");
-        assert_eq!(blocked["content_hash"], json!(plain), "the hash is that of the specification");
+        assert_eq!(blocked["content_hash"], json!(plain), "the hash ignores custom words");
         let if_hash = format!("{plain}+blocked/");
         assert_eq!(blocked["if_hash"], json!(if_hash));
         let error = bd.error(&["update", "bd-1", "--title", "x", "--if-hash", &plain], "conflict");

@@ -2,10 +2,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What sort of work a bead is (§4.2).
+/// The type of work (§4.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+// Documented variants would turn the `enum` of the tools' input schemas into a `oneOf`.
+#[allow(missing_docs)]
 pub enum BeadType {
     Bug,
     Feature,
@@ -16,8 +18,10 @@ pub enum BeadType {
 }
 
 impl BeadType {
+    /// All types.
     pub const ALL: [Self; 5] = [Self::Bug, Self::Feature, Self::Task, Self::Epic, Self::Chore];
 
+    /// Returns the name of the type.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bug => "bug",

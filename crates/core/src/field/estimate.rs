@@ -3,20 +3,21 @@ use serde::{Deserialize, Serialize};
 use crate::limits::MAX_ESTIMATE_MINUTES;
 use crate::{Error, Result};
 
-/// How long the work should take, in minutes.
+/// Estimated time for the work, in minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "u64", into = "u64")]
 #[cfg_attr(feature = "schema", schemars(!try_from, !into))]
 pub struct Estimate(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] u32);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema with the bounds that the type checks.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     crate::schema::number_field(generator, u64::from(MAX_ESTIMATE_MINUTES))
 }
 
 impl Estimate {
+    /// Returns the number of minutes.
     pub fn minutes(self) -> u32 {
         self.0
     }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::{Error, Result};
 
-/// One label: a non-blank word or phrase without commas, which separate labels on the command line.
+/// A label: not blank, and without commas, which separate labels on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Label(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema with the bounds that the type checks.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     crate::schema::text_field(
         generator,
-        crate::schema::line_without(MAX_LABEL_BYTES / crate::schema::WIDEST, ","),
+        crate::schema::line_without(MAX_LABEL_BYTES / crate::schema::MAX_CHAR_BYTES, ","),
     )
 }
 
@@ -39,7 +39,8 @@ impl std::str::FromStr for Label {
     }
 }
 
-/// A set of labels, kept sorted bytewise and without duplicates. One register: the whole set is one value (§8.2.1).
+/// The labels of a bead, sorted bytewise and without duplicates.
+// The whole set is one register, so a merge keeps one side's set (§8.2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<Label>")]
@@ -52,22 +53,27 @@ fn set_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 impl Labels {
+    /// Returns whether there are no labels.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns whether the label is in the set.
     pub fn contains(&self, label: &Label) -> bool {
         self.0.binary_search(label).is_ok()
     }
 
+    /// Iterates over the labels in byte order.
     pub fn iter(&self) -> std::slice::Iter<'_, Label> {
         self.0.iter()
     }
 
+    /// Returns the set with more labels, or an error if there are too many.
     pub fn with(&self, added: &[Label]) -> Result<Self> {
         self.iter().chain(added).cloned().collect::<Vec<_>>().try_into()
     }
 
+    /// Returns the set without some labels.
     pub fn without(&self, removed: &[Label]) -> Self {
         Self(self.iter().filter(|label| !removed.contains(label)).cloned().collect())
     }

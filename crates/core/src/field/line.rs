@@ -3,27 +3,29 @@ use std::sync::Arc;
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
-/// Optional text on one line: a branch, a reference into another tracker, a repository.
+/// Optional text on one line, such as a branch, a repository, or a reference into another tracker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema with the bounds that the type checks.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     crate::schema::text_field(
         generator,
-        crate::schema::line(0, MAX_TITLE_BYTES / crate::schema::WIDEST, false),
+        crate::schema::line(0, MAX_TITLE_BYTES / crate::schema::MAX_CHAR_BYTES, false),
     )
 }
 
 super::string_newtype!(Line);
 
 impl Line {
+    /// Returns whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the text, or `None` if it is empty.
     pub fn non_empty(&self) -> Option<&str> {
         (!self.is_empty()).then_some(self.as_str())
     }

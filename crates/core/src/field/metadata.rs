@@ -7,15 +7,16 @@ use crate::canonical::to_canonical;
 use crate::limits::MAX_METADATA_DEPTH;
 use crate::{Error, Result};
 
-/// A JSON object for whatever other tools want to keep with a bead. The only place in the files where numbers
-/// may have fractions: they are foreign data and must come back as they went in.
+/// Metadata for other tools, as a JSON object.
+// The only place in the files where numbers may have fractions: other tools must get back exactly what they
+// stored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Map<String, Value>")]
 pub struct Metadata(Arc<Map<String, Value>>);
 
-/// Equal when the files could not tell them apart. As numbers `0.0` and `-0.0` are equal, as bytes they are not, and
-/// a join that took them for one value would depend on its order.
+/// Compares the canonical bytes. `0.0` and `-0.0` are equal as numbers but differ in the files; if they
+/// compared as equal, the result of a join would depend on its order.
 impl PartialEq for Metadata {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || to_canonical(&self.0) == to_canonical(&other.0)
@@ -25,20 +26,23 @@ impl PartialEq for Metadata {
 impl Eq for Metadata {}
 
 impl Metadata {
+    /// Returns whether the object has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
 
+    /// Returns the object.
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
     }
 }
 
-/// Null values say nothing and are dropped, as everywhere in the files.
+/// Drops null values, as everywhere in the files: null means absent.
 impl TryFrom<Map<String, Value>> for Metadata {
     type Error = Error;
 

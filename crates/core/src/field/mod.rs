@@ -1,4 +1,4 @@
-//! The values a bead's registers hold. Each type can only be built from valid input.
+//! The values of a bead's fields. Each type can only be built from valid input.
 
 mod bead_type;
 mod estimate;
@@ -26,17 +26,19 @@ pub use word::Word;
 
 use crate::Timestamp;
 
-/// How a register's value stands in a line of a canonical file: empty and null are one value and are left out.
+/// A field value as written to a canonical file. An empty value is the same as none, and is left out.
 pub trait Value: Clone + PartialEq {
+    /// The type that is written.
     type Stored;
 
+    /// Returns the value to write, or `None` if the field is left out.
     fn stored(&self) -> Option<Self::Stored>;
 
-    /// `None` when the field may not be absent.
+    /// Returns the value for a field as read, or `None` if a required field is missing.
     fn restored(stored: Option<Self::Stored>) -> Option<Self>;
 }
 
-/// A value that is always present.
+/// Implements [`Value`] for types that are always present.
 macro_rules! required_value {
     ($($ty:ty),*) => {$(
         impl $crate::field::Value for $ty {
@@ -53,7 +55,7 @@ macro_rules! required_value {
     )*};
 }
 
-/// A value whose empty form is the same as no value.
+/// Implements [`Value`] for types whose empty form is the same as no value.
 macro_rules! emptyable_value {
     ($($ty:ty),*) => {$(
         impl $crate::field::Value for $ty {
@@ -73,6 +75,7 @@ macro_rules! emptyable_value {
 required_value!(Title, Priority);
 emptyable_value!(Text, Line, Labels, Metadata);
 
+/// Implements [`Value`] for options.
 macro_rules! optional_value {
     ($($ty:ty),*) => {$(
         impl $crate::field::Value for Option<$ty> {
@@ -91,7 +94,7 @@ macro_rules! optional_value {
 
 optional_value!(Estimate, Timestamp);
 
-/// JSON of a type that is a checked string: written and read as it stands, without a `String` in between.
+/// Implements serde for a validated string type without an intermediate `String`.
 macro_rules! string_json {
     ($ty:ident, $read:path) => {
         impl serde::Serialize for $ty {
@@ -123,12 +126,13 @@ macro_rules! string_json {
 }
 pub(crate) use string_json;
 
-/// Conversions that every text-like field has: from and to `String` and JSON, `Display`, `as_str`.
+/// Implements the conversions that all text fields share: `String`, JSON, `Display` and `as_str`.
 macro_rules! string_newtype {
     ($ty:ident) => {
         $crate::field::string_json!($ty, std::str::FromStr::from_str);
 
         impl $ty {
+            /// Returns the value as a string slice.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// 0 (drop everything) to 4 (some day). Written `2` or `P2`; in words critical, high, medium, low, backlog.
+/// 0 (critical), 1 (high), 2 (medium), 3 (low) or 4 (backlog).
+// Parsed from `2`, `P2` or the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "u64", into = "u64")]
@@ -10,8 +11,10 @@ use crate::{Error, Result};
 pub struct Priority(u8);
 
 impl Priority {
+    /// The most urgent priority.
     pub const HIGHEST: Self = Self(0);
 
+    /// Returns the priority as a number from 0 to 4.
     pub fn get(self) -> u8 {
         self.0
     }
@@ -55,7 +58,7 @@ impl std::str::FromStr for Priority {
             (_, [digit @ b'0'..=b'4']) => Ok(Self(digit - b'0')),
             _ => Err(Error::invalid(
                 "priority",
-                format!("{text:?} is not 0, 1, 2, 3 or 4, nor high, medium or low"),
+                format!("{text:?} is not 0, 1, 2, 3, 4, critical, high, medium, low or backlog"),
             )),
         }
     }

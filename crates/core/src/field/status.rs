@@ -3,10 +3,12 @@ use serde::{Deserialize, Serialize};
 use super::{Line, Text, Word};
 use crate::{Error, Result};
 
-/// The three states that are stored. "Blocked" is derived from dependencies, never stored.
+/// The stored status. Whether a bead is blocked is not stored but follows from its dependencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+// Documented variants would turn the `enum` of the tools' input schemas into a `oneOf`.
+#[allow(missing_docs)]
 pub enum Status {
     #[default]
     Open,
@@ -15,8 +17,10 @@ pub enum Status {
 }
 
 impl Status {
+    /// All statuses.
     pub const ALL: [Self; 3] = [Self::Open, Self::InProgress, Self::Closed];
 
+    /// Returns the name of the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -43,14 +47,18 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The status, the word of another tracker that stands for it, and what is said about a closing: one register, because
-/// a reason without its closing would lie, and so would a word without its status.
-/// `closed_at` and `closed_by` are the register's own mark.
+/// The status with its custom word and the details of the close. They share one register, so that a merge
+/// never combines the reason or the word of one write with the status of another. `closed_at` and `closed_by`
+/// are the mark of that register.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusGroup {
+    /// The status.
     pub status: Status,
+    /// A more specific custom status, such as one imported from another tracker.
     pub word: Option<Word>,
+    /// Why the bead was closed.
     pub closed_reason: Text,
+    /// The git branch on which it was closed.
     pub closed_on_branch: Line,
 }
 
@@ -61,7 +69,7 @@ impl From<Status> for StatusGroup {
 }
 
 impl StatusGroup {
-    /// The word if there is one, else the status.
+    /// Returns the custom word if there is one, otherwise the status.
     pub fn shown(&self) -> &str {
         self.word.as_ref().map_or(self.status.as_str(), Word::as_str)
     }

@@ -3,15 +3,16 @@ use std::sync::Arc;
 use crate::limits::MAX_TITLE_BYTES;
 use crate::{Error, Result};
 
-/// One non-blank line that names the work.
+/// The title of a bead: one line, not blank.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Title(#[cfg_attr(feature = "schema", schemars(schema_with = "schema"))] Arc<str>);
 
-/// How the schema of an input says what the type checks.
+/// Returns the schema with the bounds that the type checks.
 #[cfg(feature = "schema")]
 fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    // As long as on every other interface: the type counts bytes, and refuses what is longer in them.
+    // Unlike for other texts, the schema allows as many characters as the type allows bytes, as all other
+    // interfaces do. The type refuses a title with too many bytes.
     crate::schema::text_field(generator, crate::schema::line(1, MAX_TITLE_BYTES, true))
 }
 
@@ -28,7 +29,7 @@ impl std::str::FromStr for Title {
             return Err(Error::invalid(
                 "title",
                 format!(
-                    "it has {} bytes, at most {MAX_TITLE_BYTES} fit; put the rest into the description",
+                    "it has {} bytes, more than {MAX_TITLE_BYTES}; move the details to the description",
                     text.len()
                 ),
             ));

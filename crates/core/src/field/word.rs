@@ -3,8 +3,9 @@ use std::sync::Arc;
 use crate::limits::MAX_WORD_BYTES;
 use crate::{Error, Result};
 
-/// A word for a status, a type or the kind of a note: lower-case letters, digits, `_` and `-`, starting with a letter
-/// or digit. Input is lower-cased.
+/// A custom status, a custom type, or the kind of a note: lower-case letters, digits, `_` and `-`, starting
+/// with a letter or digit.
+// Input is converted to lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word(Arc<str>);
@@ -19,7 +20,7 @@ impl std::str::FromStr for Word {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let begins = word.bytes().next().is_some_and(plain);
         if !begins || !word.bytes().all(|byte| plain(byte) || matches!(byte, b'_' | b'-')) {
-            let reason = format!("{text:?} is not a word of letters, digits, _ and -");
+            let reason = format!("{text:?} is not a single word of letters, digits, _ and -");
             return Err(Error::invalid("word", reason));
         }
         if word.len() > MAX_WORD_BYTES {

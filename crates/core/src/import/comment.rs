@@ -1,4 +1,4 @@
-//! Comments of other trackers, which are notes here.
+//! Comments of other trackers, which become notes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use super::fields::Fields;
 use super::{time, unknown_actor};
 use crate::{Bead, Lineage, Mark, Note, Slot, Stamp, Text};
 
-/// A note before the bead's lineage is known, on which its id depends. The id it has in the file does not matter, be it
-/// a number or a text: the same comment must get the same id wherever it is imported. It only tells whether two files
-/// have the same note.
+/// A note without its final id, which depends on the bead's lineage. The id in the file only shows whether
+/// two files have the same note. It does not determine the final id: the same comment must get the same id
+/// wherever it is imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comment {
     pub id: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Comment {
 }
 
 impl Comment {
-    /// `None` for something without text. A comment without a time is as old as its bead.
+    /// Reads a comment. Returns `None` if it has no text. A comment without a time gets the time of its bead.
     pub fn read(map: &Map<String, Value>, fallback: Stamp) -> Option<Self> {
         let mut fields = Fields::new(map.clone());
         let text = fields.string("text").or_else(|| fields.string("content"))?;
@@ -36,15 +36,15 @@ impl Comment {
     }
 }
 
-/// The notes of a bead. Of two equal comments the second is one later, so that both stay. What the bead already says is
-/// not said again: a file tells times in milliseconds, and the notes slot without its own time.
+/// Returns the notes to add to a bead. Notes that the bead already has are left out, even if their stamps
+/// differ: a file has times in milliseconds only, and no time for the notes slot.
 pub(super) fn notes(lineage: &Lineage, comments: &[Comment], known: Option<&Bead>) -> Vec<Arc<Note>> {
-    let notes = identified(lineage, comments).into_iter().map(|(note, _)| note);
-    notes.filter(|note| !known.is_some_and(|bead| says(bead, note))).map(Arc::new).collect()
+    let notes = with_ids(lineage, comments).into_iter().map(|(note, _)| note);
+    notes.filter(|note| !known.is_some_and(|bead| has_equivalent(bead, note))).map(Arc::new).collect()
 }
 
-/// The note that each comment is, under an id of its own.
-pub(super) fn identified<'c>(lineage: &Lineage, comments: &'c [Comment]) -> Vec<(Note, &'c Comment)> {
+/// Returns the note of each comment with a unique id. Of two equal comments, the second gets a later stamp.
+pub(super) fn with_ids<'c>(lineage: &Lineage, comments: &'c [Comment]) -> Vec<(Note, &'c Comment)> {
     let mut seen = BTreeSet::new();
     let identify = |comment: &'c Comment| {
         let mut mark = comment.mark.clone();
@@ -59,9 +59,10 @@ pub(super) fn identified<'c>(lineage: &Lineage, comments: &'c [Comment]) -> Vec<
     comments.iter().map(identify).collect()
 }
 
-fn says(bead: &Bead, note: &Note) -> bool {
+/// Returns whether the bead has the same note with a different stamp.
+fn has_equivalent(bead: &Bead, note: &Note) -> bool {
     if bead.notes.contains_key(&note.id) {
-        return false; // the very same; joining it changes nothing
+        return false; // identical, so joining it changes nothing
     }
     if note.slot.is_some() {
         let newest = bead.notes.values().filter(|known| known.slot == note.slot).max_by_key(|known| known.at);

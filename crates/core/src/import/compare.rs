@@ -1,5 +1,5 @@
-//! A file and the store, compared field by field. The lines are read as JSON and held against what an export of the store
-//! says, so a mistake of the import shows.
+//! Compares a file with the store, field by field. It compares the JSON of the file with the JSON of an
+//! export, so that it also detects mistakes of the import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,52 +13,56 @@ use super::{content, id_in, is_deletion};
 use crate::State;
 use crate::export::export_jsonl;
 
-/// How a file and the store differ.
+/// The result of comparing a file with the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Lines of the file that are not blank.
+    /// Number of non-blank lines in the file.
     pub lines: usize,
-    /// Beads of the file that the store has exactly so.
+    /// Number of beads that are the same in the file and in the store.
     pub equal: usize,
-    /// Fields that differ, and beads of the file that the store does not have.
+    /// Fields that differ, and beads that are missing in the store.
     pub differences: Vec<Difference>,
-    /// Beads of the store that the file does not have. They may come from elsewhere and count as no difference.
+    /// Beads that are only in the store. They do not count as differences.
     pub only_here: Vec<String>,
-    /// Lines that cannot be compared.
+    /// Lines that could not be compared.
     pub skipped: Vec<Notice>,
 }
 
 impl Comparison {
-    /// Whether everything the file says is so in the store.
+    /// Returns whether the store has everything that is in the file.
     pub fn is_equal(&self) -> bool {
         self.differences.is_empty() && self.skipped.is_empty()
     }
 }
 
-/// One field of one bead.
+/// A field that differs, or a bead that is missing in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
+    /// Line in the file, counted from 1.
     pub line: usize,
+    /// Id of the bead, or `memory:KEY`.
     pub id: String,
-    /// `None` when the store does not have the bead at all.
+    /// Name of the field; null if the store does not have the bead.
     pub field: Option<String>,
+    /// Value in the file.
     pub file: Value,
+    /// Value in the store.
     pub store: Value,
 }
 
-/// Collects the lines of a file.
+/// Collects the lines of a file and compares them with the store.
 #[derive(Debug, Default)]
 pub struct Compare {
     lines: BTreeMap<String, (usize, Map<String, Value>)>,
-    /// Lines that say only that a bead was deleted.
+    /// Lines that only record a deletion.
     deletions: BTreeMap<String, usize>,
     result: Comparison,
 }
 
 impl Compare {
-    /// Takes a line of `issues.jsonl`. Of several lines about a bead the newest counts.
+    /// Adds a line of `issues.jsonl`. If a bead has several lines, the newest counts.
     pub fn line(&mut self, file: &str, number: usize, bytes: &[u8]) {
         let Some(bytes) = content(number, bytes) else { return };
         self.result.lines += 1;
@@ -86,13 +90,14 @@ impl Compare {
         }
     }
 
-    /// Reports a line that could not even be read.
+    /// Records a line that could not be read.
     pub fn refuse(&mut self, file: &str, number: usize, reason: &str) {
         self.result.lines += 1;
         let reason = reason.to_owned();
         self.result.skipped.push(Notice { file: file.to_owned(), line: number, id: None, reason });
     }
 
+    /// Compares the collected lines with the store.
     pub fn finish(mut self, state: &State) -> Comparison {
         let exported = export_jsonl(state);
         let lines = exported.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -100,7 +105,7 @@ impl Compare {
             .filter_map(|line| object::read::<Object>(line).ok())
             .filter_map(|object| Some((name_of(&object.others)?, object.others)))
             .collect();
-        // A bead whose own line is in the file is compared with that one.
+        // If the file also has a line for the bead itself, that line is compared instead.
         let alone = self.deletions.into_iter().filter(|(id, _)| !self.lines.contains_key(id));
         for (id, line) in alone {
             let store = here.remove(&id).and_then(|store| store.get("status").cloned());
@@ -134,7 +139,7 @@ impl Compare {
     }
 }
 
-/// What a line is about: the id of a bead, or the key of a memory.
+/// Returns the id of the bead on a line, or the key of a memory.
 fn name_of(line: &Map<String, Value>) -> Option<String> {
     match line.get("_type").and_then(Value::as_str) {
         Some("memory") => Some(format!("memory:{}", line.get("key")?.as_str()?)),
@@ -148,17 +153,17 @@ fn differences(file: &Map<String, Value>, store: &Map<String, Value>) -> Vec<Dif
     let names: BTreeSet<&String> = file.keys().chain(store.keys()).collect();
     let deleted = |line: &Map<String, Value>| line.get("status").is_some_and(|word| word == "tombstone");
     if deleted(file) && deleted(store) {
-        return Vec::new(); // a deleted bead says nothing but that
+        return Vec::new(); // the content of deleted beads does not matter
     }
     let compared = names.into_iter().filter(|name| !["_type", "_bd"].contains(&name.as_str()));
     let differing = compared.filter_map(|name| {
         let (theirs, ours) = (file.get(name), store.get(name));
         let same = match name.as_str() {
-            // Our own export says it exactly; other trackers do not say who.
+            // Other trackers may not record the creator.
             "created_by" => theirs.is_none() || theirs == ours,
-            // What was written here later is newer, not different.
+            // A later change in the store is not a difference.
             "updated_at" => theirs.and_then(ms) <= ours.and_then(ms),
-            _ => normal(name, theirs) == normal(name, ours),
+            _ => normalized(name, theirs) == normalized(name, ours),
         };
         (!same).then(|| {
             let value = |value: Option<&Value>| value.cloned().unwrap_or(Value::Null);
@@ -175,9 +180,9 @@ fn ms(value: &Value) -> Option<u64> {
     }
 }
 
-/// A value in the one form in which equal meanings are equal: what is empty is absent, times are milliseconds, and lists that
-/// have no order are sorted.
-fn normal(name: &str, value: Option<&Value>) -> Value {
+/// Returns a value in a normal form in which equivalent values are equal: empty values are absent, times are
+/// milliseconds, and unordered lists are sorted.
+fn normalized(name: &str, value: Option<&Value>) -> Value {
     let Some(value) = value else { return default_of(name) };
     let list = |item: &dyn Fn(&Value) -> Value| {
         let mut items: Vec<Value> = value.as_array().into_iter().flatten().map(item).collect();
@@ -185,37 +190,39 @@ fn normal(name: &str, value: Option<&Value>) -> Value {
         items.dedup();
         items
     };
-    let normal = match name {
+    let normalized = match name {
         "labels" => Value::from(list(&Value::clone)),
-        "dependencies" => Value::from(list(&|edge| without(edge, &["issue_id", "created_at", "created_by"]))),
-        "comments" => Value::from(list(&|comment| without(comment, &["id", "issue_id"]))),
+        "dependencies" => {
+            Value::from(list(&|edge| without_fields(edge, &["issue_id", "created_at", "created_by"])))
+        }
+        "comments" => Value::from(list(&|comment| without_fields(comment, &["id", "issue_id"]))),
         name if name.ends_with("_at") || name == "defer_until" => {
             ms(value).map_or_else(|| value.clone(), Value::from)
         }
         _ => value.clone(),
     };
-    let empty = match &normal {
+    let empty = match &normalized {
         Value::Null => true,
         Value::String(text) => text.is_empty() || text.starts_with("0001-01-01T"),
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
         _ => false,
     };
-    if empty { default_of(name) } else { normal }
+    if empty { default_of(name) } else { normalized }
 }
 
-/// What a field means that is not there.
+/// Returns the meaning of an absent field.
 fn default_of(name: &str) -> Value {
     match name {
         "status" => Value::from("open"),
         "issue_type" => Value::from("task"),
-        // Only Go's bd 0.30.7 to 0.33.1 leave it out, and only when it is 0.
+        // Only the Go bd 0.30.7 to 0.33.1 omits it, and only if it is 0.
         "priority" => Value::from(0),
         _ => Value::Null,
     }
 }
 
-fn without(value: &Value, names: &[&str]) -> Value {
+fn without_fields(value: &Value, names: &[&str]) -> Value {
     let Value::Object(map) = value else { return value.clone() };
     let rest = map.iter().filter(|(name, value)| !names.contains(&name.as_str()) && !value.is_null());
     rest.map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! `deletions.jsonl`: ids that were deleted, without their beads.
+//! `deletions.jsonl`: the ids of deleted beads, without their content.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::fields::Fields;
 use super::{Draft, ONLY_DELETED, Place, unknown_actor};
 use crate::{Bead, BeadId, Deletion, Lineage, Mark, Stamp};
 
-/// What is known of the deletion of an id.
+/// The deletion of one bead. Several lines may record it.
 #[derive(Debug)]
 pub(super) struct Deleted {
-    /// The latest of several.
+    /// The latest deletion.
     pub deletion: Deletion,
-    /// The moment of the first.
+    /// The time of the first deletion.
     pub first: Stamp,
-    /// Where the last was read.
+    /// The last line that was read.
     pub place: Place,
 }
 
@@ -21,9 +21,9 @@ pub(super) struct Deleted {
 #[derive(Debug, Default)]
 pub(super) struct Deletions {
     pub by_id: BTreeMap<BeadId, Deleted>,
-    /// Deletions of one bead among several that were born under an id: the one that lost the id. Another bead holds it.
+    /// Deletions of beads that lost their id in a collision. Another bead holds that id.
     pub by_lineage: BTreeMap<Lineage, Deleted>,
-    /// Lines about something that a later line is about.
+    /// Lines whose deletion a later line records too.
     pub repeated: Vec<(Place, BeadId)>,
 }
 
@@ -41,7 +41,7 @@ impl Deletions {
         let found = Deleted { deletion, first, place };
         let earlier = match born {
             None => add(&mut self.by_id, id.clone(), found),
-            Some(at) if id.fits_a_birth() => {
+            Some(at) if id.is_valid_birth_id() => {
                 add(&mut self.by_lineage, Lineage::new(id.clone(), at, by), found)
             }
             Some(_) => return Err("the id is longer than 128 characters".to_owned()),
@@ -51,7 +51,7 @@ impl Deletions {
     }
 }
 
-/// Keeps the latest deletion and returns the place of an earlier line about the same.
+/// Keeps the latest deletion. Returns the place of an earlier line about the same bead.
 fn add<K: Ord>(known: &mut BTreeMap<K, Deleted>, key: K, found: Deleted) -> Option<Place> {
     let Some(known) = known.get_mut(&key) else {
         known.insert(key, found);
@@ -64,10 +64,10 @@ fn add<K: Ord>(known: &mut BTreeMap<K, Deleted>, key: K, found: Deleted) -> Opti
     Some(std::mem::replace(&mut known.place, found.place))
 }
 
-/// A bead that stands for an id of which only the deletion is known: ids are never used twice. It is as old as the
-/// deletion, so a real bead of that id, should it turn up, is older and keeps the id.
-pub(super) fn stand_in(id: &BeadId, deleted: &Deleted) -> Result<(Lineage, Bead), String> {
-    if !id.fits_a_birth() {
+/// Creates a deleted placeholder for an id whose bead is unknown, because ids are never reused. It is created
+/// at the time of the deletion, so the real bead, if it is imported later, is older and keeps the id.
+pub(super) fn placeholder(id: &BeadId, deleted: &Deleted) -> Result<(Lineage, Bead), String> {
+    if !id.is_valid_birth_id() {
         return Err("the id is longer than 128 characters".to_owned());
     }
     let draft = Draft::only_deleted(id.clone(), deleted.first, deleted.deletion.mark.by());
@@ -77,6 +77,6 @@ pub(super) fn stand_in(id: &BeadId, deleted: &Deleted) -> Result<(Lineage, Bead)
     Ok((lineage, bead))
 }
 
-pub(super) fn is_stand_in(lineage: &Lineage, bead: &Bead) -> bool {
+pub(super) fn is_placeholder(lineage: &Lineage, bead: &Bead) -> bool {
     *lineage.by() == unknown_actor() && bead.title.value.as_str() == ONLY_DELETED && bead.deletion.is_some()
 }

@@ -1,4 +1,4 @@
-//! Edges of other trackers.
+//! Dependencies of other trackers, which become edges.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,27 @@ use super::fields::Fields;
 use super::{kind, unknown_actor};
 use crate::{BeadId, Edge, EdgeKind, Mark, Stamp};
 
-/// The fields that an edge here can say.
+/// The fields that an edge can represent.
 const KNOWN: [&str; 5] = ["issue_id", "depends_on_id", "type", "created_at", "created_by"];
 
-/// An edge before its far end is known to exist.
+/// An edge whose target may not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct Dependency {
     pub to: BeadId,
     pub kind: EdgeKind,
     pub edge: Edge,
-    /// Everything the file says is in the edge, so that the original need not be kept.
+    /// Whether the edge represents the original completely, so that the original need not be kept.
     pub exact: bool,
     pub original: Value,
 }
 
 impl Dependency {
-    /// `None` when it names no bead. An edge without a time is as old as its bead: were it as new as the last change, it
-    /// would come back after somebody removed it here.
+    /// Reads an edge. Returns `None` if it names no bead. An edge without a time gets the creation time of
+    /// its bead. With the time of the last change instead, it would come back after a user removed it in the
+    /// store.
     ///
-    /// `show` prints the bead at the far end with a `dependency_type`: its times and creator are not those of the edge.
+    /// The output of `show` has the target bead with a `dependency_type`; the times and the creator in it
+    /// belong to that bead, not to the edge.
     pub fn read(map: &Map<String, Value>, fallback: Stamp) -> Option<Self> {
         let shown = ["depends_on_id", "to"].iter().all(|name| !map.contains_key(*name));
         let mut fields = if shown { Fields::new(end_of_shown(map)) } else { Fields::new(map.clone()) };
@@ -52,7 +54,7 @@ impl Dependency {
     }
 }
 
-/// The edge in an object that `show` prints for each dependency.
+/// Returns the edge from an object that `show` prints for a dependency.
 fn end_of_shown(map: &Map<String, Value>) -> Map<String, Value> {
     let taken = [("id", "depends_on_id"), ("dependency_type", "type")];
     let found =
@@ -60,7 +62,7 @@ fn end_of_shown(map: &Map<String, Value>) -> Map<String, Value> {
     found.collect()
 }
 
-/// Two edges of a file that are one here are both kept as they were.
+/// Marks edges of the file that become the same edge as inexact, so that both originals are kept.
 pub(super) fn mark_merged(dependencies: &mut [Dependency]) {
     let mut times: BTreeMap<(BeadId, EdgeKind), usize> = BTreeMap::new();
     for edge in dependencies.iter() {

@@ -1,4 +1,4 @@
-//! A line of `issues.jsonl`, understood: everything about a bead but what depends on other lines.
+//! A parsed line of `issues.jsonl`: everything about a bead except what depends on other lines.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::comment::{self, Comment};
 use super::dependency::{self, Dependency};
-use super::earlier::Earlier;
 use super::exact::{self, Exact};
 use super::fields::Fields;
+use super::legacy_extras::LegacyExtras;
 use super::marks::{Marks, Times};
 use super::values::{Values, read_comments, read_dependencies, read_status, read_values};
 use super::{KEPT, Kept, ONLY_DELETED, is_imported, time, unknown_actor};
@@ -21,11 +21,12 @@ use crate::{
     Stamp, Status, Word,
 };
 
+/// An imported bead before it is compared with the store.
 #[derive(Debug)]
 pub(crate) struct Draft {
     /// The id in the file.
     id: BeadId,
-    /// The id it was born with, when a collision gave it another.
+    /// The id at its creation, which differs if a collision gave it another.
     born: BeadId,
     created: Mark,
     marks: Marks,
@@ -34,15 +35,15 @@ pub(crate) struct Draft {
     pub(super) comments: Vec<Comment>,
     pub(super) dependencies: Vec<Dependency>,
     kept: Kept,
-    /// Of a line of the earlier store.
-    earlier: Option<Earlier>,
-    /// Values that a line of our own export gives exactly.
+    /// Only for a line of a legacy store.
+    legacy_extras: Option<LegacyExtras>,
+    /// Exact values from a line of our own export.
     exact_values: BTreeMap<FieldName, Value>,
-    /// The stamps are those of our own export.
-    believed: bool,
-    /// The priority was left out because it was 0.
+    /// Whether the stamps are the exact ones of our own export.
+    trusted: bool,
+    /// Whether the line omits a priority of 0.
     omits_zero: bool,
-    /// It is a memory of Go's `bd`, which has no times.
+    /// Whether it is a memory of the Go `bd`, which has no times.
     memory: bool,
     notices: Vec<String>,
 }
@@ -56,39 +57,41 @@ impl Draft {
         &self.notices
     }
 
-    /// Whether the line left its priority out because it was 0.
+    /// Returns whether the line omits its priority because it is 0.
     pub(super) fn omits_zero(&self) -> bool {
         self.omits_zero
     }
 
-    /// Words for its status and type that are kept beside ours.
+    /// Returns the custom words of its status and type.
     pub(super) fn words(&self) -> impl Iterator<Item = &Word> {
         [&self.values.status.word, &self.values.kind.word].into_iter().flatten()
     }
 
-    /// Whether the line comes from a tracker without leases, so that its claim needs a fresh one.
+    /// Returns whether the line has an assignee but comes from a tracker without leases, so that its claim
+    /// needs one.
     pub(super) fn lacks_lease(&self) -> bool {
-        !self.believed && self.values.assignee.is_some() && self.values.assignee_expires.is_none()
+        !self.trusted && self.values.assignee.is_some() && self.values.assignee_expires.is_none()
     }
 
-    /// Whether the bead was created at this moment by this actor.
+    /// Returns whether the bead was created at this time by this actor.
     pub(super) fn is_born(&self, created: &Mark) -> bool {
         self.created == *created
     }
 
-    /// Keeps the deletion of a bead that lost the id to this one.
+    /// Keeps the deletion of a bead that lost its id to this one.
     pub(super) fn keep_lost_birth(&mut self, lineage: &Lineage, deletion: &Deletion) {
-        self.earlier.get_or_insert_default().keep_lost_birth(lineage, deletion);
+        self.legacy_extras.get_or_insert_default().keep_lost_birth(lineage, deletion);
     }
 
-    /// Takes a note that stood in a file of its own, unless the line of the bead has it too.
+    /// Adds a note from a separate file, unless the line of the bead has it too.
     pub(super) fn attach_note(&mut self, comment: Comment) {
         if comment.id.is_none() || !self.comments.contains(&comment) {
             self.comments.push(comment);
         }
     }
 
-    /// `{"_type": "memory", "key": K, "value": V}`, as Go's `bd remember` writes it. The id follows from the key.
+    /// Reads `{"_type": "memory", "key": K, "value": V}`, as the Go `bd remember` writes it. The id is
+    /// derived from the key.
     pub(crate) fn memory(line: &Map<String, Value>) -> Result<Self, String> {
         let text = |name: &str| line.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (Some(key), Some(value)) = (text("key"), text("value")) else {
@@ -113,7 +116,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A bead of which only the deletion is known: born at that moment, written by `by`, so that the deletion comes last.
+    /// Creates a placeholder for a deleted bead whose content is unknown. It is created at the time of the
+    /// deletion and written by the same actor, so that the deletion is its newest write.
     pub(super) fn only_deleted(id: BeadId, at: Stamp, by: &Actor) -> Self {
         let title = Value::String(ONLY_DELETED.to_owned());
         let mut fields = Fields::new([("title".to_owned(), title)].into_iter().collect());
@@ -123,7 +127,7 @@ impl Draft {
         draft
     }
 
-    /// Takes an edge that stood in a file of its own. One without a time is as old as the bead.
+    /// Adds an edge from a separate file. An edge without a time gets the creation time of the bead.
     pub(super) fn attach_edge(&mut self, mut dependency: Dependency) {
         if dependency.edge.created.at() == Stamp::ZERO {
             let (at, by) = (self.created.at(), dependency.edge.created.by().clone());
@@ -138,15 +142,15 @@ impl Draft {
         dependency::mark_merged(&mut self.dependencies);
     }
 
-    /// The lineage that the file tells of.
+    /// Returns the lineage according to the file.
     pub(crate) fn lineage(&self) -> Lineage {
         Lineage::new(self.born.clone(), self.created.at(), self.created.by().clone())
     }
 
     pub(crate) fn read(mut fields: Fields, exact: Option<Exact>) -> Result<Self, String> {
-        let believed = exact.as_ref().is_some_and(|exact| exact::believed(exact, fields.rest()));
+        let trusted = exact.as_ref().is_some_and(|exact| exact::is_trusted(exact, fields.rest()));
         let id = read_id(&mut fields)?;
-        let omits_zero = exact.is_none() && fields.omit_zero_priority();
+        let omits_zero = exact.is_none() && fields.omits_zero_priority();
         let mut draft = Self::read_fields(id, &mut fields);
         if omits_zero {
             (draft.values.priority, draft.omits_zero) = (Priority::HIGHEST, true);
@@ -155,12 +159,12 @@ impl Draft {
         if let Some(exact) = exact {
             draft.born = exact.born.clone().unwrap_or_else(|| draft.id.clone());
             draft.created = Mark::new(exact.created, exact.created_by.clone());
-            draft.believed = believed;
-            if believed {
-                draft.believe(exact);
+            draft.trusted = trusted;
+            if trusted {
+                draft.apply_exact(exact);
             }
         }
-        if !draft.born.fits_a_birth() {
+        if !draft.born.is_valid_birth_id() {
             return Err("the id is longer than 128 characters".to_owned());
         }
         draft.mark_merged_edges();
@@ -169,7 +173,7 @@ impl Draft {
 
     fn read_fields(id: BeadId, fields: &mut Fields) -> Self {
         let times = Times::read(fields);
-        let (status, mapped, earlier) = read_status(fields, &times);
+        let (status, mapped, legacy_extras) = read_status(fields, &times);
         let marks = Marks::read(fields).unwrap_or_else(|| times.marks(&status));
         let values = read_values(fields, status);
         let comments = read_comments(fields, &times, &marks);
@@ -184,9 +188,9 @@ impl Draft {
             comments,
             dependencies,
             kept: Kept::new(),
-            earlier,
+            legacy_extras,
             exact_values: BTreeMap::new(),
-            believed: false,
+            trusted: false,
             omits_zero: false,
             memory: false,
             notices: Vec::new(),
@@ -195,13 +199,14 @@ impl Draft {
             let at = fields.stamp("deleted_at").unwrap_or_else(|| times.updated.at());
             let by = fields.actor("deleted_by").unwrap_or_else(unknown_actor);
             let reason = fields.text("delete_reason");
-            draft.deletion = Some(Deletion { mark: draft.last_word(Mark::new(at, by)), reason });
+            draft.deletion = Some(Deletion { mark: draft.after_all_writes(Mark::new(at, by)), reason });
         }
         draft
     }
 
-    /// A deletion beats everything the line says of the bead, or the bead would be alive.
-    fn last_word(&self, mark: Mark) -> Mark {
+    /// Returns a mark for the deletion that is newer than all other marks of the line. Otherwise the bead
+    /// would be live.
+    fn after_all_writes(&self, mark: Mark) -> Mark {
         let registers = self.marks.others.values().chain([&self.marks.top]);
         let newest = registers.chain(self.comments.iter().map(|comment| &comment.mark)).max();
         match newest {
@@ -210,7 +215,8 @@ impl Draft {
         }
     }
 
-    fn believe(&mut self, exact: Exact) {
+    /// Replaces the approximate stamps and values by the exact ones of our own export.
+    fn apply_exact(&mut self, exact: Exact) {
         self.marks = Marks { top: Mark::new(exact.at, exact.by), others: exact.v };
         self.values.created_on_branch = exact.created_on_branch;
         if self.values.status.status == Status::Closed {
@@ -239,14 +245,15 @@ impl Draft {
         self.exact_values = exact.values;
     }
 
-    /// Marks that win over what an earlier import made of the same line: one that kept no words, or, of a memory, one with
-    /// another value. A file tells no times that could decide this.
-    fn marks_here(&self, known: Option<&Bead>) -> Marks {
+    /// Returns the marks to write. Where an earlier import of the same line lost data, the mark is raised
+    /// above the one of that import: older versions dropped custom words, and a memory may have a new value.
+    /// The file has no times that could decide this.
+    fn winning_marks(&self, known: Option<&Bead>) -> Marks {
         let mut marks = self.marks.clone();
         let Some(known) = known else { return marks };
         let mut outlast = |field: Field, differs: bool| {
             let there = known.mark(field);
-            if differs && !self.believed && *there >= marks.of(field) && is_imported(there.at()) {
+            if differs && !self.trusted && *there >= marks.of(field) && is_imported(there.at()) {
                 let later = Mark::new(time::after(there.at()), there.by().clone());
                 marks.others.insert(FieldName(field), later);
             }
@@ -263,8 +270,9 @@ impl Draft {
         marks
     }
 
-    /// The bead, under the lineage it has here. `in_file` tells which ids the file holds: an edge to another one is kept
-    /// as it was, whether or not this replica happens to know its end, so that every replica keeps the same.
+    /// Builds the bead with its lineage in the store. `in_file` returns whether the file has a bead with that
+    /// id. The original of an edge to any other bead is kept in the metadata, even if this replica knows the
+    /// bead, so that all replicas keep the same metadata.
     pub(crate) fn bead(
         &self,
         lineage: &Lineage,
@@ -272,7 +280,7 @@ impl Draft {
         in_file: impl Fn(&BeadId) -> bool,
     ) -> Result<Bead, String> {
         let metadata = self.metadata(lineage, in_file)?;
-        let (values, marks) = (&self.values, &self.marks_here(known));
+        let (values, marks) = (&self.values, &self.winning_marks(known));
         fn at<T: Clone + PartialEq>(marks: &Marks, field: Field, value: &T) -> Option<Register<T>> {
             Some(Register::new(marks.of(field), value.clone()))
         }
@@ -302,20 +310,20 @@ impl Draft {
             created_on_branch: values.created_on_branch.clone(),
         };
         for (FieldName(field), value) in &self.exact_values {
-            patch.overlay(Patch::of_json(*field, value, &marks.of(*field))?);
+            patch.overlay(Patch::from_json(*field, value, &marks.of(*field))?);
         }
         patch.into_bead().ok_or_else(|| "a field is missing".to_owned())
     }
 
-    /// Present edges, with what the file says of each.
+    /// Returns the edges that the line lists.
     pub(crate) fn edges(&self) -> impl Iterator<Item = &Edge> {
         self.dependencies.iter().map(|dependency| &dependency.edge)
     }
 
     fn metadata(&self, lineage: &Lineage, in_file: impl Fn(&BeadId) -> bool) -> Result<Metadata, String> {
         let mut kept: Map<String, Value> = self.kept.clone().into_iter().collect();
-        let earlier = self.earlier.as_ref().and_then(|earlier| earlier.kept(lineage, &self.comments));
-        kept.extend(earlier.map(|earlier| (Earlier::NAME.to_owned(), earlier)));
+        let extras = self.legacy_extras.as_ref().and_then(|extras| extras.kept(lineage, &self.comments));
+        kept.extend(extras.map(|extras| (LegacyExtras::NAME.to_owned(), extras)));
         let inexact = |edge: &&Dependency| {
             !edge.edge.deleted && (!edge.exact || edge.to == self.id || !in_file(&edge.to))
         };

@@ -1,4 +1,5 @@
-//! Takes typed values out of a foreign object. What does not fit is kept as it was, and something that fits is used.
+//! Reads typed values from a foreign object. A value that does not fit is kept as it was, and replaced by one
+//! that fits.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +8,7 @@ use super::time::{self, Time};
 use crate::limits::{MAX_LABELS, MAX_TITLE_BYTES};
 use crate::{Actor, Estimate, Label, Labels, Line, Priority, Stamp, Text, Timestamp, Title};
 
-/// The fields of a line that nobody has taken yet, and the ones that were kept as they are.
+/// The fields of a line that are still to be read, and the originals to keep.
 #[derive(Debug)]
 pub(crate) struct Fields {
     rest: Map<String, Value>,
@@ -24,42 +25,44 @@ impl Fields {
         &self.rest
     }
 
-    /// Whether the line is in the shape of Go's `bd`, which always has both times, and has no priority. Of all versions only
-    /// 0.30.7 to 0.33.1 leave it out, and only when it is 0.
-    pub fn omit_zero_priority(&self) -> bool {
+    /// Returns whether the line omits a priority of 0. Only the Go `bd` 0.30.7 to 0.33.1 omits the priority,
+    /// and only if it is 0. Its lines always have both times.
+    pub fn omits_zero_priority(&self) -> bool {
         let has_text = |name: &str| self.rest.get(name).is_some_and(Value::is_string);
         self.rest.get("priority").is_none_or(Value::is_null)
             && has_text("created_at")
             && has_text("updated_at")
     }
 
-    /// Null is the same as absent.
+    /// Removes and returns a field. Null is the same as absent.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         self.rest.remove(name).filter(|value| !value.is_null())
     }
 
-    /// The first of several spellings that is there.
+    /// Removes and returns the first field that is present.
     pub fn take_first(&mut self, names: &[&'static str]) -> Option<(&'static str, Value)> {
         names.iter().find_map(|name| Some((*name, self.take(name)?)))
     }
 
+    /// Keeps the original of a field.
     pub fn keep(&mut self, name: &str, value: Value) {
         self.kept.insert(name.to_owned(), value);
     }
 
+    /// Keeps the original of a field and reports why its value did not fit.
     pub fn keep_with_notice(&mut self, name: &str, value: Value, notice: &str) {
         self.notices.push(format!("{name} {notice}; the original is in metadata"));
         self.keep(name, value);
     }
 
-    /// What was kept, with everything that nobody took, and what to tell about it.
+    /// Returns the values to keep, including all fields that were not read, and the notices.
     pub fn finish(mut self) -> (Kept, Vec<String>) {
         let rest = std::mem::take(&mut self.rest);
         self.kept.extend(rest.into_iter().filter(|(_, value)| !value.is_null()));
         (self.kept, self.notices)
     }
 
-    /// A string; anything else is kept.
+    /// Reads a string. Any other value is kept.
     pub fn string(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -70,6 +73,7 @@ impl Fields {
         }
     }
 
+    /// Reads a text. NUL bytes are removed.
     pub fn text(&mut self, name: &str) -> Text {
         let Some(text) = self.string(name) else { return Text::default() };
         text.parse().unwrap_or_else(|_| {
@@ -79,6 +83,7 @@ impl Fields {
         })
     }
 
+    /// Reads text on one line. A longer text is kept, and the field is empty.
     pub fn line(&mut self, name: &str) -> Line {
         let Some(text) = self.string(name) else { return Line::default() };
         text.parse().unwrap_or_else(|_| {
@@ -87,9 +92,10 @@ impl Fields {
         })
     }
 
-    /// A title that is too long is cut, one with line breaks is put on one line, and a missing one gets `stand_in`.
-    pub fn title(&mut self, stand_in: &str) -> Title {
-        let fallback = || stand_in.parse().expect("a valid title");
+    /// Reads the title. A long title is cut, line breaks become spaces, and a missing title becomes
+    /// `fallback_title`.
+    pub fn title(&mut self, fallback_title: &str) -> Title {
+        let fallback = || fallback_title.parse().expect("a valid title");
         let Some(text) = self.string("title") else { return fallback() };
         text.parse().unwrap_or_else(|_| {
             let fitted = fitted(&text);
@@ -125,7 +131,7 @@ impl Fields {
         self.stamp(name).map(Timestamp::from)
     }
 
-    /// Clamped to what there is.
+    /// Reads the priority, clamped to 0 to 4.
     pub fn priority(&mut self) -> Priority {
         let Some(value) = self.take("priority") else { return Priority::default() };
         let exact = value.as_u64().and_then(|number| Priority::try_from(number).ok());
@@ -152,7 +158,7 @@ impl Fields {
         estimate
     }
 
-    /// A list, or an observed-remove set `{"entries": {label: [dots]}}` of the earlier store.
+    /// Reads a list of labels, or an observed-remove set `{"entries": {label: [dots]}}` of a legacy store.
     pub fn labels(&mut self) -> Labels {
         let Some(value) = self.take("labels") else { return Labels::default() };
         let words: Option<Vec<&str>> = match &value {
@@ -174,7 +180,7 @@ impl Fields {
         let words = words.unwrap_or_default();
         let fitting = words.iter().filter_map(|word| word.parse().ok()).take(MAX_LABELS);
         let labels = Labels::try_from(fitting.collect::<Vec<Label>>()).unwrap_or_default();
-        self.keep_with_notice("labels", value, "do not all fit");
+        self.keep_with_notice("labels", value, "has values that are not valid labels");
         labels
     }
 

@@ -1,14 +1,14 @@
-//! Words of other trackers, in ours.
+//! Maps statuses, types and dependency kinds of other trackers to ours.
 
 use crate::{BeadType, EdgeKind, Status, TypeGroup, Word, words};
 
-/// What a foreign status means here.
+/// The meaning of a foreign status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MappedStatus {
     pub status: Status,
-    /// The foreign word, when it says more than the status.
+    /// The foreign word, if it is more specific than the status.
     pub word: Option<Word>,
-    /// Status and word say all that the text did, so that it need not be kept.
+    /// Whether status and word represent the text completely, so that it need not be kept.
     pub exact: bool,
     pub tombstone: bool,
 }
@@ -25,13 +25,13 @@ impl MappedStatus {
     }
 }
 
-/// An unknown word is open, or closed if the line says when it was closed.
+/// Maps a foreign status. An unknown word means open, or closed if the line has a close time.
 pub(crate) fn mapped_status(text: &str, has_closed_at: bool) -> MappedStatus {
     match text {
         "" => MappedStatus::plain(Status::Open),
         "tombstone" => MappedStatus { tombstone: true, ..MappedStatus::plain(Status::Open) },
         _ => match (text.parse::<Status>(), words::known_status(&text.to_ascii_lowercase())) {
-            // Other spellings of our own words come back as they were.
+            // Other spellings of our statuses are not exact, so an export writes the original.
             (Ok(status), _) => MappedStatus { exact: text == status.as_str(), ..MappedStatus::plain(status) },
             (Err(_), Some(status)) => MappedStatus::worded(status, text),
             (Err(_), None) if has_closed_at => MappedStatus::worded(Status::Closed, text),
@@ -40,7 +40,7 @@ pub(crate) fn mapped_status(text: &str, has_closed_at: bool) -> MappedStatus {
     }
 }
 
-/// A status of the last versions of the earlier store, such as `Todo` or `Human Review`.
+/// Maps a status of the last versions of the legacy store, such as `Todo` or `Human Review`.
 pub(super) fn legacy_status(text: &str) -> Option<MappedStatus> {
     let word = text.to_ascii_lowercase().replace(' ', "_");
     Some(match word.as_str() {
@@ -54,7 +54,8 @@ pub(super) fn legacy_status(text: &str) -> Option<MappedStatus> {
     })
 }
 
-/// The type and the word beside it, and whether they say all that the text did. An unknown word is a task.
+/// Maps a foreign type. Returns the type with its word, and whether they represent the text completely. An
+/// unknown word means task.
 pub(super) fn mapped_type(text: &str) -> (TypeGroup, bool) {
     match text.parse::<BeadType>() {
         Ok(kind) => (kind.into(), true),
@@ -68,13 +69,13 @@ pub(super) fn mapped_type(text: &str) -> (TypeGroup, bool) {
     }
 }
 
-/// The kind, and whether it says all that the word did.
+/// Maps a foreign dependency kind. Returns the kind, and whether it represents the word completely.
 pub(super) fn mapped_edge(word: &str) -> (EdgeKind, bool) {
     if word.is_empty() {
         return (EdgeKind::Blocks, true);
     }
     match word.parse::<EdgeKind>() {
-        // `relates-to` and other spellings come back as they were.
+        // `relates-to` and other spellings are not exact, so an export writes the original.
         Ok(kind) => (kind, word == kind.client_name()),
         Err(_) => (EdgeKind::Related, false),
     }

@@ -1,4 +1,4 @@
-//! Every decision of an import, one by one. The summary counts them, so it cannot forget one.
+//! Records every decision of an import. The summary is counted from the decisions, so the two always agree.
 
 use std::sync::Arc;
 
@@ -8,51 +8,76 @@ use super::Summary;
 use super::summary::Notice;
 use crate::BeadId;
 
-/// Where a line stands.
+/// The position of a line.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub file: Arc<str>,
     pub line: usize,
 }
 
-/// What became of a line, or of something on it.
+/// The outcome for a line, or for a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
+    /// The name of the file.
     pub file: Arc<str>,
+    /// The line, counted from 1.
     pub line: usize,
+    /// The bead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<BeadId>,
+    /// The outcome.
     pub decision: Verdict,
+    /// The reason, for outcomes that need one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The first ten are about a line, and every line has exactly one of them. The others are about something on a line.
+/// An outcome. Every line has exactly one of the first ten. The others are about a part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The bead is new.
     Created,
+    /// The bead existed and was changed.
     Updated,
+    /// The store already has everything on the line.
     Unchanged,
+    /// The bead was deleted.
     Deleted,
+    /// An earlier line is about the same bead. Both were used.
     Repeated,
+    /// An edge or a note from a separate file was added to its bead.
     Attached,
+    /// The line describes the file.
     Header,
+    /// The deletion of a bead that lost its id is kept with the bead that holds the id.
     Collision,
+    /// The same deletion was left out, because the file does not have the bead that holds the id.
     CollisionSkipped,
+    /// The line was not imported.
     Refused,
+    /// An edge was added or changed.
     EdgeMade,
+    /// The store already has the edge.
     EdgeUnchanged,
+    /// An edge was not imported.
     EdgeSkipped,
+    /// A note was not imported.
     NoteSkipped,
+    /// A value did not fit and was changed. The metadata has the original.
     Adapted,
+    /// A custom status or type was kept.
     WordKept,
+    /// The line omits a priority of 0.
     ZeroPriority,
+    /// The holder of a bead in progress got a new lease.
     Leased,
+    /// The bead is in progress without an assignee.
     Stuck,
 }
 
 impl Verdict {
+    /// Returns whether this is the outcome of a whole line.
     pub fn is_about_a_line(self) -> bool {
         use Verdict::*;
         matches!(
@@ -71,6 +96,7 @@ impl Verdict {
     }
 }
 
+/// The decisions so far, and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub summary: Summary,
@@ -79,14 +105,14 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn decide(&mut self, place: &Place, id: Option<&BeadId>, verdict: Verdict) {
-        self.enter(place, id, verdict, None);
+        self.record(place, id, verdict, None);
     }
 
-    pub fn explain(&mut self, place: &Place, id: Option<&BeadId>, verdict: Verdict, reason: &str) {
-        self.enter(place, id, verdict, Some(reason.to_owned()));
+    pub fn decide_with_reason(&mut self, place: &Place, id: Option<&BeadId>, verdict: Verdict, reason: &str) {
+        self.record(place, id, verdict, Some(reason.to_owned()));
     }
 
-    fn enter(&mut self, place: &Place, id: Option<&BeadId>, verdict: Verdict, reason: Option<String>) {
+    fn record(&mut self, place: &Place, id: Option<&BeadId>, verdict: Verdict, reason: Option<String>) {
         let summary = &mut self.summary;
         let notice = || Notice {
             file: place.file.to_string(),

@@ -1,6 +1,6 @@
-//! The store of the earlier Rust implementation: `state.jsonl`, `tombstones.jsonl`, `deps.jsonl` and, in later versions,
-//! `notes.jsonl`. Its beads are lines that [`Import::line`] understands: labels may be lists or observed-remove sets, notes
-//! may stand inside, stamps are `[ms, counter]`.
+//! Reads a legacy store: the store of the earlier Rust implementation. It consists of `state.jsonl`,
+//! `tombstones.jsonl`, `deps.jsonl` and, in later versions, `notes.jsonl`. [`Import::line`] reads its beads:
+//! labels are lists or observed-remove sets, notes may be part of the bead, and stamps are `[ms, counter]`.
 
 use serde_json::{Map, Value};
 
@@ -11,23 +11,28 @@ use super::ledger::Place;
 use super::{Import, Verdict, unknown_actor};
 use crate::{BeadId, Mark, Stamp};
 
-/// The files of such a store, in the order in which they should be read.
+/// The files of a legacy store, in the order in which to read them.
 pub const LEGACY_FILES: [&str; 4] = ["state.jsonl", "tombstones.jsonl", "deps.jsonl", "notes.jsonl"];
 
-/// The directory in which later versions keep a checkpoint: `namespaces/NAME/KIND/00.jsonl` to `ff.jsonl`.
+/// The directory of checkpoints in later versions: `namespaces/NAME/KIND/00.jsonl` to `ff.jsonl`.
 pub const LEGACY_NAMESPACES: &str = "namespaces";
 
-/// What the lines of a file of such a store are.
+/// The kind of a file in a legacy store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LegacyFile {
+    /// Beads.
     State,
+    /// Deletions.
     Tombstones,
+    /// Dependencies.
     Deps,
+    /// Notes.
     Notes,
 }
 
 impl LegacyFile {
-    /// `None` for a file that is not part of such a store. The path is relative to the store and has slashes.
+    /// Returns the kind of a file, or `None` if it is not part of a legacy store. The path is relative to the
+    /// store and uses slashes.
     pub fn of_path(path: &str) -> Option<Self> {
         let kinds = [Self::State, Self::Tombstones, Self::Deps, Self::Notes];
         if let Some(index) = LEGACY_FILES.iter().position(|name| *name == path) {
@@ -43,7 +48,7 @@ impl LegacyFile {
 }
 
 impl Import {
-    /// Takes a line of a file for which [`LegacyFile::of_path`] knows the kind.
+    /// Adds a line of a file of a legacy store. [`LegacyFile::of_path`] determines its kind.
     pub fn legacy_line(&mut self, file: &str, number: usize, bytes: &[u8]) {
         match LegacyFile::of_path(file) {
             Some(LegacyFile::Tombstones) => self.deletion_line(file, number, bytes),
@@ -53,7 +58,7 @@ impl Import {
         }
     }
 
-    /// A line that belongs to beads of other lines.
+    /// Adds a line that belongs to beads on other lines.
     fn attached_line(
         &mut self,
         file: &str,
@@ -68,14 +73,15 @@ impl Import {
         });
     }
 
-    /// One edge, or an object with all of them: `{"entries": [{"key": {from, to, kind}, "dots": […]}], "stamp": …}`.
+    /// Reads one edge, or an object with all edges: `{"entries": [{"key": {from, to, kind}, "dots": […]}],
+    /// "stamp": …}`.
     fn legacy_edges(&mut self, place: Place, map: &Map<String, Value>) -> Result<(), String> {
         let Some(Value::Array(entries)) = map.get("entries") else { return self.legacy_edge(place, map) };
         let stamp = map.get("stamp").and_then(super::time::read_mark);
         for entry in entries {
             let no_dots = entry.get("dots").and_then(Value::as_array).is_some_and(Vec::is_empty);
             if no_dots {
-                continue; // observed and removed
+                continue; // removed
             }
             let key = entry.get("key").and_then(Value::as_object).or_else(|| entry.as_object());
             let mut key = key.cloned().unwrap_or_default();
@@ -83,7 +89,7 @@ impl Import {
                 stamped(&mut key, mark);
             }
             if let Err(reason) = self.legacy_edge(place.clone(), &key) {
-                self.ledger.explain(&place, None, Verdict::EdgeSkipped, &reason);
+                self.ledger.decide_with_reason(&place, None, Verdict::EdgeSkipped, &reason);
             }
         }
         Ok(())
@@ -132,12 +138,12 @@ impl Import {
 #[derive(Debug)]
 pub(super) struct NoteOf {
     pub id: BeadId,
-    /// The birth of the bead, when several were born under the id.
+    /// When and by whom the bead was created, if several beads were created with the id.
     pub created: Option<Mark>,
     pub comment: Comment,
 }
 
-/// All edges of one object share its stamp, unless they have their own.
+/// Gives an edge without a stamp the stamp of the object.
 fn stamped(key: &mut Map<String, Value>, mark: &Mark) {
     if !key.contains_key("created_at") {
         key.insert("created_at".into(), Value::from(mark.at().ms()));

@@ -1,4 +1,4 @@
-//! When and by whom the registers of a line were written.
+//! When and by whom the fields of a line were written.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,21 @@ use super::{time, unknown_actor};
 use crate::body::FieldName;
 use crate::{Field, Mark, Stamp, Status, StatusGroup};
 
-/// When which register was written, as far as the file tells.
+/// The marks of all fields, as far as the file has them.
 #[derive(Debug, Clone)]
 pub(super) struct Marks {
+    /// The mark of all fields that are not in `others`.
     pub top: Mark,
     pub others: BTreeMap<FieldName, Mark>,
 }
 
 impl Marks {
+    /// Returns the mark of a field.
     pub fn of(&self, field: Field) -> Mark {
         self.others.get(&FieldName(field)).unwrap_or(&self.top).clone()
     }
 
-    /// `_at`, `_by` and `_v`, as the earlier store has them.
+    /// Reads `_at`, `_by` and `_v` of a legacy store.
     pub fn read(fields: &mut Fields) -> Option<Self> {
         let by = fields.actor("_by");
         let top = Mark::new(fields.stamp("_at")?, by.unwrap_or_else(unknown_actor));
@@ -52,7 +54,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// A missing time is the nearest one that is there.
+    /// Reads the times. A missing time is replaced by the nearest one that is present.
     pub fn read(fields: &mut Fields) -> Self {
         let by = fields.actor("created_by").unwrap_or_else(unknown_actor);
         let (created, updated) = (fields.stamp("created_at"), fields.stamp("updated_at"));
@@ -77,6 +79,7 @@ impl Times {
         Self { created, updated, closed }
     }
 
+    /// Returns the marks that follow from the times. The status of a closed bead has the close time.
     pub fn marks(&self, status: &StatusGroup) -> Marks {
         let mut others = BTreeMap::new();
         if let Some(closed) = self.closed.as_ref().filter(|_| status.status == Status::Closed)

@@ -1,4 +1,4 @@
-//! The bytes of a line as a JSON object.
+//! Parses a line as a JSON object.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::exact::{self, Exact};
 
-/// A line, with what only our own exports say set apart: it is the larger part of such a line, and is understood without a
-/// general value in between.
+/// The fields of a line, with the field of our own exports kept apart. That field is the larger part of such
+/// a line, and is parsed into its type directly, without an intermediate `Value`.
 #[derive(Debug)]
 pub(super) struct Object<'a> {
     pub others: Map<String, Value>,
@@ -17,7 +17,7 @@ pub(super) struct Object<'a> {
 }
 
 impl Object<'_> {
-    /// `None` when it is not there, or not as we write it.
+    /// Parses the field of our own exports. Returns `None` if it is absent or malformed.
     pub fn exact(&self) -> Option<Exact> {
         serde_json::from_str(self.exact?.get()).ok()
     }
@@ -51,14 +51,14 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// Reads a line; what is wrong with it is told in words that do not quote it.
+/// Parses a line. Error messages do not quote its content.
 pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
     for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
         if bytes.starts_with(marker.as_bytes()) {
             return Err(format!("a conflict marker ({marker})"));
         }
     }
-    // What is known to be text is read faster; what is not gets the words of the reader who finds out.
+    // Parsing a `str` is faster. For invalid UTF-8, let `from_slice` report the error.
     let read =
         std::str::from_utf8(bytes).map_or_else(|_| serde_json::from_slice(bytes), serde_json::from_str);
     read.map_err(|error: serde_json::Error| {

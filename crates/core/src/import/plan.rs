@@ -1,8 +1,8 @@
-//! From lines to what they add to a store.
+//! Computes what the imported lines add to a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::deletion::{Deleted, is_stand_in, stand_in};
+use super::deletion::{Deleted, is_placeholder, placeholder};
 use super::dependency::Dependency;
 use super::ledger::{Decision, Ledger, Place};
 use super::{Draft, Import, Summary, Verdict, is_imported, unknown_actor};
@@ -11,29 +11,31 @@ use crate::{
     Bead, BeadId, Catalog, Claim, Delta, Edge, EdgeKey, Lineage, Mark, Patch, Status, Timestamp, size,
 };
 
-/// What an import adds, and what to tell about it.
+/// What an import adds, and its report.
 #[derive(Debug)]
 pub struct Plan {
+    /// The changes to the store.
     pub delta: Delta,
-    /// Claims that need a lease, which only a store with a clock can grant.
+    /// Claims that need a lease. Only a store with a clock can grant one.
     pub leases: Vec<(Lineage, Claim)>,
+    /// The counts of all decisions.
     pub summary: Summary,
-    /// Every decision, in no particular order.
+    /// All decisions, in no particular order.
     pub decisions: Vec<Decision>,
 }
 
-/// A bead as the file has it, and the line it was first read from.
+/// A bead of the file, and the first line about it.
 struct Incoming {
     bead: Bead,
     place: Place,
-    /// The tracker it comes from has no leases.
+    /// Whether it needs a lease, because its tracker has none.
     lacks_lease: bool,
 }
 
 struct Planner<'a> {
     catalog: &'a Catalog,
     ledger: Ledger,
-    /// Who holds an id in the file: of several, the oldest.
+    /// The bead that holds each id in the file: the oldest one, if there are several.
     holders: BTreeMap<BeadId, Lineage>,
     beads: BTreeMap<Lineage, Incoming>,
     edges: Vec<(Place, Lineage, Dependency)>,
@@ -42,7 +44,7 @@ struct Planner<'a> {
 }
 
 impl Import {
-    /// Compares everything read with what is here. Nothing is changed.
+    /// Compares all lines with the catalog and returns what they add. The catalog does not change.
     pub fn plan(mut self, catalog: &Catalog) -> Plan {
         let mut kept = BTreeSet::new();
         if !self.edges.is_empty() || !self.notes.is_empty() || !self.deletions.by_lineage.is_empty() {
@@ -77,7 +79,7 @@ impl Import {
         Plan { delta: planner.delta, leases: planner.leases, summary, decisions }
     }
 
-    /// Edges of a file of their own join their beads.
+    /// Adds the edges from separate files to their beads.
     fn attach_edges(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
         for (place, from, edge) in std::mem::take(&mut self.edges) {
             match by_id.get(&from).and_then(|lines| lines.first()) {
@@ -85,13 +87,13 @@ impl Import {
                 None if edge.edge.deleted => {}
                 None => {
                     let reason = format!("{from} -> {} ({}): no line has {from}", edge.to, edge.kind);
-                    self.ledger.explain(&place, Some(&from), Verdict::EdgeSkipped, &reason);
+                    self.ledger.decide_with_reason(&place, Some(&from), Verdict::EdgeSkipped, &reason);
                 }
             }
         }
     }
 
-    /// Notes of a file of their own join their beads.
+    /// Adds the notes from separate files to their beads.
     fn attach_notes(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) {
         for (place, note) in std::mem::take(&mut self.notes) {
             let lines = by_id.get(&note.id);
@@ -103,14 +105,14 @@ impl Import {
                 None => {
                     let lost = "its bead lost the id to another one and is not in the file";
                     let reason = if lines.is_some() { lost } else { "no line has its bead" };
-                    self.ledger.explain(&place, Some(&note.id), Verdict::NoteSkipped, reason);
+                    self.ledger.decide_with_reason(&place, Some(&note.id), Verdict::NoteSkipped, reason);
                 }
             }
         }
     }
 
-    /// Deletions of beads that lost their id are kept with the bead that holds it, if the file has it. Returns those that
-    /// are kept so.
+    /// Keeps deletions of beads that lost their id with the bead that holds the id, if the file has it.
+    /// Returns the beads whose deletions are kept.
     fn attach_lost_births(&mut self, by_id: &BTreeMap<BeadId, Vec<usize>>) -> BTreeSet<Lineage> {
         let mut kept = BTreeSet::new();
         for (lineage, deleted) in &self.deletions.by_lineage {
@@ -127,7 +129,7 @@ impl Import {
         kept
     }
 
-    /// The lines of each bead.
+    /// Returns the indexes of the drafts of each id.
     fn lines_by_id(&self) -> BTreeMap<BeadId, Vec<usize>> {
         let mut by_id: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (index, (_, draft)) in self.drafts.iter().enumerate() {
@@ -139,7 +141,7 @@ impl Import {
 
 impl Planner<'_> {
     fn take_beads(&mut self, drafts: Vec<(Place, Draft)>) {
-        let lineages: Vec<_> = drafts.iter().map(|(_, draft)| self.lineage_here(draft)).collect();
+        let lineages: Vec<_> = drafts.iter().map(|(_, draft)| self.resolve_lineage(draft)).collect();
         for ((_, draft), lineage) in drafts.iter().zip(&lineages) {
             let holder = self.holders.entry(draft.id().clone()).or_insert_with(|| lineage.clone());
             if lineage < holder {
@@ -163,7 +165,9 @@ impl Planner<'_> {
                     let incoming = Incoming { bead, place, lacks_lease: draft.lacks_lease() };
                     self.add(draft.id(), lineage, incoming);
                 }
-                Err(reason) => self.ledger.explain(&place, Some(draft.id()), Verdict::Refused, &reason),
+                Err(reason) => {
+                    self.ledger.decide_with_reason(&place, Some(draft.id()), Verdict::Refused, &reason);
+                }
             }
         }
     }
@@ -181,37 +185,38 @@ impl Planner<'_> {
         }
     }
 
-    /// The bead that a line is about. A file tells births in milliseconds, and old ones not by whom; a bead that is here
-    /// and was born under that id in that millisecond is meant.
-    fn lineage_here(&self, draft: &Draft) -> Lineage {
-        let told = draft.lineage();
-        if self.catalog.bead(&told).is_some() {
-            return told;
+    /// Returns the bead that a line is about. A file has creation times in milliseconds only, and old files
+    /// have no creator. So a bead in the store with the same id that was created in the same millisecond is
+    /// the same bead.
+    fn resolve_lineage(&self, draft: &Draft) -> Lineage {
+        let from_file = draft.lineage();
+        if self.catalog.bead(&from_file).is_some() {
+            return from_file;
         }
         let same = |known: &&Lineage| {
             let unknown = unknown_actor();
-            known.birth_id() == told.birth_id()
-                && known.at().ms() == told.at().ms()
-                && (known.by() == told.by() || *known.by() == unknown || *told.by() == unknown)
+            known.birth_id() == from_file.birth_id()
+                && known.at().ms() == from_file.at().ms()
+                && (known.by() == from_file.by() || *known.by() == unknown || *from_file.by() == unknown)
         };
         let names = self.catalog.state().names();
-        names.holder(told.birth_id().as_str()).filter(same).cloned().unwrap_or(told)
+        names.holder(from_file.birth_id().as_str()).filter(same).cloned().unwrap_or(from_file)
     }
 
-    /// A deletion that was known before its bead holds for the bead.
+    /// Applies a deletion to the bead if it was imported before the bead itself.
     fn inherit_deletion(&self, id: &BeadId, lineage: &Lineage, bead: &mut Bead) {
         let holder = self.catalog.state().names().holder(id.as_str()).filter(|holder| *holder != lineage);
-        let Some(stand_in) = holder.and_then(|holder| Some((holder, self.catalog.bead(holder)?))) else {
+        let Some(placeholder) = holder.and_then(|holder| Some((holder, self.catalog.bead(holder)?))) else {
             return;
         };
-        if is_stand_in(stand_in.0, stand_in.1) {
-            bead.join(&Patch { deletion: stand_in.1.deletion.clone(), ..Patch::default() });
+        if is_placeholder(placeholder.0, placeholder.1) {
+            bead.join(&Patch { deletion: placeholder.1.deletion.clone(), ..Patch::default() });
         }
     }
 
-    /// Deletes the one bead that lost its id, if it is known, and never the bead that holds the id.
+    /// Deletes the bead that lost its id, if it is known. The bead that holds the id is not affected.
     fn take_lost_birth(&mut self, lineage: &Lineage, deleted: &Deleted, is_kept: bool) {
-        if self.bury(lineage, deleted) {
+        if self.apply_deletion(lineage, deleted) {
             return;
         }
         let (id, time) = (lineage.birth_id(), Timestamp::from(lineage.at()));
@@ -221,30 +226,32 @@ impl Planner<'_> {
         } else {
             (Verdict::CollisionSkipped, format!("{lost}, and the file has no bead that holds the id"))
         };
-        self.ledger.explain(&deleted.place, Some(id), verdict, &reason);
+        self.ledger.decide_with_reason(&deleted.place, Some(id), verdict, &reason);
     }
 
     fn take_deletion(&mut self, id: &BeadId, deleted: Deleted) {
         let here = || self.catalog.state().names().holder(id.as_str());
-        let told = self.holders.get(id).filter(|lineage| self.beads.contains_key(*lineage)).or_else(here);
-        if let Some(lineage) = told.cloned()
-            && self.bury(&lineage, &deleted)
+        let target = self.holders.get(id).filter(|lineage| self.beads.contains_key(*lineage)).or_else(here);
+        if let Some(lineage) = target.cloned()
+            && self.apply_deletion(&lineage, &deleted)
         {
             return;
         }
-        match stand_in(id, &deleted) {
+        match placeholder(id, &deleted) {
             Ok((lineage, bead)) => {
-                // Edges of the file may lead there.
+                // Edges of the file may point to it.
                 self.holders.entry(id.clone()).or_insert_with(|| lineage.clone());
                 let incoming = Incoming { bead, place: deleted.place, lacks_lease: false };
                 self.add(id, lineage, incoming);
             }
-            Err(reason) => self.ledger.explain(&deleted.place, Some(id), Verdict::Refused, &reason),
+            Err(reason) => {
+                self.ledger.decide_with_reason(&deleted.place, Some(id), Verdict::Refused, &reason);
+            }
         }
     }
 
-    /// Deletes a bead of the file or of the store; false when there is none.
-    fn bury(&mut self, lineage: &Lineage, deleted: &Deleted) -> bool {
+    /// Deletes a bead of the file or of the store. Returns false if there is no such bead.
+    fn apply_deletion(&mut self, lineage: &Lineage, deleted: &Deleted) -> bool {
         let patch = Patch { deletion: Some(deleted.deletion.clone()), ..Patch::default() };
         let id = lineage.birth_id().clone();
         if let Some(incoming) = self.beads.get_mut(lineage) {
@@ -260,7 +267,7 @@ impl Planner<'_> {
         true
     }
 
-    /// What is not here, or not so, goes into the delta.
+    /// Adds new and changed beads to the delta.
     fn compare_beads(&mut self) {
         for (lineage, Incoming { bead, place, lacks_lease }) in std::mem::take(&mut self.beads) {
             let known = self.catalog.bead(&lineage);
@@ -273,10 +280,10 @@ impl Planner<'_> {
             let id = self.catalog.id_of(&lineage).clone();
             let is_new = known.is_none_or(|known| known.as_ref() != joined);
             if is_new && let Err(error) = size::check_bead(&id, &lineage, joined) {
-                self.ledger.explain(&place, Some(&id), Verdict::Refused, &error.to_string());
+                self.ledger.decide_with_reason(&place, Some(&id), Verdict::Refused, &error.to_string());
                 continue;
             }
-            let leased = self.look_after_claim(&lineage, joined, &place, lacks_lease);
+            let leased = self.lease_claim(&lineage, joined, &place, lacks_lease);
             let was_live = known.is_none_or(|known| known.deletion.is_none());
             let verdict = match known {
                 _ if !is_new && !leased => Verdict::Unchanged,
@@ -293,8 +300,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A bead in progress is neither ready nor reclaimed without a lease. Its holder gets one; without a holder it is reported.
-    fn look_after_claim(&mut self, lineage: &Lineage, bead: &Bead, place: &Place, lacks_lease: bool) -> bool {
+    /// Requests a lease for the holder of a bead in progress, because without one the bead never becomes
+    /// ready again. A bead without a holder is reported as stuck.
+    fn lease_claim(&mut self, lineage: &Lineage, bead: &Bead, place: &Place, lacks_lease: bool) -> bool {
         if bead.deletion.is_some() || bead.status.value.status != Status::InProgress {
             return false;
         }
@@ -324,7 +332,7 @@ impl Planner<'_> {
                     let why = if edge.to == id { "it leads to itself" } else { "no bead has that id" };
                     let reason = format!("{id} -> {} ({}): {why}", edge.to, edge.kind);
                     self.ledger.summary.dangling += 1;
-                    self.ledger.explain(&place, Some(&id), Verdict::EdgeSkipped, &reason);
+                    self.ledger.decide_with_reason(&place, Some(&id), Verdict::EdgeSkipped, &reason);
                 }
                 continue;
             };

@@ -1,89 +1,97 @@
-//! What an import did, or would do: a balance in which every line has its place.
+//! The summary of an import or a dry run. It accounts for every line.
 
 use serde::{Deserialize, Serialize};
 
 use crate::BeadId;
 
-/// Every line that is not blank is in exactly one of `created`, `updated`, `unchanged`, `tombstones`, `repeated`, `attached`,
-/// `headers`, `collisions`, `collisions_skipped` and `skipped`.
+/// Summary of an import. Every non-blank line counts in exactly one of `created`, `updated`, `unchanged`,
+/// `tombstones`, `repeated`, `attached`, `headers`, `collisions`, `collisions_skipped` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// Lines that are not blank.
+    /// Non-blank lines.
     pub lines: usize,
-    /// Beads that were not here.
+    /// New beads.
     pub created: usize,
-    /// Beads that were here and learned something.
+    /// Existing beads that the import changed.
     pub updated: usize,
-    /// Beads that the store already knows as they are in the file, or newer.
+    /// Beads that the store already has in this version or a newer one.
     pub unchanged: usize,
-    /// Beads that are deleted by this.
+    /// Beads that the import deleted.
     pub tombstones: usize,
-    /// Lines about a bead that another line was about already; both count.
+    /// Further lines about the same bead. They are imported too.
     pub repeated: usize,
-    /// Lines that belong to a bead of another line: edges and notes in files of their own.
+    /// Lines with edges or notes of beads on other lines.
     pub attached: usize,
-    /// Lines that describe the file and name no bead.
+    /// Lines that describe the file instead of a bead.
     #[serde(default)]
     pub headers: usize,
-    /// Deletions of a bead that lost its id to another one and is not here; the bead that holds the id stays, and keeps them.
+    /// Deletions of unknown beads that lost their id in a collision. They are kept with the bead that holds
+    /// the id.
     #[serde(default)]
     pub collisions: usize,
-    /// The same where no line has the bead that holds the id: there is nothing to keep them with. Each with the reason.
+    /// Deletions of the same kind that were not imported, because no line has the bead that holds the id.
     #[serde(default)]
     pub collisions_skipped: Vec<Notice>,
-    /// Edges that were not here, or not so.
+    /// New and changed edges.
     pub edges: usize,
-    /// Edges that were here.
+    /// Edges that the store already has.
     #[serde(default)]
     pub edges_unchanged: usize,
-    /// Edges that were not made, and why. Those that a bead of the file has stay in its `metadata`.
+    /// Edges that were not imported. If their bead was, its `metadata` has the original.
     #[serde(default)]
     pub edges_skipped: Vec<Notice>,
-    /// Notes that were not here.
+    /// New notes.
     pub notes: usize,
-    /// Notes that belong to no bead of the file.
+    /// Notes that were not imported, because the file does not have their bead.
     #[serde(default)]
     pub notes_skipped: Vec<Notice>,
-    /// Edges that lead to no bead; they stay in `metadata`.
+    /// Skipped edges whose target does not exist, or is the bead itself. The originals are in `metadata`.
     pub dangling: usize,
-    /// Words for statuses and types that are kept beside ours.
+    /// Custom statuses and types that were kept.
     #[serde(default)]
     pub words: usize,
-    /// Lines that left out a priority of 0.
+    /// Lines that omit a priority of 0.
     #[serde(default)]
     pub zero_priorities: usize,
-    /// Beads in progress whose holder got a fresh lease.
+    /// Beads in progress whose holder got a new lease.
     #[serde(default)]
     pub leases: usize,
-    /// Beads in progress that nobody holds: they are neither ready nor reclaimed. `bd update ID --status open` frees one.
+    /// Beads in progress without an assignee, which never become ready. To fix one: `bd update ID --status
+    /// open`.
     #[serde(default)]
     pub stuck: Vec<BeadId>,
-    /// Lines that were refused, and why.
+    /// Lines that were not imported.
     pub skipped: Vec<Notice>,
-    /// Values that did not fit; the originals are in `metadata`.
+    /// Values that did not fit and were changed. The originals are in `metadata`.
     pub notices: Vec<Notice>,
-    /// Where the input was found, when no path was given.
+    /// Where the input was found, if no path was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// What to know about the input as a whole.
+    /// Warnings about the input as a whole.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Whether this was a dry run, which changes nothing.
     pub dry_run: bool,
 }
 
-/// Something to know about a line.
+/// A message about a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
+    /// Name of the file.
     pub file: String,
+    /// Line, counted from 1.
     pub line: usize,
+    /// Bead on the line, if it is known.
     pub id: Option<BeadId>,
+    /// What happened and why.
     pub reason: String,
 }
 
 impl Summary {
-    /// Lines that the balance accounts for; [`lines`](Self::lines) if it adds up.
+    /// Returns the number of lines in all categories. It equals [`lines`](Self::lines) if every line is
+    /// accounted for.
     pub fn accounted(&self) -> usize {
         self.created
             + self.updated

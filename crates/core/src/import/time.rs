@@ -1,4 +1,4 @@
-//! Times of foreign files: RFC 3339 with any offset and precision, milliseconds, or `[ms, counter]`.
+//! Reads times of other trackers: RFC 3339 with any offset and precision, milliseconds, or `[ms, counter]`.
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde_json::Value;
@@ -7,15 +7,15 @@ use crate::limits::COUNTER_STEP;
 use crate::timestamp::moment;
 use crate::{Actor, Mark, Stamp, Timestamp};
 
-/// What a field that should hold a time holds.
+/// The value of a time field.
 pub(super) enum Time {
     At(Stamp),
-    /// Go's zero time and its like: before 1970, which means "never".
+    /// A time before 1970, such as Go's zero time. It means that there is none.
     Never,
     Unreadable,
 }
 
-/// Imported stamps carry tag 0, which no replica draws.
+/// Reads a time as a stamp with tag 0, which no replica uses.
 pub(super) fn read(value: &Value) -> Time {
     match value {
         Value::String(text) if text.is_empty() => Time::Never,
@@ -30,8 +30,8 @@ pub(super) fn read(value: &Value) -> Time {
 }
 
 fn read_text(text: &str) -> Time {
-    // `2025-01-02 03:04:05` is what old databases hold, and means UTC. A file means the same on every machine, so the
-    // zone and the names of zones of this one do not count.
+    // Old databases have times such as `2025-01-02 03:04:05`, in UTC. The time zone and the zone database of
+    // this machine are not used, because a file must mean the same on every machine.
     let parsed = moment(text, &TimeZone::UTC, &TimeZoneDatabase::none());
     match parsed.map(jiff::Timestamp::as_millisecond) {
         Some(ms) if ms < 0 => Time::Never,
@@ -40,7 +40,7 @@ fn read_text(text: &str) -> Time {
     }
 }
 
-/// A stamp of a foreign clock: its counter keeps its order above the tag.
+/// Reads a stamp of another clock. Its counter keeps its order, and the tag is 0.
 fn pair(ms: &Value, counter: &Value) -> Option<Stamp> {
     at(ms.as_u64()?, counter.as_u64()?)
 }
@@ -50,14 +50,14 @@ fn at(ms: u64, counter: u64) -> Option<Stamp> {
     Stamp::decode(ms, steps * COUNTER_STEP).ok()
 }
 
-/// `[[ms, counter], "actor"]`.
+/// Reads `[[ms, counter], "actor"]`.
 pub(super) fn read_mark(value: &Value) -> Option<Mark> {
     let [stamp, by] = value.as_array()?.as_slice() else { return None };
     let Time::At(at) = read(stamp) else { return None };
     Some(Mark::new(at, by.as_str()?.parse::<Actor>().ok()?))
 }
 
-/// One later, with tag 0 still.
+/// Returns the next stamp with tag 0.
 pub(super) fn after(stamp: Stamp) -> Stamp {
     let later = match stamp.counter().checked_add(COUNTER_STEP) {
         Some(counter) => Stamp::decode(stamp.ms(), counter),
@@ -66,8 +66,8 @@ pub(super) fn after(stamp: Stamp) -> Stamp {
     later.unwrap_or(stamp)
 }
 
-/// What stands in `defer_until` of a bead that is not ready until somebody says so.
-pub(crate) fn for_ever() -> Timestamp {
+/// Returns the `defer_until` of a bead that is deferred without a date.
+pub(crate) fn far_future() -> Timestamp {
     Timestamp::from_ms(crate::limits::MAX_MS - 1).expect("the last millisecond of the format")
 }
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_times_mean_never_and_nonsense_is_not_a_time() {
+    fn zero_times_mean_never_and_other_values_are_unreadable() {
         assert!(matches!(read(&json!("0001-01-01T00:00:00Z")), Time::Never));
         for value in [
             json!("soon"),

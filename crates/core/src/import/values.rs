@@ -1,19 +1,20 @@
-//! The values of a line, each in the type it has here.
+//! Reads the values of a line into our types.
 
 use serde_json::{Map, Value};
 
 use super::KEPT;
 use super::comment::Comment;
 use super::dependency::Dependency;
-use super::earlier::Earlier;
 use super::fields::Fields;
 use super::kind::{self, MappedStatus};
+use super::legacy_extras::LegacyExtras;
 use super::marks::{Marks, Times};
 use crate::{
     Actor, Estimate, Labels, Line, Priority, Slot, Stamp, Status, StatusGroup, Text, Timestamp, Title,
     TypeGroup,
 };
 
+/// The values of all fields of a bead.
 #[derive(Debug)]
 pub(super) struct Values {
     pub title: Title,
@@ -35,12 +36,12 @@ pub(super) struct Values {
     pub metadata: Map<String, Value>,
 }
 
-/// The status, and what to keep of a line of the earlier store.
+/// Reads the status, and the data to keep from a line of a legacy store.
 pub(super) fn read_status(
     fields: &mut Fields,
     times: &Times,
-) -> (StatusGroup, MappedStatus, Option<Earlier>) {
-    // The last versions of the earlier store have their own words, under two names.
+) -> (StatusGroup, MappedStatus, Option<LegacyExtras>) {
+    // The last versions of the legacy store have other statuses, in one of two fields.
     let is_legacy = fields.rest().contains_key("_at");
     let tracked = if is_legacy { fields.string("tracker_state") } else { None };
     let text = fields.string("status");
@@ -55,18 +56,19 @@ pub(super) fn read_status(
     }
     let mut group = StatusGroup { word: mapped.word.clone(), ..StatusGroup::from(mapped.status) };
     if mapped.status == Status::Closed {
-        // Kept only of beads that are open again.
+        // The marks have the close time already. It is kept in the metadata only for beads that are open
+        // again.
         fields.take("closed_at");
         let name = if fields.rest().contains_key("close_reason") { "close_reason" } else { "closed_reason" };
         group.closed_reason = fields.text(name);
         group.closed_on_branch = fields.line("closed_on_branch");
     }
-    let earlier = is_legacy.then(|| {
-        let mut earlier = Earlier::default();
-        earlier.keep_status(words, group.status, group.word.as_ref());
-        earlier
+    let extras = is_legacy.then(|| {
+        let mut extras = LegacyExtras::default();
+        extras.keep_status(words, group.status, group.word.as_ref());
+        extras
     });
-    (group, mapped, earlier)
+    (group, mapped, extras)
 }
 
 fn read_type(fields: &mut Fields) -> TypeGroup {
@@ -110,7 +112,7 @@ pub(super) fn read_values(fields: &mut Fields, status: StatusGroup) -> Values {
     }
 }
 
-/// `comments`, and `notes`: one text in Go's `bd`, a list in the earlier store.
+/// Reads `comments` and `notes`. `notes` is one text in the Go `bd`, and a list in a legacy store.
 pub(super) fn read_comments(fields: &mut Fields, times: &Times, marks: &Marks) -> Vec<Comment> {
     let mut comments = Vec::new();
     let mut unread = Vec::new();
@@ -134,7 +136,7 @@ pub(super) fn read_comments(fields: &mut Fields, times: &Times, marks: &Marks) -
         }
     }
     if !unread.is_empty() {
-        fields.keep_with_notice("comments", Value::Array(unread), "are not all comments");
+        fields.keep_with_notice("comments", Value::Array(unread), "has entries that are not comments");
     }
     let notes = notes.and_then(|text| text.replace('\0', "").parse().ok());
     comments.extend(notes.map(|text| Comment {
@@ -156,7 +158,7 @@ pub(super) fn read_dependencies(fields: &mut Fields, created: Stamp) -> Vec<Depe
         }
     }
     if !unread.is_empty() {
-        fields.keep_with_notice("dependencies", Value::Array(unread), "do not all name a bead");
+        fields.keep_with_notice("dependencies", Value::Array(unread), "has entries that name no bead");
     }
     dependencies
 }

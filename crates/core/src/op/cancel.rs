@@ -3,19 +3,20 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard, Warning};
 use crate::{Catalog, Context, Delta, Error, Patch, Register, Result, Status, StatusGroup, Text, Word};
 
-/// The word of a bead that was closed because it will not be done.
+/// The status word of a bead that was closed because it will not be done.
 pub const CANCELLED: &str = "cancelled";
 
-/// Ends a bead that is not to be done. Final until it is reopened: a worker that closes it later is refused.
+/// Closes a bead that will not be done. Until it is reopened, a worker that tries to close it is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cancel {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// Why it is not to be done
+    /// Why the bead will not be done
     pub reason: Text,
 }
 
@@ -25,7 +26,7 @@ impl Cancel {
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if self.reason.as_str().trim().is_empty() {
-            return Err(Error::invalid("reason", "is missing: say why it is not to be done"));
+            return Err(Error::invalid("reason", "it is missing; say why the bead will not be done"));
         }
         if bead.is_cancelled() {
             return Ok(Applied::bead(lineage, Delta::default()));

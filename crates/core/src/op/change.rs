@@ -1,13 +1,16 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A new value, or none any more. In JSON the empty string and null clear.
+/// Sets or clears an optional field. In JSON, null and the empty string clear it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<T> {
+    /// Sets the field to this value.
     Set(T),
+    /// Removes the value.
     Clear,
 }
 
 impl<T> Change<T> {
+    /// Returns the new value, or `None` if the field is cleared.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Set(value) => Some(value),
@@ -43,7 +46,7 @@ enum Empty {
     Empty,
 }
 
-/// For `Option<Change<T>>`: an absent field changes nothing, a null one clears.
+/// Deserializes `Option<Change<T>>`: an absent field changes nothing, null clears it.
 pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<Change<T>>, D::Error>
 where
     T: Deserialize<'de>,

@@ -3,20 +3,24 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Stamp, Status};
 
-/// Takes a bead for the caller (§4.2.3). A holder who claims again renews its lease and keeps its fence. The status
-/// register is never written, so that a claim by a replica that does not know of a close cannot undo it.
+/// Claims a bead for the caller (§4.2.3). If the caller already holds the claim, its lease is renewed and its
+/// fence kept. The status register is never written: a replica that has not seen a close must not undo it by
+/// a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimBead {
+    /// Bead id, or a unique prefix of it.
     pub id: String,
+    /// Preconditions.
     #[serde(flatten)]
     pub guard: Guard,
-    /// How long the claim lasts; the store's default when absent.
+    /// Length of the lease in milliseconds; the store's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// End the claim of a session that is silent or gone first. Sessions are local knowledge, so the service decides.
+    /// First end the claim of a session that is silent or gone. The service handles this, because sessions
+    /// are not part of the replicated state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub take_over: bool,
-    /// The stamp that the claim ref names as its fence, minted before; no client can choose it.
+    /// The stamp already published in the claim ref as its fence. Clients cannot set it.
     #[serde(skip)]
     pub at: Option<Stamp>,
 }
@@ -28,18 +32,19 @@ impl ClaimBead {
         self.guard.check(catalog, lineage, bead)?;
         check_free(catalog, lineage, bead, context)?;
         let mark = match self.at {
-            Some(at) => reserved(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,
+            Some(at) => reserved_mark(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,
             None => context.mark(bead.stamps())?,
         };
-        let (claim, renewed) = claimed(bead, &mark, self.lease_ms, context)?;
+        let (claim, renewed) = new_claim(bead, &mark, self.lease_ms, context)?;
         let fence = claim.fence();
         let patch = Patch { claim: Some(claim), ..Patch::default() };
         Ok(Applied { renewed, fence, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 }
 
-/// The mark of a claim whose fence was minted before. One that has to beat a later claim by now would lose the next merge.
-fn reserved(catalog: &Catalog, lineage: &Lineage, bead: &Bead, mark: Mark) -> Result<Mark> {
+/// Checks the mark of a claim whose fence was minted earlier. If the bead has a newer claim by now, this one
+/// would lose the next merge, so it is refused.
+fn reserved_mark(catalog: &Catalog, lineage: &Lineage, bead: &Bead, mark: Mark) -> Result<Mark> {
     if mark.at() > bead.claim.mark.at() && mark.at() > bead.claim.expires_mark.at() {
         return Ok(mark);
     }
@@ -48,7 +53,7 @@ fn reserved(catalog: &Catalog, lineage: &Lineage, bead: &Bead, mark: Mark) -> Re
     Err(Error::StaleClaim { id: catalog.id_of(lineage).clone(), current, holder })
 }
 
-/// Refuses a bead that is finished or in somebody else's hands.
+/// Refuses a bead that is closed or held by another actor.
 pub(super) fn check_free(
     catalog: &Catalog,
     lineage: &Lineage,
@@ -67,8 +72,8 @@ pub(super) fn check_free(
     }
 }
 
-/// The claim after the caller took the bead, and whether it is the old one renewed.
-pub(super) fn claimed(
+/// Returns the caller's claim on the bead, and whether it renews an existing claim.
+pub(super) fn new_claim(
     bead: &Bead,
     mark: &Mark,
     lease_ms: Option<u64>,
@@ -86,7 +91,8 @@ pub(super) fn claimed(
     Ok((claim, renewed))
 }
 
-/// Any mutation by the holder of a running lease keeps the lease running, and never shortens it.
+/// Returns the renewed claim if the caller holds a running lease. Any mutation by the holder extends the
+/// lease; none shortens it.
 pub(super) fn renewal(bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Option<Claim>> {
     let Some(old) = bead.claim.expires.filter(|_| bead.claim.holder(context.now_ms) == Some(&context.actor))
     else {

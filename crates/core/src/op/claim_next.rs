@@ -4,20 +4,21 @@ use super::{Applied, ClaimBead};
 use crate::query::{ReadyFilter, SortKey};
 use crate::{Actor, Catalog, Context, Error, Lineage, Priority, Result};
 
-/// Takes the best bead that is free, in one step, so that no two callers are handed the same.
+/// Claims the best available bead in one step, so that two callers never get the same one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClaimNext {
-    /// Which beads will do; all that are ready when empty.
+    /// Which ready beads to consider; all of them by default.
     pub filter: ReadyFilter,
-    /// How long the claim lasts; the store's default when absent.
+    /// Length of the lease in milliseconds; the store's default if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// When nothing is ready, take a bead whose session was silent for so long. Sessions are local knowledge, so the
-    /// service decides.
+    /// If nothing is ready, take a bead whose session has been silent for this long. The service handles
+    /// this, because sessions are not part of the replicated state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_silent_ms: Option<u64>,
-    /// The machine by whose preference beads of one priority are tried, while other machines claim from the same store.
+    /// Name of this machine. If set, beads of equal priority are tried in an order that differs per machine,
+    /// so that machines claiming from the same store seldom pick the same bead.
     #[serde(skip)]
     pub spread: Option<String>,
 }
@@ -34,8 +35,9 @@ impl ClaimNext {
         ClaimBead { id, lease_ms: self.lease_ms, ..ClaimBead::default() }.apply(catalog, context)
     }
 
-    /// The first few in the order of `ready` that are free for an actor. An epic with open children is no work, and a bead
-    /// that was given to somebody else waits for them. With `spread`, beads of one priority come in the machine's order.
+    /// Returns up to `limit` beads that the actor can claim, in the order of `ready`. Skips epics with open
+    /// children and beads assigned to other actors. With `spread`, beads of equal priority come in the
+    /// machine's order.
     pub fn candidates(
         &self,
         catalog: &Catalog,
@@ -57,13 +59,14 @@ impl ClaimNext {
             }
             _ => found.take(limit).collect(),
         };
-        // What was handed over to the actor comes before everything else.
+        // A bead handed over to this actor comes first.
         let offered = catalog.offer_to(actor, &self.filter, now_ms)?;
         Ok(offered.into_iter().chain(found).take(limit).collect())
     }
 }
 
-/// Whole priorities, each in the machine's order, until there are enough.
+/// Sorts the beads of each priority in the machine's order, and stops after the priority that reaches
+/// `limit`.
 fn spread(
     catalog: &Catalog,
     found: impl Iterator<Item = Lineage>,

@@ -9,33 +9,33 @@ use crate::{
     Register, Result, Status, StatusGroup, Text,
 };
 
-/// Finishes a bead. Closing a closed bead changes nothing, unless it is forced with another reason.
+/// Closes a bead. Closing a closed bead changes nothing, unless it is forced with a different reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Close {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// How it ended
+    /// What was done, or why the bead is closed
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
-    /// Refuses what is held by another actor, has open blockers or open children, instead of warning.
+    /// Refuse instead of warning if another actor holds the bead, or it has open blockers or open children.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub strict: bool,
-    /// Close although another actor holds it, or blockers or children are open; on a closed bead, replace when, by
-    /// whom and why it was closed
+    /// Close despite a claim, open blockers or open children; on a closed bead, replace time and reason
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// What shows that it is done: commit:SHA, url:URL or cmd:TEXT
+    /// Evidence that it is done: commit:SHA, url:URL or cmd:TEXT
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Text>", length(max = 32)))]
     pub evidence: Vec<Evidence>,
 }
 
-/// A cancelled bead is closed for good, until it is reopened.
+/// Refuses a cancelled bead; it has to be reopened first.
 pub(super) fn check_not_cancelled(catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<()> {
     if !bead.is_cancelled() {
         return Ok(());
@@ -48,7 +48,7 @@ impl Close {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let lineage = catalog.resolve_to_change(&self.id)?;
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        // Before the fence: a worker of a cancelled bead should read why.
+        // Before the guard: a worker on a cancelled bead should see why it was cancelled, not a stale fence.
         check_not_cancelled(catalog, lineage, bead)?;
         self.guard.check(catalog, lineage, bead)?;
         let old = &bead.status.value;
@@ -77,7 +77,7 @@ impl Close {
         Ok(Applied { unblocked, warnings, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })
     }
 
-    /// What the store asks for with `close.require_evidence`. Evidence that is there already counts.
+    /// Enforces the setting `close.require_evidence`. Evidence recorded earlier counts.
     fn check_evidence(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<Option<Warning>> {
         let is_evidence = |note: &Arc<Note>| note.kind.as_ref().is_some_and(|kind| kind.as_str() == EVIDENCE);
         if !self.evidence.is_empty() || self.force || bead.notes.values().any(is_evidence) {

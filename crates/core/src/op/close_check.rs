@@ -1,17 +1,17 @@
 use super::Warning;
 use crate::{Bead, BeadId, BeadType, CLOSE_CHECK, Catalog, Context, Error, Lineage, Result};
 
-/// What a closing may look past.
+/// How strictly to treat problems with closing a bead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CloseCheck {
     /// Refuse instead of warning.
     pub strict: bool,
-    /// Close in any case, and say nothing.
+    /// Close in any case, without warnings.
     pub force: bool,
 }
 
 impl CloseCheck {
-    /// Whose work is cut short by a closing, and what is still open behind it.
+    /// Checks for another actor's claim, open blockers, and open children of an epic.
     pub(super) fn check(
         self,
         catalog: &Catalog,

@@ -5,13 +5,15 @@ use crate::limits::MIN_TOMBSTONE_TTL_MS;
 use crate::planted::{Bug, is_planted};
 use crate::{Catalog, Context, Delta, Error, Floor, Result, Stamp};
 
-/// Forgets deletions older than `ttl_ms`, on every replica (§8.4). Only ever raises the floor.
+/// Drops tombstones older than `ttl_ms` on every replica (§8.4), by raising the garbage collection floor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectGarbage {
+    /// How long tombstones are kept, in milliseconds.
     pub ttl_ms: u64,
-    /// When another replica last made a bead, by its own clock. The floor stays as far below it as below the clock here,
-    /// so that a clock that runs ahead forgets nothing too early. Absent in a store that only this replica wrote.
+    /// When another replica last created a bead, by that replica's clock. The floor stays `ttl_ms` below this
+    /// time too, so that a local clock that runs ahead drops nothing early. Absent if no other replica wrote
+    /// to the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_foreign_ms: Option<u64>,
 }
@@ -24,7 +26,7 @@ impl CollectGarbage {
         let foreign_ms = self.newest_foreign_ms.filter(|_| !is_planted(Bug::FloorFromWallClock));
         let now_ms = foreign_ms.map_or(context.now_ms, |foreign| foreign.min(context.now_ms));
         let floor = Stamp::decode(now_ms.saturating_sub(self.ttl_ms), 0)?;
-        // A floor that covers nothing new would only make replicas exchange commits for its own sake.
+        // Do not raise the floor if that drops nothing: replicas would exchange commits for no benefit.
         let before = catalog.state().gc_floor();
         let covers = |at: Stamp| at < floor && at >= before.stamp;
         let beads =

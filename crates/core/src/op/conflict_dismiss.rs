@@ -3,10 +3,11 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Conflict, ConflictId, Context, Delta, Error, Mark, Result};
 
-/// Says that a conflict has been looked at and the winner is right.
+/// Dismisses a conflict: the value that won is the right one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConflictDismiss {
+    /// The conflict to dismiss.
     pub id: ConflictId,
 }
 

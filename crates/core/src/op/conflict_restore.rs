@@ -6,10 +6,11 @@ use super::Applied;
 use super::conflict_dismiss::{dismissed, find};
 use crate::{Catalog, ConflictId, Context, Delta, Error, Patch, Result};
 
-/// Writes the losing value of a conflict again, as a new write that everybody sees, and dismisses the conflict.
+/// Writes the losing value of a conflict again, as a new write on all replicas, and dismisses the conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConflictRestore {
+    /// The conflict whose losing value to restore.
     pub id: ConflictId,
 }
 
@@ -20,7 +21,7 @@ impl ConflictRestore {
         let bead =
             catalog.bead(catalog.resolve(id.as_str())?).ok_or_else(|| Error::NotFound(id.to_string()))?;
         let mark = context.mark(bead.stamps())?;
-        let patch = Patch::of_json(conflict.field, &conflict.value, &mark)
+        let patch = Patch::from_json(conflict.field, &conflict.value, &mark)
             .map_err(|reason| Error::invalid("conflict", format!("{}: {reason}", self.id)))?;
         let delta = Delta {
             beads: BTreeMap::from([(conflict.bead.clone(), patch)]),

@@ -10,72 +10,72 @@ use crate::{
     TypeGroup, TypeName,
 };
 
-/// Makes a new bead, with its parent and dependencies, in one step.
+/// Creates a bead together with its parent and dependencies, in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What is to be done, on one line
+    /// Title, on one line
     pub title: Title,
-    /// An id of your own that was never used here; a new one is minted when absent
+    /// Id for the new bead, never used before in this store; generated if absent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<BeadId>,
-    /// What sort of work it is
+    /// Type of work
     #[serde(default, rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::BeadType"))]
     pub kind: TypeName,
-    /// 0 (urgent) to 4 (some day)
+    /// Priority: 0 (urgent) to 4 (someday)
     #[serde(default)]
     pub priority: Priority,
-    /// The whole story
+    /// Description
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub description: Text,
-    /// How it is to be done
+    /// Design: how to do it
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub design: Text,
-    /// When it counts as done
+    /// Acceptance criteria: when it is done
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub acceptance_criteria: Text,
-    /// A first note
+    /// First note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub notes: Text,
-    /// Who should do it
+    /// Assignee
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
     /// Labels
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub labels: Vec<Label>,
-    /// The bead this one is a part of
+    /// Parent bead
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::BeadRef>"))]
     pub parent: Option<String>,
-    /// What it waits for: an id, depends-on:id or blocked-by:id; blocks:id for what waits for it; related:id, discovered-from:id
+    /// Dependencies: id, depends-on:id, blocked-by:id, blocks:id, related:id or discovered-from:id
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::schema::BeadRef>", length(max = 1000)))]
     pub deps: Vec<Dep>,
-    /// A pointer into another tracker
+    /// Reference to another tracker
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub external_ref: Line,
-    /// The repository it came from
+    /// Repository it came from
     #[serde(default, skip_serializing_if = "Line::is_empty")]
     pub source_repo: Line,
-    /// How long it should take
+    /// Estimated time in minutes
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_minutes: Option<Estimate>,
-    /// When it is due
+    /// Due date
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
     /// Not ready before this time
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defer_until: Option<Timestamp>,
-    /// Whatever other programs want to keep with the bead
+    /// Metadata for other tools, as a JSON object
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
 
 impl Create {
-    /// A bead with nothing but a title; the rest is set field by field.
+    /// Returns the arguments for a bead with a title and otherwise default values.
     pub fn titled(title: Title) -> Self {
         Self {
             title,
@@ -159,7 +159,7 @@ impl Create {
     ) -> Result<BeadId> {
         let names = catalog.state().names();
         if let Some(id) = &self.id {
-            if !id.fits_a_birth() {
+            if !id.is_valid_birth_id() {
                 return Err(Error::invalid("id", format!("{id} is longer than 128 characters")));
             }
             if names.is_known(id) {
@@ -172,7 +172,7 @@ impl Create {
         }
         let prefix = &catalog.state().prefix().prefix;
         let length = minted_length(catalog.state().beads().len());
-        // Other random values, never a longer one because of a single clash (§4.1.2).
+        // On a collision, draw another id of the same length, not a longer one (§4.1.2).
         loop {
             let id: BeadId = format!("{prefix}-{}", base36((context.random)(), length)).parse()?;
             if !names.is_known(&id) {
@@ -182,13 +182,16 @@ impl Create {
     }
 }
 
-/// Refuses a new bead between two others of which the first already waits for the second, through others perhaps.
+/// Refuses dependencies that would close a cycle through the bead: a bead that it waits for already waits,
+/// directly or indirectly, for a bead that it would block.
 pub(super) fn check_cycles(catalog: &Catalog, ends: &[(Lineage, DepRole)]) -> Result<()> {
     let with = |role: DepRole| ends.iter().filter(move |end| end.1 == role).map(|end| &end.0);
     for awaited in with(DepRole::DependsOn) {
         for waiting in with(DepRole::Blocks) {
-            if let Some(way) = catalog.path(awaited, waiting, EdgeKind::Blocks) {
-                return Err(Error::Cycle(way.iter().map(|lineage| catalog.id_of(lineage).clone()).collect()));
+            if let Some(path) = catalog.path(awaited, waiting, EdgeKind::Blocks) {
+                return Err(Error::Cycle(
+                    path.iter().map(|lineage| catalog.id_of(lineage).clone()).collect(),
+                ));
             }
         }
     }
@@ -200,18 +203,19 @@ fn next_child(catalog: &Catalog, parent: &BeadId) -> Result<BeadId> {
     let mut number = names.next_child_number(parent);
     loop {
         let id: BeadId = format!("{parent}.{number}").parse()?;
-        if !id.fits_a_birth() {
+        if !id.is_valid_birth_id() {
             return Err(Error::invalid("parent", format!("the id of a child of {parent} would be too long")));
         }
         if !names.is_known(&id) {
             return Ok(id);
         }
-        // Anybody may have taken the greatest number there is; then it goes on at 0.
+        // An explicit id may use the greatest number; continue at 0 then.
         number = number.wrapping_add(1);
     }
 }
 
-/// Long enough that replicas which mint at the same time seldom collide, short enough to type.
+/// Returns the length of generated ids: long enough that replicas seldom generate the same one, short enough
+/// to type.
 fn minted_length(beads: usize) -> u32 {
     match beads {
         0..1_000 => 4,
@@ -235,7 +239,7 @@ fn base36(random: u64, length: u32) -> String {
 mod tests {
     use super::*;
 
-    /// In numbers, because a store of half a million beads takes too long to make.
+    /// Tests the function alone, because creating a store of half a million beads takes too long.
     #[test]
     fn ids_grow_with_the_store() {
         for (beads, length) in [
@@ -253,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_of_the_remainder() {
+    fn base36_encodes_the_random_number_modulo_the_length() {
         for (random, length, digits) in
             [(0, 4, "0000"), (35, 1, "z"), (36, 2, "10"), (36, 1, "0"), (u64::MAX, 7, "264sgsf")]
         {

@@ -3,16 +3,17 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Context, Deletion, Delta, Error, Patch, Result, Text};
 
-/// Removes a bead from sight. Its content stays in its tombstone, and `restore` brings it back.
+/// Deletes a bead. The tombstone keeps its content, so `restore` can bring it back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delete {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// Why
+    /// Why the bead is deleted
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

@@ -2,28 +2,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EdgeKey, EdgeKind, Error, Lineage, Result};
 
-/// A dependency as `create --deps` writes it: `id`, or `role:id`.
+/// A dependency in the syntax of `create --deps`: `id` or `role:id`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Dep {
+    /// How the bead relates to the one named by `id`.
     pub role: DepRole,
+    /// The other bead: its id, or a unique prefix of one.
     pub id: String,
 }
 
-/// What the bead that has the dependency is to the one it names.
+/// How a bead relates to the bead that its dependency names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DepRole {
-    /// It waits for the other: a bare id, `depends-on:` or `blocked-by:`.
+    /// It waits for the other bead: a bare id, `depends-on:` or `blocked-by:`.
     DependsOn,
-    /// The other waits for it: `blocks:`, as the Go `bd` has it since v0.60.
+    /// The other bead waits for it: `blocks:`, as in the Go `bd` since v0.60.
     Blocks,
+    /// It is a child of the other bead.
     Parent,
+    /// It is related to the other bead.
     Related,
+    /// It was found while working on the other bead.
     DiscoveredFrom,
 }
 
 impl DepRole {
-    /// The edge between a bead and the other one. It always runs from the one that waits.
+    /// Returns the edge between the two beads. It always points from the bead that waits.
     pub fn edge(self, bead: &Lineage, other: &Lineage) -> EdgeKey {
         match self {
             Self::Blocks => EdgeKey::new(other, bead, EdgeKind::Blocks),
@@ -31,6 +36,7 @@ impl DepRole {
         }
     }
 
+    /// Returns the kind of the edge.
     pub fn kind(self) -> EdgeKind {
         match self {
             Self::DependsOn | Self::Blocks => EdgeKind::Blocks,
@@ -40,6 +46,7 @@ impl DepRole {
         }
     }
 
+    /// Returns the name, as written before the colon.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DependsOn => "depends-on",

@@ -3,18 +3,19 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Lineage, Result};
 
-/// `from` waits for `to` (or is its child, relates to it, was found while working on it).
+/// Adds a dependency: `from` waits for `to`, is its child, is related to it, or was discovered while working
+/// on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DepAdd {
-    /// The bead that waits
+    /// Bead that depends on the other
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub from: String,
-    /// The bead it waits for
+    /// Bead it depends on
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub to: String,
-    /// What the edge means
+    /// Kind of dependency
     #[serde(default)]
     pub kind: EdgeKind,
 }
@@ -35,7 +36,7 @@ impl DepAdd {
     }
 }
 
-/// Refuses an edge to itself and one that would close a cycle.
+/// Refuses an edge from a bead to itself, and an edge that would close a cycle.
 pub(super) fn check_edge(catalog: &Catalog, from: &Lineage, to: &Lineage, kind: EdgeKind) -> Result<()> {
     if from == to {
         return Err(Error::SelfEdge(catalog.id_of(from).clone()));
@@ -45,8 +46,8 @@ pub(super) fn check_edge(catalog: &Catalog, from: &Lineage, to: &Lineage, kind: 
     }
     match catalog.path(to, from, kind) {
         None => Ok(()),
-        Some(way) => {
-            let ids = [from].into_iter().chain(&way).map(|lineage| catalog.id_of(lineage).clone());
+        Some(path) => {
+            let ids = [from].into_iter().chain(&path).map(|lineage| catalog.id_of(lineage).clone());
             Err(Error::Cycle(ids.collect()))
         }
     }

@@ -3,25 +3,26 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Result};
 
-/// Takes an edge away. The edge stays in the files as deleted, so that it does not come back from elsewhere.
+/// Removes a dependency. A tombstone of the edge stays in the files, so that other replicas do not bring it
+/// back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DepRemove {
-    /// The bead that waits
+    /// Bead that depends on the other
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub from: String,
-    /// The bead it waits for
+    /// Bead it depends on
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub to: String,
-    /// What the edge means
+    /// Kind of dependency
     #[serde(default)]
     pub kind: EdgeKind,
 }
 
 impl DepRemove {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        // An edge to or from a deleted bead can be cleared away too.
+        // Edges of deleted beads can be removed too.
         let (from, to) =
             (catalog.resolve_any_to_change(&self.from)?, catalog.resolve_any_to_change(&self.to)?);
         let key = EdgeKey::new(from, to, self.kind);

@@ -2,21 +2,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bead, Catalog, Error, Lineage, Result, Stamp, content_hash};
 
-/// What must still be true for a mutation to go ahead.
+/// Preconditions of a mutation. If one does not hold, the mutation is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guard {
-    /// Refuse if the bead has changed since it had this `if_hash`, or without one this `content_hash`
+    /// Refuse if the bead has changed since it had this `if_hash` (or `content_hash` if it had no `if_hash`)
     #[serde(default, rename = "expected_content_hash", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::ContentHash>"))]
     pub content_hash: Option<String>,
-    /// Refuse unless this is still the `fence` of the bead's claim
+    /// Refuse unless the bead's claim still has this `fence`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::FenceText>"))]
     pub fence: Option<Fence>,
 }
 
-/// A fence as printed, `ms.counter`.
+/// The fencing token of a claim, written `ms.counter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fence(pub Stamp);
@@ -67,13 +67,14 @@ impl Guard {
 
 const NO_WORDS: &str = "/";
 
-/// What a guard for a bead with words is compared with; nothing for a bead without.
+/// Returns the `if_hash` of a bead whose status or type has a custom word; other beads need only the content
+/// hash.
 pub(crate) fn if_hash(hash: &str, bead: &Bead) -> Option<String> {
     let words = words_of(bead);
     (words != NO_WORDS).then(|| format!("{hash}+{words}"))
 }
 
-/// What a guard compares beyond the hash: `<status word>/<type word>`, each empty when there is none.
+/// Returns `<status word>/<type word>`, which the content hash does not cover. A missing word is empty.
 fn words_of(bead: &Bead) -> String {
     let text = |word: &Option<crate::Word>| word.as_ref().map_or_else(String::new, ToString::to_string);
     format!("{}/{}", text(&bead.status.value.word), text(&bead.kind.value.word))

@@ -9,32 +9,33 @@ use crate::{
     Actor, Catalog, Claim, Context, Delta, Error, Metadata, Note, Patch, Result, Status, Text, Word,
 };
 
-/// The kind of the note that comes with an offer.
+/// The kind of the note that records a handover.
 pub const HANDOVER: &str = "handover";
 
-/// How long an offer stands unless the caller says otherwise: ten minutes.
-const OFFERED_FOR_MS: u64 = 10 * 60 * 1000;
+/// How long an offer is valid by default: ten minutes.
+pub(super) const OFFERED_FOR_MS: u64 = 10 * 60 * 1000;
 
-/// Moves a claim to another actor as an offer. It is taken first when that actor asks for work; when it is not taken in
-/// time, the bead is ready for everyone.
+/// Offers a bead to another actor, who gets it first when asking for work. If the offer expires, the bead is
+/// ready for everyone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOver {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// Who should go on with it
+    /// Actor who should continue the work
     pub to: Actor,
-    /// How long the offer stands, in milliseconds; ten minutes when absent
+    /// How long the offer is valid, in milliseconds; ten minutes if absent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::LeaseMs>"))]
     pub within_ms: Option<u64>,
-    /// What the next worker should know; kept as a note
+    /// What the next worker needs to know, recorded as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub text: Text,
-    /// Hand over what another actor holds; the text says why
+    /// Hand over a bead that another actor holds; `text` must say why
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
@@ -49,7 +50,7 @@ impl HandOver {
         }
         check_lease(catalog, lineage, bead, context, self.force.then_some(&self.text))?;
         if self.to == context.actor {
-            return Err(Error::invalid("to", "is the caller; claim the bead instead"));
+            return Err(Error::invalid("to", "it is you; claim the bead instead"));
         }
         let mark = context.mark(bead.stamps())?;
         let expires = context.lease_end(Some(self.within_ms.unwrap_or(OFFERED_FOR_MS)))?;

@@ -1,7 +1,7 @@
 use crate::{Bead, Catalog, Context, Error, Lineage, Result, Text};
 
-/// Refuses a write that would end the live lease of another actor. It needs what giving such a bead back needs: force,
-/// and a reason that everybody can read.
+/// Refuses a write that would end another actor's running lease, unless it is forced with a reason. The
+/// reason is recorded for the actor who loses the claim.
 pub(super) fn check_lease(
     catalog: &Catalog,
     lineage: &Lineage,
@@ -13,7 +13,7 @@ pub(super) fn check_lease(
     match force {
         None => Err(Error::NotHolder { id: catalog.id_of(lineage).clone(), holder: holder.clone() }),
         Some(reason) if reason.is_empty() => {
-            Err(Error::invalid("reason", format!("is missing: say why {holder} loses the claim")))
+            Err(Error::invalid("reason", format!("it is missing; say why {holder} loses the claim")))
         }
         Some(_) => Ok(()),
     }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Context, Delta, MintedStoreId, Result, StoreId};
 
-/// Gives the store an id, if it has none.
+/// Generates the id of the store, if it has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MintStoreId {}
@@ -13,7 +13,7 @@ impl MintStoreId {
         if catalog.state().store_id().is_some() {
             return Ok(Applied::default());
         }
-        let id = StoreId::of_random((context.random)(), (context.random)());
+        let id = StoreId::from_random((context.random)(), (context.random)());
         let minted = MintedStoreId { mark: context.mark([])?, id };
         Ok(Applied { delta: Delta { store_id: Some(minted), ..Delta::default() }, ..Applied::default() })
     }

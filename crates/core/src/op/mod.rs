@@ -1,6 +1,8 @@
-//! The vocabulary of mutations. One operation is one file: its arguments, and how it turns a catalog into a delta.
-//! The same types travel over the socket, in batches and through the JSON tools.
+//! The mutations. Each operation has its own file with its arguments and the `apply` that turns a catalog
+//! into a delta. The socket, batches and the JSON tools all use these types.
 
+mod answer;
+mod ask;
 mod cancel;
 mod change;
 mod claim;
@@ -31,6 +33,8 @@ mod unclaim;
 mod undo;
 mod update;
 
+pub use answer::AnswerQuestion;
+pub use ask::Ask;
 pub use cancel::{CANCELLED, Cancel};
 pub use change::Change;
 pub use claim::ClaimBead;
@@ -57,41 +61,45 @@ pub use restore::Restore;
 pub use set_prefix::SetPrefix;
 pub use set_setting::SetSetting;
 pub use unclaim::Unclaim;
-pub use undo::{OldClaim, OldValue, Overwritten, Undo, Was};
+pub use undo::{OldClaim, OldValue, Overwritten, PriorState, Undo};
 pub use update::Update;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Actor, BeadId, Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
 
-/// Makes the vocabulary from its table: one row per operation, with its arguments, whether it has a [`Guard`], and where
-/// it names beads (`id`, `ends` of an edge, what its own `references_mut` returns, or nowhere).
+/// Generates [`Op`] from a table with one row per operation: its arguments, whether it has a [`Guard`], and
+/// which fields name beads (`id`, the `ends` of an edge, whatever its `own` `references_mut` returns, or
+/// `nowhere`).
 macro_rules! operations {
-    ($($variant:ident($arguments:ty) $guard:ident $names:ident;)*) => {
-        /// A mutation, as asked for.
+    ($($(#[$doc:meta])* $variant:ident($arguments:ty) $guard:ident $names:ident;)*) => {
+        /// A requested mutation.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "op", rename_all = "snake_case")]
         pub enum Op {
-            $($variant($arguments),)*
+            $(
+                $(#[$doc])*
+                $variant($arguments),
+            )*
         }
 
         impl Op {
-            /// Returns what the bead must still be like for the operation to go through, where an operation has such a
-            /// condition.
+            /// Returns the preconditions on the bead, for operations that take them.
             pub fn guard_mut(&mut self) -> Option<&mut Guard> {
                 match self {
                     $(Self::$variant(_op) => guard_of!(_op $guard),)*
                 }
             }
 
-            /// Every place where the operation names a bead, so that the names of a batch can be put in terms of ids.
+            /// Returns every field that names a bead, so that a batch can replace its local names with ids.
             pub fn references_mut(&mut self) -> Vec<&mut String> {
                 match self {
                     $(Self::$variant(_op) => names_of!(_op $names),)*
                 }
             }
 
-            /// Checks the operation against the catalog and says what it changes. Nothing is changed here.
+            /// Checks the operation against the catalog and returns its changes as a delta. The catalog
+            /// itself does not change.
             pub fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
                 let applied = match self {
                     $(Self::$variant(op) => op.apply(catalog, context),)*
@@ -128,65 +136,95 @@ macro_rules! names_of {
 }
 
 operations! {
+    /// Creates a bead.
     Create(Box<Create>) free own;
+    /// Changes fields of a bead.
     Update(Box<Update>) guarded own;
+    /// Claims a bead.
     Claim(ClaimBead) guarded id;
+    /// Claims the best available bead.
     ClaimNext(Box<ClaimNext>) free own;
+    /// Extends the lease of a claim.
     Renew(Renew) guarded id;
+    /// Releases a claim.
     Unclaim(Unclaim) guarded id;
+    /// Closes a bead.
     Close(Close) guarded id;
+    /// Closes a bead that will not be done.
     Cancel(Cancel) guarded id;
+    /// Offers a bead to another actor.
     HandOver(Box<HandOver>) guarded id;
+    /// Asks a person about a bead and releases the claim.
+    Ask(Ask) guarded id;
+    /// Answers a question.
+    Answer(AnswerQuestion) guarded id;
+    /// Reopens a closed bead.
     Reopen(Reopen) guarded id;
+    /// Deletes a bead.
     Delete(Delete) guarded id;
+    /// Restores a deleted bead.
     Restore(Restore) guarded id;
+    /// Appends a note to a bead.
     NoteAdd(NoteAdd) guarded id;
+    /// Adds a dependency.
     DepAdd(DepAdd) free ends;
+    /// Removes a dependency.
     DepRemove(DepRemove) free ends;
+    /// Sets the prefix of new ids.
     SetPrefix(SetPrefix) free nowhere;
+    /// Sets a replicated setting.
     SetSetting(SetSetting) free nowhere;
+    /// Generates the id of the store.
     MintStoreId(MintStoreId) free nowhere;
+    /// Raises the format version of the store.
     RaiseFormat(RaiseFormat) free nowhere;
+    /// Dismisses a conflict.
     ConflictDismiss(ConflictDismiss) free nowhere;
+    /// Writes the losing value of a conflict again.
     ConflictRestore(ConflictRestore) free nowhere;
+    /// Drops old tombstones.
     CollectGarbage(CollectGarbage) free nowhere;
+    /// Resets the garbage collection floor.
     ResetGcFloor(ResetGcFloor) free nowhere;
+    /// Undoes an earlier operation.
     Undo(Box<Undo>) free nowhere;
 }
 
-/// What an operation decided: the delta to keep, and what to show for it.
+/// The result of an operation: the delta to record, and the details to report to the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
+    /// The changes. Empty when there was nothing to change.
     pub delta: Delta,
-    /// The bead that the operation was about.
+    /// The bead that the operation acted on.
     pub bead: Option<Lineage>,
+    /// The dependency that was added or removed.
     pub edge: Option<EdgeKey>,
     /// The note that was appended.
     pub note: Option<NoteId>,
-    /// A holder claimed again: the lease is longer, the fence the same.
+    /// The caller already held the claim, so its lease was extended and its fence kept.
     pub renewed: bool,
     /// The fence of the claim that was made or renewed.
     pub fence: Option<Stamp>,
-    /// There was nothing to do: it was closed, open or free before.
+    /// The bead was already closed, open or unclaimed, as requested.
     pub unchanged: bool,
-    /// Beads that waited for this one alone.
+    /// Beads whose last open blocker was this one.
     pub unblocked: Vec<Lineage>,
-    /// What the caller should know although the operation went through.
+    /// Problems that did not stop the operation.
     pub warnings: Vec<Warning>,
-    /// What taking an operation back overwrote in its turn.
+    /// For an undo: the values it overwrote, so that the undo can be undone as well.
     pub undone: Option<Box<Undo>>,
 }
 
-/// Something that a closing went past.
+/// A problem that closing a bead ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// The claim of this actor is over.
+    /// Closing ended the claim of this actor.
     ClaimOf(Actor),
-    /// It waited for these.
+    /// These blockers are still open.
     OpenBlockers(Vec<BeadId>),
-    /// It is an epic, and these children are not finished.
+    /// The bead is an epic, and these children are still open.
     OpenChildren(Vec<BeadId>),
-    /// Nothing shows that it is done, though the store asks for it.
+    /// The store asks for evidence (`close.require_evidence`), and there is none.
     NoEvidence,
 }
 
@@ -195,7 +233,7 @@ impl Applied {
         Self { delta, bead: Some(lineage.clone()), ..Self::default() }
     }
 
-    /// The bead is as it should be already.
+    /// The result for a bead that is already in the requested state.
     fn unchanged(lineage: &Lineage) -> Self {
         Self { unchanged: true, ..Self::bead(lineage, Delta::default()) }
     }

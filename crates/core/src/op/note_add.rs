@@ -6,23 +6,24 @@ use super::claim::renewal;
 use super::{Applied, Guard};
 use crate::{Catalog, Context, Delta, Error, Metadata, Note, Patch, Result, Text, Word};
 
-/// Appends to a bead's log. Notes are never edited and never deleted (§4.2.2).
+/// Appends a note to a bead. Notes are never edited or deleted (§4.2.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoteAdd {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// The note
-    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Said"))]
+    /// Text of the note
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::NonBlankText"))]
     pub content: Text,
-    /// What a structured note is, such as `evidence`.
+    /// The kind of a structured note, such as `evidence`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub kind: Option<Word>,
-    /// What belongs to `kind`.
+    /// The data of a structured note.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub data: Metadata,
@@ -34,7 +35,7 @@ impl NoteAdd {
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if self.kind.is_none() && !self.data.is_empty() {
-            return Err(Error::invalid("note", "it has data and no kind"));
+            return Err(Error::invalid("note", "it has data but no kind"));
         }
         if self.content.as_str().trim().is_empty() && self.data.is_empty() {
             return Err(Error::invalid("note", "it is empty"));

@@ -4,10 +4,12 @@ use super::Applied;
 use crate::snapshot::FORMAT_VERSION;
 use crate::{Catalog, Context, Delta, Error, Result};
 
-/// Makes the store use a later format, whether or not it needs it already. It never falls again.
+/// Raises the format version of the store, even if it uses none of the newer features yet. It cannot be
+/// lowered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RaiseFormat {
+    /// The format version to use.
     pub version: u64,
 }
 

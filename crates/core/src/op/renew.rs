@@ -3,13 +3,15 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Context, Delta, Error, Patch, Result, Status};
 
-/// Lengthens the lease of a claim that is still the caller's. The fence stays.
+/// Extends the lease of the caller's claim. The fence stays the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Renew {
+    /// Bead id, or a unique prefix of it.
     pub id: String,
+    /// Preconditions.
     #[serde(flatten)]
     pub guard: Guard,
-    /// How long from now; the store's default when absent.
+    /// Length of the lease from now, in milliseconds; the store's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }
@@ -23,7 +25,7 @@ impl Renew {
         if bead.status.value.status == Status::Closed {
             return Err(Error::Closed(id()));
         }
-        // A lease that ran out can be renewed as long as nobody took the bead: the claim is still the last one.
+        // An expired lease can be renewed as long as no other actor has claimed the bead.
         match &bead.claim.assignee {
             Some(assignee) if *assignee == context.actor => {}
             Some(holder) => return Err(Error::NotHolder { id: id(), holder: holder.clone() }),

@@ -5,20 +5,21 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result, Status, Text};
 
-/// Takes a closing back. The claim under which the bead was closed is over, so anyone may take it again.
+/// Reopens a closed bead. The claim under which it was closed ends, so any actor can claim it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reopen {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// What it becomes; in_progress keeps the claim
+    /// New status; in_progress keeps the claim
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Reopened>"))]
     pub status: Option<Status>,
-    /// Why; kept as a note
+    /// Why the bead is reopened, recorded as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }
@@ -30,7 +31,7 @@ impl Reopen {
         self.guard.check(catalog, lineage, bead)?;
         let status = self.status.unwrap_or_default();
         if status == Status::Closed {
-            return Err(Error::invalid("status", "reopen to open or in_progress"));
+            return Err(Error::invalid("status", "a bead can be reopened as open or in_progress"));
         }
         if bead.status.value.status != Status::Closed {
             return Ok(Applied::unchanged(lineage));

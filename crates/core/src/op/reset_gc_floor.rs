@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Context, Delta, Floor, GC_FLOOR_RESET, Register, Result, SettingKey, Settings, Stamp};
 
-/// Takes back the floor of garbage collection by starting its next epoch: what any replica still holds comes back. Who did
-/// it and when stays in the settings of the store.
+/// Resets the garbage collection floor by starting its next epoch. Dropped data that any replica still holds
+/// comes back. A setting of the store records who did this, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResetGcFloor {}

@@ -5,16 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Context, Delta, Error, Note, Patch, Result, Text};
 
-/// Brings a deleted bead back, with everything it had, by appending a note after the deletion.
+/// Restores a deleted bead with all its content, by appending a note that is newer than the deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restore {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// Why; kept as a note
+    /// Why the bead is restored, recorded as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

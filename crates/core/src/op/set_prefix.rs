@@ -3,10 +3,11 @@ use serde::{Deserialize, Serialize};
 use super::Applied;
 use crate::{Catalog, Context, Delta, Mark, Prefix, PrefixRegister, Result};
 
-/// Chooses the part before the dash of ids minted from now on, on every replica.
+/// Sets the prefix of ids generated from now on, on every replica.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetPrefix {
+    /// The part of the id before the dash.
     pub prefix: Prefix,
 }
 

@@ -11,7 +11,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetSetting {
+    /// The name of the setting.
     pub key: SettingKey,
+    /// The new value; empty to clear the setting.
     #[serde(default)]
     pub value: Line,
 }
@@ -33,7 +35,7 @@ impl SetSetting {
             return Ok(Applied::default());
         }
         if old.is_none() && settings.len() >= MAX_SETTINGS {
-            return Err(Error::invalid("setting", format!("the store has {MAX_SETTINGS} settings already")));
+            return Err(Error::invalid("setting", format!("the store already has {MAX_SETTINGS} settings")));
         }
         let mark = context.mark(old.map(|register| register.mark.at()))?;
         let settings = Settings::from([(self.key.clone(), Register::new(mark, self.value.clone()))]);
@@ -41,10 +43,10 @@ impl SetSetting {
     }
 }
 
-/// Refuses a value that the setting could not mean; an empty one clears it.
+/// Refuses a value that is neither empty nor one of `known`.
 fn one_of(value: &Line, known: &[&str]) -> Result<()> {
     if value.as_str().is_empty() || known.contains(&value.as_str()) {
         return Ok(());
     }
-    Err(Error::invalid("setting", format!("{:?} is not {}", value.as_str(), known.join(", "))))
+    Err(Error::invalid("setting", format!("{:?} is not one of {}", value.as_str(), known.join(", "))))
 }

@@ -5,20 +5,22 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, Guard};
 use crate::{Catalog, Claim, Context, Delta, Error, Note, Patch, Register, Result, Status, Text};
 
-/// Gives a bead back. Only its holder may, unless the lease has run out or `force` is given. The status register is
-/// written only where `in_progress` is stored, by an older version or on request: it would outlive the claim.
+/// Releases a claim. Only its holder may do that, unless the lease has expired or `force` is set. The status
+/// register is written only if it stores `in_progress`, set by an older version or on request: otherwise the
+/// bead would stay in progress without a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unclaim {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// Take it out of another actor's hands; needs a reason
+    /// Release another actor's claim; needs a reason
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Why; kept as a note
+    /// Why the claim is released, recorded as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
 }

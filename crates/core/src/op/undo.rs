@@ -1,5 +1,6 @@
-//! Taking an operation back, as a new operation that everybody sees. What an operation overwrote is known exactly only
-//! while it is applied, so it is kept then; stamps tell later whether somebody else has written since.
+//! Undoes an operation by a new operation, which reaches all replicas like any other. The overwritten values
+//! are recorded when an operation is applied, because only then are they known exactly. Stamps show later
+//! whether another write has happened since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,73 +16,91 @@ use crate::{
     Mark, Note, Patch, Result, Stamp, Text, Timestamp,
 };
 
-/// An operation that touched more beads and edges than this is not kept.
+/// The most beads and edges that an operation may change and still be undoable.
 const MAX_PARTS: usize = 1_000;
 
-/// Nor is one that overwrote more than this.
+/// The most bytes of old values that are recorded for an operation.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// What one operation overwrote: all that is needed to take it back.
+/// Everything that one operation overwrote, so that it can be undone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
+    /// The beads it changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "pairs")]
     pub beads: BTreeMap<Lineage, Overwritten>,
-    /// Edges that were added or removed, with the mark of that.
+    /// The edges it added or removed, with the mark of that write.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "pairs")]
     pub edges: BTreeMap<EdgeKey, Mark>,
-    /// It was an import, or too large: nothing is known of it but that it was.
+    /// The old values were not recorded: the operation was an import, or changed too much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
 }
 
-/// What an operation overwrote in one bead.
+/// The values that an operation overwrote in one bead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overwritten {
-    pub was: Was,
+    /// Whether the bead existed before.
+    #[serde(rename = "was")]
+    pub prior: PriorState,
+    /// The old values of the fields it wrote.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<Field, OldValue>,
+    /// The old claim, if it wrote the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<OldClaim>,
     /// The mark of the deletion, if the operation deleted the bead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion: Option<Mark>,
-    /// The last mark of the operation on the bead.
+    /// The newest mark that the operation left on the bead.
     pub last: Mark,
-    /// How many notes it appended. They stay.
+    /// How many notes it appended. An undo does not remove them.
     #[serde(default)]
     pub notes: usize,
 }
 
-/// What the bead was before.
+/// The state of a bead before an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Was {
+pub enum PriorState {
+    /// It did not exist.
     Absent,
-    Deleted { reason: Text },
+    /// It was deleted.
+    Deleted {
+        /// The reason of that deletion.
+        reason: Text,
+    },
+    /// It existed.
     Live,
 }
 
-/// A register before the operation, and the mark that the operation left on it.
+/// The old value of a field, and the mark that the operation left on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OldValue {
+    /// The mark of the operation.
     pub mark: Mark,
+    /// The value before the operation.
     pub value: Value,
 }
 
+/// The old claim of a bead, and the mark that the operation left on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OldClaim {
+    /// The mark of the operation.
     pub mark: Mark,
+    /// The assignee before the operation.
     pub assignee: Option<Actor>,
+    /// The end of the lease before the operation.
     pub expires: Option<Timestamp>,
 }
 
 impl Undo {
-    /// What a delta is about to overwrite; nothing for one that touches no bead, such as the record of a conflict.
-    /// `by` and `at_ms` are those of the operation: what carries another name or an earlier time was imported.
+    /// Records the values that a delta is about to overwrite. Returns `None` for a delta that changes no
+    /// bead, such as a dismissed conflict. `by` and `at_ms` are the actor and time of the operation: a mark
+    /// with another actor or an earlier time comes from an import.
     pub fn of(catalog: &Catalog, delta: &Delta, by: &Actor, at_ms: u64) -> Option<Self> {
         if delta.beads.is_empty() && delta.edges.is_empty() && delta.prefix.is_none() {
             return None;
@@ -121,13 +140,13 @@ impl Undo {
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         if self.lost {
-            return Err(Error::CannotUndo("it was an import, or changed too much to be kept"));
+            return Err(Error::CannotUndo("it was an import, or changed too much to be recorded"));
         }
         let writes = |bead: &Overwritten| bead.writes();
         if !self.beads.values().any(writes) && self.edges.is_empty() {
             let noted = self.beads.values().any(|bead| bead.notes > 0);
             return Err(Error::CannotUndo(if noted {
-                "notes are only ever appended; add another that takes it back"
+                "notes cannot be removed; add another note that corrects it"
             } else {
                 "it changed no bead"
             }));
@@ -155,14 +174,14 @@ impl Undo {
         Ok(Applied { delta, bead, undone, ..Applied::default() })
     }
 
-    /// Every stamp that the new one has to beat.
+    /// Returns every stamp that the new one has to be greater than.
     fn stamps(&self, catalog: &Catalog) -> Vec<Stamp> {
         let beads = self.beads.keys().filter_map(|lineage| catalog.bead(lineage));
         let edges = self.edges.keys().filter_map(|key| catalog.state().edge(key));
         beads.flat_map(|bead| bead.stamps()).chain(edges.map(|edge| edge.changed.at())).collect()
     }
 
-    /// Everything that was written since where the operation wrote.
+    /// Returns every later write to something that the operation wrote.
     fn obstacles(&self, catalog: &Catalog) -> Vec<Obstacle> {
         let mut found = Vec::new();
         let mut add = |lineage: &Lineage, what: String, mark: &Mark| {
@@ -176,7 +195,7 @@ impl Undo {
             for (field, mark) in old.fields_written_since(bead) {
                 add(lineage, field.name().to_owned(), mark);
             }
-            if old.was == Was::Absent {
+            if old.prior == PriorState::Absent {
                 for key in edges_of(catalog, lineage).filter(|key| !self.edges.contains_key(key)) {
                     if let Some(edge) = catalog.state().edge(&key) {
                         add(lineage, format!("dependency ({})", key.kind), &edge.changed);
@@ -195,7 +214,7 @@ impl Undo {
     }
 }
 
-/// Present edges at either end of a bead.
+/// Returns the edges that start or end at a bead, without removed ones.
 fn edges_of<'a>(catalog: &'a Catalog, lineage: &'a Lineage) -> impl Iterator<Item = EdgeKey> + 'a {
     EdgeKind::ALL.into_iter().flat_map(move |kind| {
         let forth = catalog.targets(lineage, kind).map(move |to| EdgeKey::new(lineage, to, kind));
@@ -205,27 +224,27 @@ fn edges_of<'a>(catalog: &'a Catalog, lineage: &'a Lineage) -> impl Iterator<Ite
 }
 
 impl Overwritten {
-    /// What a patch overwrites in a bead. A lease that is renewed by the way does not count.
+    /// Records the values that a patch overwrites in a bead. An implicit renewal of the lease does not count.
     fn by(before: Option<&Bead>, patch: &Patch) -> Option<Self> {
         let notes = patch.notes.iter().map(|note| note.mark());
         let deletion = patch.deletion.as_ref().map(|deletion| deletion.mark.clone());
         let registers = patch.marks().map(|(_, mark)| mark.clone());
         let last = registers.chain(notes).chain(deletion.clone()).max()?;
-        // What a batch deleted and then brought back was not deleted.
+        // A batch may delete a bead and then restore it; that is no deletion.
         let deletion = deletion.filter(|mark| *mark == last);
-        let new = |was| Self {
-            was,
+        let new = |prior| Self {
+            prior,
             fields: BTreeMap::new(),
             claim: None,
             deletion: deletion.clone(),
             last: last.clone(),
             notes: patch.notes.len(),
         };
-        let Some(bead) = before else { return Some(new(Was::Absent)) };
+        let Some(bead) = before else { return Some(new(PriorState::Absent)) };
         if let Some(Deletion { reason, .. }) = &bead.deletion {
-            return Some(new(Was::Deleted { reason: reason.clone() }));
+            return Some(new(PriorState::Deleted { reason: reason.clone() }));
         }
-        let mut old = new(Was::Live);
+        let mut old = new(PriorState::Live);
         for (field, mark) in patch.marks().filter(|(field, mark)| *mark != bead.mark(*field)) {
             match field {
                 Field::AssigneeExpires => {}
@@ -242,15 +261,16 @@ impl Overwritten {
         Some(old)
     }
 
-    /// Whether taking it back writes anything.
+    /// Returns whether an undo has anything to write to the bead.
     fn writes(&self) -> bool {
-        match self.was {
-            Was::Absent | Was::Deleted { .. } => self.deletion.is_none(),
-            Was::Live => !self.fields.is_empty() || self.claim.is_some() || self.deletion.is_some(),
+        match self.prior {
+            PriorState::Absent | PriorState::Deleted { .. } => self.deletion.is_none(),
+            PriorState::Live => !self.fields.is_empty() || self.claim.is_some() || self.deletion.is_some(),
         }
     }
 
-    /// Whether the bead came, went or came back since, or was written to although it should go again.
+    /// Returns a later write that prevents the undo: a deletion, a restoration, or any change to a bead that
+    /// the undo would delete.
     fn written_since(&self, bead: &Bead) -> Option<(String, Mark)> {
         let newest = bead.updated();
         match (&bead.deletion, &self.deletion) {
@@ -260,7 +280,7 @@ impl Overwritten {
             (None, Some(_)) => return Some(("restoration".to_owned(), newest)),
             _ => {}
         }
-        (self.was != Was::Live && newest > self.last).then(|| ("later change".to_owned(), newest))
+        (self.prior != PriorState::Live && newest > self.last).then(|| ("later change".to_owned(), newest))
     }
 
     fn fields_written_since<'a>(&'a self, bead: &'a Bead) -> impl Iterator<Item = (Field, &'a Mark)> {
@@ -271,10 +291,10 @@ impl Overwritten {
     }
 
     fn patch(&self, catalog: &Catalog, lineage: &Lineage, mark: &Mark) -> Result<Patch> {
-        let reason = match &self.was {
-            Was::Absent => Some("its creation was undone".parse()?),
-            Was::Deleted { reason } => Some(reason.clone()),
-            Was::Live => None,
+        let reason = match &self.prior {
+            PriorState::Absent => Some("its creation was undone".parse()?),
+            PriorState::Deleted { reason } => Some(reason.clone()),
+            PriorState::Live => None,
         };
         if let Some(reason) = reason {
             let deletion = Some(Deletion { mark: mark.clone(), reason });
@@ -282,7 +302,7 @@ impl Overwritten {
         }
         let mut patch = Patch::default();
         for (field, old) in &self.fields {
-            let one = Patch::of_json(*field, &old.value, mark).map_err(|reason| {
+            let one = Patch::from_json(*field, &old.value, mark).map_err(|reason| {
                 Error::invalid("undo", format!("{} of {}: {reason}", field.name(), catalog.id_of(lineage)))
             })?;
             patch.join(&one);
@@ -291,14 +311,14 @@ impl Overwritten {
             patch.claim = Some(Claim::new(mark.clone(), old.assignee.clone(), old.expires));
         }
         if self.deletion.is_some() {
-            // As a restoration does: a note after the deletion brings the bead back.
+            // As in `Restore`: a note that is newer than the deletion brings the bead back.
             patch.notes.push(Arc::new(Note::new(lineage, mark, "its deletion was undone".parse()?, None)));
         }
         Ok(patch)
     }
 }
 
-/// Maps whose keys are no strings, as lists of pairs.
+/// Serializes maps whose keys are not strings as lists of pairs.
 mod pairs {
     use std::collections::BTreeMap;
 

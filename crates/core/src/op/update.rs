@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::present;
-use super::claim::{ClaimBead, claimed, renewal};
+use super::claim::{ClaimBead, new_claim, renewal};
 use super::close_check::CloseCheck;
 use super::lease::check_lease;
 use super::{Applied, Change, Dep, DepRole, Guard, Warning};
@@ -13,40 +13,41 @@ use crate::{
     StatusName, Text, Timestamp, Title, TypeName,
 };
 
-/// Changes fields of one bead. What is absent stays as it is.
+/// Changes fields of a bead. Absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Update {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::BeadRef"))]
     pub id: String,
+    /// Preconditions
     #[serde(flatten)]
     pub guard: Guard,
-    /// What is to be done, on one line
+    /// Title, on one line
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
-    /// The whole story
+    /// Description
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text>,
-    /// 0 (urgent) to 4 (some day)
+    /// Priority: 0 (urgent) to 4 (someday)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// What sort of work it is
+    /// Type of work
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::BeadType>"))]
     pub kind: Option<TypeName>,
-    /// The stored status
+    /// New status
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Status>"))]
     pub status: Option<StatusName>,
-    /// Who should do it; null for nobody
+    /// Assignee; null clears it
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub assignee: Option<Change<Actor>>,
-    /// Takes the bead for the caller: assignee, lease and status in one step.
+    /// Claim the bead for the caller: assignee, lease and status in one step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub claim: bool,
-    /// All labels anew
+    /// Replace all labels
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Labels>"))]
     pub set_labels: Option<Vec<Label>>,
@@ -54,69 +55,70 @@ pub struct Update {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub add_labels: Vec<Label>,
-    /// Labels to take away
+    /// Labels to remove
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Labels"))]
     pub remove_labels: Vec<Label>,
-    /// How it is to be done
+    /// Design: how to do it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<Text>,
-    /// When it counts as done
+    /// Acceptance criteria: when it is done
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_criteria: Option<Text>,
-    /// Appends a note; earlier ones stay
+    /// Set the notes text; earlier texts stay in the log
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,
-    /// Appends to the log the newest text of the notes with this behind it, on lines of its own.
+    /// Set the notes text to the current one followed by this text on a new line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub append_notes: Option<Text>,
-    /// Why the status or the assignee changes; kept as a note
+    /// Why the status or the assignee changes, recorded as a note
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
-    /// A pointer into another tracker
+    /// Reference to another tracker
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<Line>,
-    /// The repository it came from
+    /// Repository it came from
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_repo: Option<Line>,
-    /// How long it should take; null for no estimate
+    /// Estimated time in minutes; null clears it
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub estimated_minutes: Option<Change<Estimate>>,
-    /// When it is due; null for never
+    /// Due date; null clears it
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub due_at: Option<Change<Timestamp>>,
-    /// Not ready before this time; null for at once
+    /// Not ready before this time; null clears it
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub defer_until: Option<Change<Timestamp>>,
-    /// All metadata anew
+    /// Replace all metadata
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// Take it out of another actor's claim, with a reason
+    /// End another actor's claim; needs a reason
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Refuses to close what `bd close` would only warn about.
+    /// Refuse to close the bead where `bd close` would only warn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub strict: bool,
-    /// Move it under this bead; null takes it out from under its parent
+    /// New parent bead; null removes the parent
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Change<crate::schema::BeadRef>>"))]
     pub parent: Option<Change<String>>,
-    /// Dependencies to add; those that are there already stay as they are.
+    /// Dependencies to add. Existing ones stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub deps: Vec<Dep>,
 }
 
 impl Update {
-    /// The claim that this update is, when it changes nothing else.
+    /// Returns the equivalent claim if this update claims the bead and changes nothing else.
     pub fn as_claim(&self) -> Option<ClaimBead> {
         let (id, guard) = (self.id.clone(), self.guard.clone());
         let alone = Self { id: id.clone(), guard: guard.clone(), claim: true, ..Self::default() };
         (*self == alone).then(|| ClaimBead { id, guard, ..ClaimBead::default() })
     }
 
+    /// Returns an update of a bead that changes nothing yet.
     pub fn of(id: impl Into<String>) -> Self {
         Self { id: id.into(), ..Self::default() }
     }
@@ -167,7 +169,8 @@ impl Update {
         Ok(Applied { unblocked, fence, warnings, ..Applied::bead(lineage, delta) })
     }
 
-    /// What the change does to a claim must be the caller's to do, and a closing is checked like any other.
+    /// Refuses a change that would end another actor's claim, and runs the checks of `close` if the bead is
+    /// closed.
     fn check_claim(
         &self,
         catalog: &Catalog,
@@ -193,7 +196,8 @@ impl Update {
         CloseCheck { strict, force: self.force }.check(catalog, lineage, bead, context)
     }
 
-    /// Only what really changes is written: a write that repeats a value would win over a concurrent real change.
+    /// Builds a patch of the fields that really change. Writing an unchanged value again would win over a
+    /// concurrent change of that field.
     fn patch(
         &self,
         catalog: &Catalog,
@@ -210,7 +214,7 @@ impl Update {
         }
         let (status, claim) = self.status_and_claim(catalog, bead, mark, context)?;
         let kind = self.kind.as_ref().map(|kind| kind.resolve(catalog.state())).transpose()?;
-        let notes = [self.notes.clone(), self.appended(bead)?];
+        let notes = [self.notes.clone(), self.notes_with_appended(bead)?];
         let mut notes: Vec<_> = notes
             .into_iter()
             .flatten()
@@ -219,7 +223,7 @@ impl Update {
             .collect();
         let closes = bead.status.value.status != Status::Closed
             && status.as_ref().is_some_and(|group| group.status == Status::Closed);
-        // A closing has its reason beside it.
+        // When the bead is closed, the reason goes into the status register instead.
         if (status.is_some() || claim.is_some()) && !closes && !self.reason.is_empty() {
             notes.push(Arc::new(Note::new(lineage, mark, self.reason.clone(), None)));
         }
@@ -268,7 +272,7 @@ impl Update {
         context: &Context<'_>,
     ) -> Result<(Option<StatusGroup>, Option<Claim>)> {
         if self.claim {
-            let (claim, _) = claimed(bead, mark, None, context)?;
+            let (claim, _) = new_claim(bead, mark, None, context)?;
             return Ok((None, Some(claim)));
         }
         let wanted = self.wanted_status(catalog)?;
@@ -281,7 +285,7 @@ impl Update {
         };
         let old = &bead.status.value;
         let new = match wanted {
-            // It is in progress already, by its claim.
+            // The claim already makes it in progress.
             Some(new)
                 if new == Status::InProgress.into()
                     && claim.is_none()
@@ -290,7 +294,7 @@ impl Update {
             {
                 None
             }
-            // A claim that goes to another hand is over, so the work has not begun.
+            // Reassigning ends the claim, and the new assignee has not started.
             None if claim.is_some() && bead.claim.is_taken() && old.status == Status::InProgress => {
                 Some(Status::Open.into())
             }
@@ -298,7 +302,7 @@ impl Update {
         };
         let status = new.filter(|new| (new.status, &new.word) != (old.status, &old.word)).map(|new| {
             match (old.status, new.status) {
-                // Another word for the same closing.
+                // Only the word changes; the bead stays closed as it was.
                 (Status::Closed, Status::Closed) => StatusGroup { word: new.word, ..old.clone() },
                 (_, Status::Closed) => StatusGroup {
                     closed_reason: self.reason.clone(),
@@ -315,7 +319,8 @@ impl Update {
         self.status.as_ref().map(|name| name.resolve(catalog.state())).transpose()
     }
 
-    /// Back to plain `open` without a word about the assignee: an open bead has no claim.
+    /// Returns whether the update sets a claimed bead back to plain `open` without naming an assignee. That
+    /// ends the claim, because an open bead has none.
     fn ends_claim(&self, wanted: Option<&StatusGroup>, bead: &Bead) -> bool {
         wanted.is_some_and(|wanted| *wanted == Status::Open.into())
             && self.assignee.is_none()
@@ -323,8 +328,8 @@ impl Update {
             && bead.claim.is_taken()
     }
 
-    /// The newest text of the notes with the new one behind it.
-    fn appended(&self, bead: &Bead) -> Result<Option<Text>> {
+    /// Returns the current notes text with `append_notes` at the end.
+    fn notes_with_appended(&self, bead: &Bead) -> Result<Option<Text>> {
         let Some(more) = &self.append_notes else { return Ok(None) };
         let in_order = bead.notes_in_order();
         let newest = in_order.iter().rev().find(|note| note.slot == Some(Slot::Notes));
@@ -334,7 +339,7 @@ impl Update {
         }
     }
 
-    /// Edges to add, without those that are there.
+    /// Returns the edges to add, except existing ones.
     fn new_edges(&self, catalog: &Catalog, lineage: &Lineage) -> Result<Vec<(EdgeKey, bool)>> {
         let mut edges = Vec::new();
         for dep in &self.deps {
@@ -354,7 +359,7 @@ impl Update {
         self.deps.iter().map(|dep| Ok((catalog.resolve_to_change(&dep.id)?.clone(), dep.role))).collect()
     }
 
-    /// The edges to touch, each with whether it goes.
+    /// Returns the parent edges to write, each with whether it is removed.
     fn parent_edges(&self, catalog: &Catalog, lineage: &Lineage) -> Result<Vec<(EdgeKey, bool)>> {
         let Some(change) = &self.parent else { return Ok(Vec::new()) };
         let new = change.value().map(|name| catalog.resolve_to_change(name)).transpose()?;

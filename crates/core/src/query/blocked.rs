@@ -1,15 +1,18 @@
 use super::Filter;
 use crate::{Catalog, Lineage, Result, Status};
 
-/// A bead and the unfinished beads it waits for.
+/// A blocked bead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
+    /// The blocked bead.
     pub lineage: Lineage,
+    /// Its open blockers.
     pub by: Vec<Lineage>,
 }
 
 impl Catalog {
-    /// Unfinished beads that wait for others, or were set to `blocked` by hand, by priority, then oldest first.
+    /// Returns the unfinished beads that have open blockers or were set to `blocked` manually, by priority
+    /// and age.
     pub fn blocked(&self, filter: &Filter) -> Result<Vec<Blocked>> {
         let prepared = filter.prepare(self)?;
         Ok(self

@@ -4,16 +4,17 @@ use serde::Serialize;
 
 use crate::{Actor, Catalog, Field, Mark, Timestamp, is_sane};
 
-/// An actor who wrote with a clock that runs ahead of the one here.
+/// An actor whose clock is ahead of the local clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSkew {
+    /// The actor.
     pub actor: Actor,
-    /// How far the latest of the stamps is ahead.
+    /// How far its newest stamp is ahead, in milliseconds.
     pub ahead_ms: u64,
-    /// How many beads carry such a stamp.
+    /// Number of beads with a stamp in the future.
     pub beads: usize,
-    /// The last write of the actor with a sane stamp: the clock went wrong after it. Null when there is none.
+    /// The actor's last write with a plausible time: the clock has been wrong since. Null if there is none.
     #[serde(serialize_with = "time")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub since: Option<Timestamp>,
@@ -24,7 +25,7 @@ fn time<S: serde::Serializer>(time: &Option<Timestamp>, serializer: S) -> Result
 }
 
 impl Catalog {
-    /// Whose stamps are ahead of the wall clock by more than clocks drift, by name.
+    /// Returns the actors whose stamps are further ahead of the local clock than normal drift, by name.
     pub fn clock_skew(&self, now_ms: u64) -> Vec<ClockSkew> {
         let mut skews: BTreeMap<Actor, ClockSkew> = BTreeMap::new();
         let mut sane: BTreeMap<Actor, u64> = BTreeMap::new();

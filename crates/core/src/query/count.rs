@@ -2,56 +2,75 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Filter;
+use super::{Filter, Ready};
 use crate::{Bead, Catalog, Result, Status};
 
 const MS_PER_HOUR: f64 = 3_600_000.0;
 
-/// What to count by.
+/// The property by which beads are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountBy {
+    /// By status, or its custom word.
     Status,
+    /// By type, or its custom word.
     Type,
+    /// By priority.
     Priority,
+    /// By assignee.
     Assignee,
+    /// By label.
     Label,
 }
 
-/// One row of a count.
+/// The number of beads in one group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
+    /// Name of the group, such as a status or a label.
     pub group: String,
+    /// Number of beads in it.
     pub count: usize,
 }
 
-/// The store in numbers.
+/// Statistics of the store. Memories do not count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
+    /// Beads that are not deleted.
     pub total_issues: usize,
+    /// Open beads.
     pub open_issues: usize,
+    /// Beads in progress.
     pub in_progress_issues: usize,
+    /// Closed beads.
     pub closed_issues: usize,
+    /// Unfinished beads with open blockers, or with the status `blocked`.
     pub blocked_issues: usize,
+    /// Unfinished beads that are deferred to a later time.
     pub deferred_issues: usize,
+    /// Beads that `bd claim --next` hands out to any actor now: without epics that wait for their children
+    /// and beads assigned to an actor.
     pub ready_issues: usize,
+    /// Deleted beads.
     pub deleted_issues: usize,
-    /// The same, as clients of the Go `bd` call it.
+    /// Same as `deleted_issues`, for clients of the Go `bd`.
     pub tombstone_issues: usize,
+    /// Open epics whose children are all closed.
     pub epics_eligible_for_closure: usize,
-    /// From making to closing, over all closed beads; 0 when there are none.
+    /// Average time from creation to close, over all closed beads; 0 if there are none.
     pub average_lead_time_hours: f64,
 }
 
 impl Catalog {
+    /// Counts the live beads that match a filter.
     pub fn count(&self, filter: &Filter) -> Result<usize> {
         let prepared = filter.prepare(self)?;
         Ok(self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead)).count())
     }
 
-    /// Counts by group, in byte order of the group's name. A bead with two labels counts in both.
+    /// Counts the live beads that match a filter by group, in byte order of the group names. A bead with two
+    /// labels counts in both groups.
     pub fn count_by(&self, filter: &Filter, by: CountBy) -> Result<Vec<Group>> {
         let prepared = filter.prepare(self)?;
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -63,7 +82,7 @@ impl Catalog {
         Ok(counts.into_iter().map(|(group, count)| Group { group, count }).collect())
     }
 
-    /// Counts work; memories are none.
+    /// Returns the statistics of the store.
     pub fn summary(&self, now_ms: u64) -> Result<Summary> {
         let mut summary = Summary::default();
         let mut lead_ms = 0;
@@ -84,7 +103,11 @@ impl Catalog {
             summary.average_lead_time_hours = lead_ms as f64 / summary.closed_issues as f64 / MS_PER_HOUR;
         }
         summary.blocked_issues = self.blocked(&Filter::default())?.len();
-        summary.ready_issues = self.ready(&Default::default(), now_ms)?.len();
+        let is_free = |ready: &Ready| {
+            let bead = self.bead(&ready.lineage);
+            ready.open_children.is_none() && bead.is_some_and(|bead| bead.claim.holder(now_ms).is_none())
+        };
+        summary.ready_issues = self.ready_in_order(&Default::default(), now_ms)?.filter(is_free).count();
         summary.deleted_issues = self.deleted().filter(|(_, bead)| !bead.is_memory()).count();
         summary.tombstone_issues = summary.deleted_issues;
         summary.epics_eligible_for_closure =

@@ -2,24 +2,24 @@ use super::work_graph::WorkGraph;
 use crate::{Catalog, EdgeKind, Lineage};
 
 impl Catalog {
-    /// Groups of live beads that wait for each other, or are each other's parents, in a circle. `dep add` refuses to
-    /// close one, but a merge of two innocent edges can.
+    /// Returns the dependency cycles among live beads. `dep add` refuses to create one, but a merge can still
+    /// combine edges of two replicas into a cycle.
     pub fn cycles(&self) -> Vec<(EdgeKind, Vec<Lineage>)> {
         let kinds = EdgeKind::ALL.into_iter().filter(|kind| kind.is_acyclic());
         kinds.flat_map(|kind| self.cycles_of(kind).into_iter().map(move |cycle| (kind, cycle))).collect()
     }
 
     fn cycles_of(&self, kind: EdgeKind) -> Vec<Vec<Lineage>> {
-        // A bead from which no edge starts is in no circle.
+        // A bead without outgoing edges is in no cycle.
         let beads = self.live().map(|(lineage, _)| lineage);
         let beads = beads.filter(|lineage| self.targets(lineage, kind).next().is_some()).collect();
-        let graph = WorkGraph::of(beads, |lineage| self.targets(lineage, kind));
+        let graph = WorkGraph::from_edges(beads, |lineage| self.targets(lineage, kind));
         let cycle = |group: &Vec<usize>| {
             let mut cycle: Vec<_> = group.iter().map(|bead| graph.beads[*bead].clone()).collect();
             cycle.sort_unstable();
             cycle
         };
-        let mut cycles: Vec<Vec<Lineage>> = graph.circles().map(cycle).collect();
+        let mut cycles: Vec<Vec<Lineage>> = graph.cycles().map(cycle).collect();
         cycles.sort_unstable();
         cycles
     }

@@ -5,29 +5,38 @@ use serde::Serialize;
 use crate::history::FieldChange;
 use crate::{Bead, Field, Lineage, State, Status};
 
-/// What became of a bead between two states.
+/// How a bead differs between two states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
+    /// The bead.
     pub lineage: Lineage,
+    /// What happened to it.
     pub kind: DifferenceKind,
+    /// The fields that changed.
     pub changes: Vec<FieldChange>,
-    /// How many notes were added.
+    /// The number of notes that were added.
     pub notes: usize,
 }
 
+/// What happened to a bead between two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
+    /// It is new.
     Created,
+    /// Fields or notes changed.
     Changed,
+    /// It was closed.
     Closed,
+    /// It was deleted.
     Deleted,
+    /// It was deleted before and is live again.
     Restored,
 }
 
 impl State {
-    /// Beads that differ in `later`, oldest first. Leases that were only renewed do not count.
+    /// Returns the beads that differ in `later`, oldest first. Renewed leases do not count as a difference.
     pub fn differences(&self, later: &Self) -> Vec<Difference> {
         let of = |(lineage, after): (&Lineage, &Arc<Bead>)| {
             let before = self.bead(lineage);

@@ -2,38 +2,41 @@ use std::collections::BTreeSet;
 
 use super::plan::LeftOut;
 use super::reach::reach;
-use super::work_graph::{Waiting, WorkGraph};
-use crate::{Catalog, EdgeKind, Lineage, Result, Status};
+use super::work_graph::WorkGraph;
+use crate::{BeadType, Catalog, EdgeKind, Lineage, Result, Status};
 
-/// What `graph` is asked for.
+/// The arguments of `graph`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DrawingOf {
-    /// This bead with everything below it, everything they wait for, and everything that waits for them; else all work.
+pub struct DrawingRequest {
+    /// Draw this bead and its descendants, with all their direct and indirect blockers and dependents. If
+    /// absent, draw everything except memories.
     pub around: Option<String>,
-    /// Closed beads too.
+    /// Include closed beads.
     pub closed: bool,
 }
 
-/// A part of the graph, laid out: beads in layers, so that work flows from each layer to later ones.
+/// A part of the dependency graph in layers. Blockers are in earlier layers than the beads that wait for
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawing {
-    /// Oldest first, each with its layer.
+    /// The beads with their layers, oldest first.
     pub beads: Vec<(Lineage, usize)>,
-    /// `(from, to)`: from waits for to, or is its child, and so on.
+    /// The edges as `(from, to, kind)`: `from` depends on `to`.
     pub edges: Vec<(Lineage, Lineage, EdgeKind)>,
-    /// The chain of unfinished beads that takes longest, in the order of work.
+    /// The longest chain of unfinished beads by estimated time, in the order of work.
     pub critical_path: Vec<Lineage>,
 }
 
 impl Catalog {
-    pub fn drawing(&self, asked: &DrawingOf, default_minutes: u64, now_ms: u64) -> Result<Drawing> {
-        let chosen: BTreeSet<&Lineage> = match &asked.around {
+    /// Returns the dependency graph, laid out in layers.
+    pub fn drawing(&self, request: &DrawingRequest, default_minutes: u64, now_ms: u64) -> Result<Drawing> {
+        let chosen: BTreeSet<&Lineage> = match &request.around {
             Some(name) => self.around(self.resolve(name)?),
             None => self.work().map(|(lineage, _)| lineage).collect(),
         };
         let is_shown = |lineage: &Lineage| {
             let status = self.live_bead(lineage).map(|bead| bead.status());
-            status.is_some_and(|status| asked.closed || status != Status::Closed)
+            status.is_some_and(|status| request.closed || status != Status::Closed)
         };
         let beads: BTreeSet<&Lineage> = chosen.into_iter().filter(|lineage| is_shown(lineage)).collect();
         let edges = beads.iter().flat_map(|from| {
@@ -48,11 +51,21 @@ impl Catalog {
         let (graph, _): (_, Vec<(Lineage, LeftOut)>) = self.plannable(open, now_ms);
         let path = graph.critical_path(|bead| self.minutes(graph.beads[bead], default_minutes));
         let critical_path = path.into_iter().map(|bead| graph.beads[bead].clone()).collect();
-        let layers = WorkGraph::new(self, beads, Waiting::BlockersAndChildren);
+        let layers = self.layers(beads);
         let behind = layers.depth();
         let beads =
             layers.beads.iter().zip(behind).map(|(lineage, layer)| ((*lineage).clone(), layer)).collect();
         Ok(Drawing { beads, edges, critical_path })
+    }
+
+    /// Returns the graph whose depths are the layers. Closed beads count, too: a bead is in a later layer than
+    /// its closed blockers, and an epic in a later one than its closed children.
+    fn layers<'a>(&'a self, beads: BTreeSet<&'a Lineage>) -> WorkGraph<'a> {
+        WorkGraph::from_edges(beads, |lineage| {
+            let is_epic = self.bead(lineage).is_some_and(|bead| bead.kind.value.kind == BeadType::Epic);
+            let children = is_epic.then(|| self.sources(lineage, EdgeKind::Parent));
+            self.targets(lineage, EdgeKind::Blocks).chain(children.into_iter().flatten())
+        })
     }
 
     fn around<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {

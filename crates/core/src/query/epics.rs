@@ -1,17 +1,20 @@
 use crate::{BeadType, Catalog, EdgeKind, Lineage, Status};
 
-/// How far an epic is.
+/// The progress of an epic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpicStatus {
+    /// The epic.
     pub lineage: Lineage,
+    /// The number of its children.
     pub total_children: usize,
+    /// The number of closed children.
     pub closed_children: usize,
-    /// It has children and all of them are closed.
+    /// Whether it has children and all of them are closed.
     pub eligible_for_close: bool,
 }
 
 impl Catalog {
-    /// Unfinished epics, by priority, then oldest first.
+    /// Returns the progress of all unfinished epics, by priority and age.
     pub fn epics(&self) -> Vec<EpicStatus> {
         self.live()
             .filter(|(_, bead)| {
@@ -21,7 +24,7 @@ impl Catalog {
             .collect()
     }
 
-    /// How many children a bead has, and how many of them are closed.
+    /// Counts the children of a bead, and how many of them are closed.
     pub fn progress(&self, lineage: &Lineage) -> EpicStatus {
         let children = self.sources(lineage, EdgeKind::Parent).filter_map(|child| self.live_bead(child));
         let closed: Vec<bool> = children.map(|child| child.status.value.status == Status::Closed).collect();

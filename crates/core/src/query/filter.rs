@@ -9,67 +9,99 @@ use crate::{
     TypeName,
 };
 
-/// Which beads `list`, `search`, `ready` and `count` speak of. Everything given must hold.
+/// The status that deferred beads match, too.
+const DEFERRED: &str = "deferred";
+
+/// Selects beads for `list`, `search`, `ready` and `count`. A bead must meet all conditions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// Only these; ids that do not exist are silently absent.
+    /// One of these beads. Unknown ids are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<String>>,
+    /// Any of these statuses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusFilter>,
+    /// Not closed. Unlike with a status, the text on a terminal says how many closed beads were hidden.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hide_closed: bool,
+    /// Any of these types.
     #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<TypeName>,
+    /// At least this priority number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_min: Option<Priority>,
+    /// At most this priority number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_max: Option<Priority>,
+    /// Assigned to this actor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
+    /// Without an assignee.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unassigned: bool,
+    /// All of these labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
+    /// At least one of these labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels_any: Vec<Label>,
     /// Direct children of this bead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Found in id, title, description or notes, in any case.
+    /// Text in the id, title, description or notes, ignoring case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Text in the title, ignoring case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title_contains: Option<String>,
-    /// With exactly this reference into another tracker.
+    /// Exactly this reference into another tracker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<String>,
+    /// Created at or after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_after: Option<Timestamp>,
+    /// Created before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_before: Option<Timestamp>,
+    /// Last changed at or after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_after: Option<Timestamp>,
+    /// Last changed before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_before: Option<Timestamp>,
+    /// Closed at or after this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_after: Option<Timestamp>,
+    /// Closed before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_before: Option<Timestamp>,
+    /// Due before this time. Beads without a due date do not match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_before: Option<Timestamp>,
+    /// With the status `deferred`: also unfinished beads that are deferred beyond this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred_at: Option<Timestamp>,
+    /// The order of the result.
     pub sort: Sort,
-    /// All when absent.
+    /// The most beads to return; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
-/// A status as it is shown whatever its word, beads that wait for others, or a word.
+/// A status to filter by: one of the three statuses with any custom word, `blocked`, or a custom word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum StatusFilter {
+    /// Open beads.
     Open,
+    /// Beads in progress.
     InProgress,
+    /// Closed beads.
     Closed,
-    /// Waits for unfinished beads, or was set to `blocked` by hand.
+    /// Beads with open blockers, or with the custom status `blocked`.
     Blocked,
+    /// Beads with this custom status.
     Word(StatusName),
 }
 
@@ -115,27 +147,32 @@ impl std::str::FromStr for StatusFilter {
     }
 }
 
-/// A filter with its names looked up and its texts folded, ready to judge many beads.
+/// A filter with its ids resolved and its texts in lower case, prepared for testing many beads.
 #[derive(Debug)]
 pub(super) struct Prepared<'a> {
     filter: &'a Filter,
-    among: Option<BTreeSet<Lineage>>,
+    candidates: Option<BTreeSet<Lineage>>,
     text: Option<String>,
     title: Option<String>,
-    /// Memories are only listed when they are asked for.
+    /// Whether memories match; only if the filter names ids or the type `memory`.
     memories: bool,
 }
 
 impl Filter {
+    /// Returns a filter for the beads that [`hide_closed`](Self::hide_closed) hides.
+    pub fn hidden(&self) -> Self {
+        Self { hide_closed: false, status: vec![StatusFilter::Closed], limit: None, ..self.clone() }
+    }
+
     pub(super) fn prepare(&self, catalog: &Catalog) -> Result<Prepared<'_>> {
-        let mut among: Option<BTreeSet<Lineage>> = self
+        let mut candidates: Option<BTreeSet<Lineage>> = self
             .ids
             .as_ref()
             .map(|ids| ids.iter().filter_map(|id| catalog.resolve(id).ok()).cloned().collect());
         if let Some(parent) = &self.parent {
             let parent = catalog.resolve(parent)?;
             let children: BTreeSet<_> = catalog.sources(parent, EdgeKind::Parent).cloned().collect();
-            among = Some(match among {
+            candidates = Some(match candidates {
                 None => children,
                 Some(ids) => ids.intersection(&children).cloned().collect(),
             });
@@ -152,7 +189,7 @@ impl Filter {
         let fold = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
         Ok(Prepared {
             filter: self,
-            among,
+            candidates,
             text: fold(&self.text),
             title: fold(&self.title_contains),
             memories,
@@ -161,19 +198,20 @@ impl Filter {
 }
 
 impl Prepared<'_> {
-    /// The few beads that can match, when the filter names them.
-    pub(super) fn among(&self) -> Option<&BTreeSet<Lineage>> {
-        self.among.as_ref()
+    /// Returns the only beads that can match, if the filter names ids or a parent.
+    pub(super) fn candidates(&self) -> Option<&BTreeSet<Lineage>> {
+        self.candidates.as_ref()
     }
 
     pub(super) fn matches(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
         let filter = self.filter;
-        self.among.as_ref().is_none_or(|among| among.contains(lineage))
-            && filter.external_ref.as_ref().is_none_or(|asked| bead.external_ref.value.as_str() == asked)
+        self.candidates.as_ref().is_none_or(|candidates| candidates.contains(lineage))
+            && filter.external_ref.as_ref().is_none_or(|wanted| bead.external_ref.value.as_str() == wanted)
+            && !(filter.hide_closed && bead.status() == Status::Closed)
             && (filter.status.is_empty()
-                || filter.status.iter().any(|status| has(status, catalog, lineage, bead)))
+                || filter.status.iter().any(|status| self.has_status(status, catalog, lineage, bead)))
             && (self.memories || !bead.is_memory())
-            && (filter.types.is_empty() || filter.types.iter().any(|kind| is_kind(kind, bead)))
+            && (filter.types.is_empty() || filter.types.iter().any(|kind| has_type(kind, bead)))
             && filter.priority_min.is_none_or(|least| bead.priority.value >= least)
             && filter.priority_max.is_none_or(|most| bead.priority.value <= most)
             && filter.assignee.as_ref().is_none_or(|actor| bead.claim.assignee.as_ref() == Some(actor))
@@ -183,7 +221,7 @@ impl Prepared<'_> {
                 || filter.labels_any.iter().any(|label| bead.labels.value.contains(label)))
             && self.times_match(lineage, bead)
             && self.title.as_ref().is_none_or(|text| contains(bead.title.value.as_str(), text))
-            && self.text.as_ref().is_none_or(|text| mentions(catalog, lineage, bead, text))
+            && self.text.as_ref().is_none_or(|text| matches_text(catalog, lineage, bead, text))
     }
 
     fn times_match(&self, lineage: &Lineage, bead: &Bead) -> bool {
@@ -191,36 +229,45 @@ impl Prepared<'_> {
         let within = |time: u64, after: Option<Timestamp>, before: Option<Timestamp>| {
             after.is_none_or(|after| time >= after.ms()) && before.is_none_or(|before| time < before.ms())
         };
-        let closed_asked = filter.closed_after.is_some() || filter.closed_before.is_some();
-        let updated_asked = filter.updated_after.is_some() || filter.updated_before.is_some();
+        let filters_closed = filter.closed_after.is_some() || filter.closed_before.is_some();
+        let filters_updated = filter.updated_after.is_some() || filter.updated_before.is_some();
+        let is_due = |before: Timestamp| bead.due_at.value.is_some_and(|due| due.ms() < before.ms());
         within(lineage.at().ms(), filter.created_after, filter.created_before)
-            && (!updated_asked
+            && filter.due_before.is_none_or(is_due)
+            && (!filters_updated
                 || within(bead.updated().at().ms(), filter.updated_after, filter.updated_before))
-            && (!closed_asked
+            && (!filters_closed
                 || (bead.status() == Status::Closed
                     && within(bead.status.mark.at().ms(), filter.closed_after, filter.closed_before)))
     }
-}
 
-fn has(status: &StatusFilter, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
-    let shown = bead.status();
-    match status {
-        StatusFilter::Blocked => {
-            bead.shown_status() == "blocked"
-                || (shown != Status::Closed && catalog.open_blockers(lineage).next().is_some())
+    fn has_status(&self, status: &StatusFilter, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> bool {
+        let shown = bead.status();
+        match status {
+            StatusFilter::Blocked => {
+                bead.shown_status() == "blocked"
+                    || (shown != Status::Closed && catalog.open_blockers(lineage).next().is_some())
+            }
+            StatusFilter::Word(word) => {
+                bead.shown_status() == word.as_str() || (word.as_str() == DEFERRED && self.is_deferred(bead))
+            }
+            other => *other == shown.into(),
         }
-        StatusFilter::Word(word) => bead.shown_status() == word.as_str(),
-        other => *other == shown.into(),
+    }
+
+    fn is_deferred(&self, bead: &Bead) -> bool {
+        let until = bead.defer_until.value.filter(|_| bead.status() != Status::Closed);
+        until.zip(self.filter.deferred_at).is_some_and(|(until, now)| until.ms() > now.ms())
     }
 }
 
-/// One of our types means every bead of it, whatever its word.
-fn is_kind(asked: &TypeName, bead: &Bead) -> bool {
+/// Returns whether a bead has a type. A built-in type matches all its custom words too.
+fn has_type(wanted: &TypeName, bead: &Bead) -> bool {
     let group = &bead.kind.value;
-    asked.plain() == Some(group.kind) || group.shown() == asked.as_str()
+    wanted.plain() == Some(group.kind) || group.shown() == wanted.as_str()
 }
 
-fn mentions(catalog: &Catalog, lineage: &Lineage, bead: &Bead, folded: &str) -> bool {
+fn matches_text(catalog: &Catalog, lineage: &Lineage, bead: &Bead, folded: &str) -> bool {
     contains(catalog.id_of(lineage).as_str(), folded)
         || contains(bead.title.value.as_str(), folded)
         || contains(bead.description.value.as_str(), folded)

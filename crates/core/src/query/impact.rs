@@ -6,28 +6,28 @@ use serde::Serialize;
 use super::work_graph::{Waiting, WorkGraph};
 use crate::{Catalog, Lineage};
 
-/// How much hangs on a bead.
+/// How much other work depends on a bead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Impact {
-    /// The length of the longest chain of unfinished beads that wait for it, one after the other.
+    /// Length of the longest chain of unfinished beads that wait for it, one after the other.
     pub chain: u64,
-    /// How many beads wait for it and for nothing else: they become ready when it is closed.
+    /// Number of beads that wait only for this one and become ready when it is closed.
     pub unblocks: usize,
 }
 
 impl Impact {
-    /// More first.
+    /// Returns the sort key that puts the greatest impact first.
     pub(super) fn order(self) -> (Reverse<u64>, Reverse<usize>) {
         (Reverse(self.chain), Reverse(self.unblocks))
     }
 }
 
 impl Catalog {
-    /// Every unfinished bead on which something hangs; for all others it is nothing.
+    /// Returns the impact of every unfinished bead that others wait for. All other beads have none.
     pub fn impacts(&self) -> BTreeMap<Lineage, Impact> {
         let graph = WorkGraph::new(self, self.unfinished(), Waiting::Blockers);
-        let chains = graph.behind(|_| 1);
+        let chains = graph.longest_chain_after(|_| 1);
         let beads = graph.beads.iter().zip(&graph.needed_by).zip(chains);
         beads
             .filter(|((_, needed_by), _)| !needed_by.is_empty())
@@ -38,7 +38,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Work that is not closed.
+    /// Returns the beads that are not closed, without memories.
     pub(crate) fn unfinished(&self) -> BTreeSet<&Lineage> {
         let open = self.work().filter(|(_, bead)| bead.status.value.status != crate::Status::Closed);
         open.map(|(lineage, _)| lineage).collect()

@@ -4,16 +4,18 @@ use serde::Serialize;
 
 use crate::{Catalog, Label};
 
-/// A label and how many live beads carry it.
+/// A label and the number of beads that have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabelCount {
+    /// The label.
     pub label: Label,
+    /// Number of beads with the label; deleted ones do not count.
     pub count: usize,
 }
 
 impl Catalog {
-    /// Every label in use, in byte order.
+    /// Counts the beads of each label in use, in byte order of the labels.
     pub fn labels(&self) -> Vec<LabelCount> {
         let mut counts: BTreeMap<&Label, usize> = BTreeMap::new();
         for (_, bead) in self.work() {

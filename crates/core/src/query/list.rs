@@ -5,38 +5,52 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
-use crate::{Bead, Catalog, Error, Lineage, Result};
+use crate::{Bead, Catalog, Error, Lineage, Result, Timestamp};
 
-/// The order of a list. Equal beads come oldest first.
+/// The order of a list. Beads with equal keys are sorted by age, oldest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sort {
+    /// The sort key.
     pub by: SortKey,
+    /// Whether to reverse the order of the key.
     pub reverse: bool,
 }
 
+/// What to sort by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SortKey {
+    /// Most urgent first.
     #[default]
     Priority,
+    /// Oldest first.
     Created,
+    /// Most recently changed first.
     Updated,
+    /// Most recently closed first.
     Closed,
+    /// By id.
     Id,
+    /// By title.
     Title,
+    /// By status: open, in progress, closed.
     Status,
+    /// By type.
     Type,
+    /// By assignee; unassigned beads last.
     Assignee,
-    /// Priority, then the longest chain of unfinished beads behind it, then how many it unblocks.
+    /// Due first; beads without a due date last.
+    Due,
+    /// By priority, then by the longest chain of beads that wait for it, then by how many beads it unblocks.
     Impact,
-    /// Of `ready` alone: what was made in the last two days by priority, then everything older, oldest first.
+    /// Only for `ready`: beads created in the last two days by priority, then older ones, oldest first.
     Hybrid,
 }
 
 impl SortKey {
-    /// The orders of a list.
-    pub const ALL: [Self; 10] = [
+    /// The sort keys of `list`.
+    pub const ALL: [Self; 11] = [
         Self::Priority,
         Self::Created,
         Self::Updated,
@@ -46,14 +60,16 @@ impl SortKey {
         Self::Status,
         Self::Type,
         Self::Assignee,
+        Self::Due,
         Self::Impact,
     ];
 
-    /// Whether the greatest value comes first: what people ask for when they sort by a time that moves.
+    /// Returns whether the greatest value comes first, as users expect for times of change.
     pub fn is_descending(self) -> bool {
         matches!(self, Self::Updated | Self::Closed)
     }
 
+    /// Returns the name of the sort key.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Priority => "priority",
@@ -65,6 +81,7 @@ impl SortKey {
             Self::Status => "status",
             Self::Type => "type",
             Self::Assignee => "assignee",
+            Self::Due => "due",
             Self::Impact => "impact",
             Self::Hybrid => "hybrid",
         }
@@ -87,15 +104,15 @@ impl std::str::FromStr for SortKey {
 }
 
 impl Catalog {
-    /// Live beads that match, in the order asked for.
+    /// Returns the live beads that match a filter, in the order of its `sort`.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Lineage>> {
         if filter.sort.by == SortKey::Hybrid {
-            return Err(Error::invalid("sort", "hybrid is an order of ready"));
+            return Err(Error::invalid("sort", "hybrid is only for ready"));
         }
         let prepared = filter.prepare(self)?;
         let limit = filter.limit.unwrap_or(usize::MAX);
-        if let Some(among) = prepared.among() {
-            let found = among
+        if let Some(candidates) = prepared.candidates() {
+            let found = candidates
                 .iter()
                 .filter_map(|lineage| Some((lineage, self.live_bead(lineage)?)))
                 .filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
@@ -103,7 +120,7 @@ impl Catalog {
         }
         let found = self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
         if filter.sort == Sort::default() {
-            // The catalog keeps this order, so the first few need not look at the rest.
+            // The catalog keeps beads in this order, so this stops at the limit without sorting everything.
             return Ok(found.take(limit).map(|(lineage, _)| lineage.clone()).collect());
         }
         Ok(self.sorted(found, filter.sort, limit))
@@ -129,6 +146,7 @@ impl Catalog {
                 SortKey::Status => a.1.status().cmp(&b.1.status()),
                 SortKey::Type => a.1.kind.value.kind.cmp(&b.1.kind.value.kind),
                 SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
+                SortKey::Due => due(a.1).cmp(&due(b.1)),
                 SortKey::Impact => {
                     let key = |one: &(&Lineage, &Arc<Bead>)| (one.1.priority.value, impact(one.0));
                     key(a).cmp(&key(b))
@@ -146,7 +164,13 @@ fn closed_ms(bead: &Bead) -> Option<u64> {
     (bead.status() == crate::Status::Closed).then(|| bead.status.mark.at().ms())
 }
 
-/// Assigned beads by name, unassigned ones last.
+/// Sorts beads with a due date by it, and the others last.
+fn due(bead: &Bead) -> (Reverse<bool>, Option<u64>) {
+    let due = bead.due_at.value.map(Timestamp::ms);
+    (Reverse(due.is_some()), due)
+}
+
+/// Sorts assigned beads by name, and unassigned ones last.
 fn assigned(bead: &Bead) -> (Reverse<bool>, Option<&crate::Actor>) {
     (Reverse(bead.claim.assignee.is_some()), bead.claim.assignee.as_ref())
 }

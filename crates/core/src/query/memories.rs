@@ -3,31 +3,32 @@ use std::collections::BTreeMap;
 
 use crate::{Bead, Catalog, Lineage, MemoryKey, Stamp};
 
-/// What is remembered under a key.
+/// A memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
+    /// The key it is stored under.
     pub key: String,
-    /// The newest of those with the key.
+    /// The bead that holds it: the newest one with the key.
     pub lineage: Lineage,
-    /// The others, newest first. They are kept, and not shown.
+    /// Older memories with the same key, newest first. They are kept but not shown.
     pub earlier: Vec<Lineage>,
 }
 
 impl Catalog {
-    /// Returns memories, the newest first, one for each key: all, the one whose key is `asked`, or else those that mention every
-    /// word of it.
-    pub fn memories(&self, asked: Option<&str>) -> Vec<Memory> {
+    /// Returns the memories, newest first, one for each key. With a `query`, returns the memory with that
+    /// key, or if there is none, the memories that contain every word of the query.
+    pub fn memories(&self, query: Option<&str>) -> Vec<Memory> {
         let mut keys: BTreeMap<&str, Vec<(Stamp, &Lineage)>> = BTreeMap::new();
         for (lineage, bead) in self.live() {
             if let Some(key) = MemoryKey::of_bead(bead, self.id_of(lineage).as_str()) {
                 keys.entry(key).or_default().push((written(bead), lineage));
             }
         }
-        if let Some(asked) = asked {
-            if keys.contains_key(asked) {
-                keys.retain(|key, _| *key == asked);
+        if let Some(query) = query {
+            if keys.contains_key(query) {
+                keys.retain(|key, _| *key == query);
             } else {
-                let words: Vec<String> = asked.split_whitespace().map(str::to_lowercase).collect();
+                let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
                 keys.values_mut().for_each(|all| all.sort_unstable());
                 keys.retain(|key, all| all.last().is_some_and(|(_, last)| self.mentions(key, last, &words)));
             }
@@ -46,7 +47,7 @@ impl Catalog {
     }
 }
 
-/// When the text was written last.
+/// Returns when the text was last written.
 fn written(bead: &Bead) -> Stamp {
     bead.description.mark.at()
 }

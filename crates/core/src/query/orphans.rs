@@ -1,17 +1,20 @@
 use crate::{BeadId, Catalog, EdgeKey, EdgeKind, Endpoint};
 
-/// A present edge with an end that is not there.
+/// A dependency from or to a bead that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
+    /// The bead that depends on the other.
     pub from: BeadId,
+    /// The bead it depends on.
     pub to: BeadId,
+    /// The kind of dependency.
     pub kind: EdgeKind,
-    /// An end was deleted. Otherwise no bead ever held its id here.
+    /// Whether the missing bead was deleted. Otherwise this store has never had a bead with its id.
     pub deleted: bool,
 }
 
 impl Catalog {
-    /// Edges that lead from or to nowhere. They block nothing.
+    /// Returns the dependencies from or to beads that do not exist. They block nothing.
     pub fn orphans(&self) -> Vec<Orphan> {
         let present = self.state().edges().iter().filter(|(_, edge)| !edge.deleted);
         present.filter_map(|(key, _)| self.orphan(key)).collect()

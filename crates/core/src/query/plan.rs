@@ -6,75 +6,83 @@ use serde::{Deserialize, Serialize};
 use super::work_graph::{Waiting, WorkGraph};
 use crate::{BeadType, Catalog, EdgeKind, Error, Lineage, Priority, Result, Status};
 
-/// More hands than this are no plan.
+/// The most workers to plan for.
 pub const MAX_WORKERS: usize = 1_000;
 
-/// What `plan` is asked for.
+/// The arguments of `plan`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlanFor {
+pub struct PlanRequest {
+    /// The number of workers.
     pub workers: usize,
-    /// How long a bead without an estimate is taken to last.
+    /// The time to assume for a bead without an estimate.
     pub default_minutes: u64,
-    /// Only beads below this one, at any depth.
+    /// Plan only the descendants of this bead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
 }
 
-/// Unfinished beads, dealt out to workers.
+/// A schedule of the unfinished beads for a number of workers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// When the last bead is finished, in minutes from now.
     pub minutes: u64,
-    /// One for each worker who has anything to do.
+    /// The schedule of each worker. Workers without work are left out.
     pub tracks: Vec<Vec<Slot>>,
-    /// The chain that takes longest, however many workers there are.
+    /// The longest chain of dependent beads. No number of workers can shorten it.
     pub critical_path: Vec<Lineage>,
+    /// The length of the critical path.
     pub critical_minutes: u64,
+    /// The beads that cannot be scheduled.
     pub left_out: Vec<(Lineage, LeftOut)>,
+    /// The dependency cycles that keep beads out of the plan.
     pub cycles: Vec<(EdgeKind, Vec<Lineage>)>,
 }
 
-/// A bead on a track.
+/// A bead in the schedule of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
+    /// The bead.
     pub lineage: Lineage,
+    /// When work on it starts, in minutes from now.
     pub start: u64,
+    /// When it is finished, in minutes from now.
     pub end: u64,
-    /// Beads of the plan that must be finished before it starts.
+    /// The planned beads that must be finished before it starts.
     pub waits_for: Vec<Lineage>,
 }
 
-/// Why a bead has no place in a plan.
+/// Why a bead cannot be scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOut {
-    /// It waits in a circle, or for a bead that does.
+    /// It is in a dependency cycle, or waits for a bead in one.
     Cycle,
-    /// It, or a bead it waits for, is deferred into the future.
+    /// It is deferred, or waits for a deferred bead.
     Deferred,
-    /// It waits for a bead outside of what is planned.
+    /// It waits for a bead that is not part of the plan.
     Outside,
 }
 
 impl Catalog {
-    /// List scheduling: whenever a worker is free, the most urgent bead that waits for nothing is started. A bead is as
-    /// urgent as the most urgent one that waits for it; then the one with more work behind it goes first, then the older.
-    pub fn plan(&self, asked: &PlanFor, now_ms: u64) -> Result<Plan> {
-        if asked.workers == 0 || asked.workers > MAX_WORKERS {
-            return Err(Error::invalid("workers", format!("{} is not 1 to {MAX_WORKERS}", asked.workers)));
+    /// Plans the unfinished beads by list scheduling: a free worker starts the most urgent bead without open
+    /// blockers. A bead is as urgent as the most urgent bead that waits for it. Among equals, the one with
+    /// the longest chain of dependent work goes first, then the oldest.
+    pub fn plan(&self, request: &PlanRequest, now_ms: u64) -> Result<Plan> {
+        if request.workers == 0 || request.workers > MAX_WORKERS {
+            return Err(Error::invalid("workers", format!("{} is not 1 to {MAX_WORKERS}", request.workers)));
         }
         let mut beads = self.unfinished();
-        if let Some(root) = &asked.under {
+        if let Some(root) = &request.under {
             let below = self.below(self.resolve(root)?);
             beads.retain(|lineage| below.contains(*lineage));
         }
         let (graph, left_out) = self.plannable(beads, now_ms);
         let weights: Vec<u64> =
-            graph.beads.iter().map(|lineage| self.minutes(lineage, asked.default_minutes)).collect();
+            graph.beads.iter().map(|lineage| self.minutes(lineage, request.default_minutes)).collect();
         let path = graph.critical_path(|bead| weights[bead]);
-        let tracks = self.deal(&graph, &weights, asked.workers);
+        let tracks = self.schedule(&graph, &weights, request.workers);
         let stuck: BTreeSet<&Lineage> = left_out
             .iter()
             .filter(|(_, reason)| *reason == LeftOut::Cycle)
@@ -92,7 +100,7 @@ impl Catalog {
         })
     }
 
-    /// The beads that can be finished, and the others with what stands in their way.
+    /// Returns the graph of the beads that can be scheduled, and the other beads with the reason.
     pub(super) fn plannable<'a>(
         &'a self,
         mut beads: BTreeSet<&'a Lineage>,
@@ -110,8 +118,8 @@ impl Catalog {
         };
         let reasons = [
             (LeftOut::Cycle, graph.stuck()),
-            (LeftOut::Deferred, graph.and_all_behind(those(&is_deferred))),
-            (LeftOut::Outside, graph.and_all_behind(those(&waits_outside))),
+            (LeftOut::Deferred, graph.with_dependents(those(&is_deferred))),
+            (LeftOut::Outside, graph.with_dependents(those(&waits_outside))),
         ];
         let mut left_out: BTreeMap<&Lineage, LeftOut> = BTreeMap::new();
         for (reason, numbers) in reasons {
@@ -124,7 +132,8 @@ impl Catalog {
         (WorkGraph::new(self, beads, Waiting::BlockersAndChildren), left_out)
     }
 
-    /// An epic is done by doing its children, so by itself it takes no time unless somebody says so.
+    /// Returns the time a bead takes. An epic with open children takes none unless it has an estimate: its
+    /// children are the work.
     pub(super) fn minutes(&self, lineage: &Lineage, default_minutes: u64) -> u64 {
         let Some(bead) = self.bead(lineage) else { return 0 };
         let is_container =
@@ -136,9 +145,9 @@ impl Catalog {
         }
     }
 
-    fn deal(&self, graph: &WorkGraph<'_>, weights: &[u64], workers: usize) -> Vec<Vec<Slot>> {
+    fn schedule(&self, graph: &WorkGraph<'_>, weights: &[u64], workers: usize) -> Vec<Vec<Slot>> {
         let urgency = self.urgency(graph);
-        let behind = graph.behind(|bead| weights[bead]);
+        let behind = graph.longest_chain_after(|bead| weights[bead]);
         let key = |bead: usize| {
             let started =
                 self.bead(graph.beads[bead]).is_some_and(|bead| bead.status() == Status::InProgress);
@@ -147,7 +156,8 @@ impl Catalog {
         let mut missing: Vec<usize> = graph.waits_for.iter().map(Vec::len).collect();
         let mut ready: BTreeSet<_> =
             (0..graph.beads.len()).filter(|bead| missing[*bead] == 0).map(key).collect();
-        // Workers by the time at which they are free, beads under way by the time at which they are finished.
+        // `free` holds idle workers. `running` holds `(end, worker, bead)`, so the next bead to finish is
+        // first.
         let mut free: BTreeSet<usize> = (0..workers).collect();
         let mut running: BTreeSet<(u64, usize, usize)> = BTreeSet::new();
         let mut tracks: Vec<Vec<Slot>> = vec![Vec::new(); workers];
@@ -181,14 +191,14 @@ impl Catalog {
         tracks
     }
 
-    /// The priority of each bead, or of the most urgent one behind it.
+    /// Returns for each bead the most urgent priority among itself and all beads that wait for it.
     fn urgency(&self, graph: &WorkGraph<'_>) -> Vec<Priority> {
         let mut urgency: Vec<Priority> = graph
             .beads
             .iter()
             .map(|lineage| self.bead(lineage).map_or_else(Priority::default, |bead| bead.priority.value))
             .collect();
-        for bead in graph.last_first() {
+        for bead in graph.dependents_first() {
             for next in &graph.needed_by[bead] {
                 urgency[bead] = urgency[bead].min(urgency[*next]);
             }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-/// Returns these nodes and everything that steps lead to from them.
+/// Returns the start nodes and all nodes that are reachable from them.
 pub(crate) fn reach<N: Copy + Ord, I: IntoIterator<Item = N>>(
     start: impl IntoIterator<Item = N>,
     step: impl Fn(N) -> I,

@@ -6,18 +6,19 @@ use super::reach::reach;
 use super::{Filter, SortKey};
 use crate::{Actor, Catalog, EdgeKind, Error, Lineage, Priority, QueueKey, Result};
 
-/// What the order `hybrid` takes for recent: two days, as the Go `bd` does.
+/// The age up to which the order `hybrid` treats a bead as recent: two days, as in the Go `bd`.
 const RECENT_MS: u64 = 48 * 60 * 60 * 1000;
 
-/// The orders in which work can be asked for.
+/// The sort keys of `ready`.
 const ORDERS: [SortKey; 4] = [SortKey::Priority, SortKey::Created, SortKey::Hybrid, SortKey::Impact];
 
-/// What `ready` is asked for.
+/// The arguments of `ready`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadyFilter {
+    /// Which beads to list.
     pub filter: Filter,
-    /// Only beads below this one, at any depth.
+    /// Only descendants of this bead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under: Option<String>,
 }
@@ -25,23 +26,26 @@ pub struct ReadyFilter {
 /// A bead that can be worked on now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
+    /// The bead.
     pub lineage: Lineage,
-    /// Set for an epic that waits for its children: it is listed, but it is not work to hand out.
+    /// The number of open children of an epic, or `None`. Such an epic is listed, but `claim --next` skips
+    /// it.
     pub open_children: Option<usize>,
 }
 
 impl Catalog {
-    /// §6.3: open and unblocked, plus in progress with an expired lease, minus those deferred into the future. By
-    /// priority, then oldest first, or one of the other [`ORDERS`]; epics with open children last.
-    pub fn ready(&self, asked: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
-        Ok(self.ready_in_order(asked, now_ms)?.collect())
+    /// Returns the beads that can be worked on now (§6.3): open and unblocked ones and those with an expired
+    /// lease, but no deferred ones. They are sorted by priority and age, or by another of the [`ORDERS`];
+    /// epics with open children come last.
+    pub fn ready(&self, request: &ReadyFilter, now_ms: u64) -> Result<Vec<Ready>> {
+        Ok(self.ready_in_order(request, now_ms)?.collect())
     }
 
-    /// The first bead that was handed over to an actor, who takes it before anything else.
-    pub fn offer_to(&self, actor: &Actor, asked: &ReadyFilter, now_ms: u64) -> Result<Option<Lineage>> {
-        let prepared = asked.filter.prepare(self)?;
+    /// Returns the first bead that is offered to an actor. It comes before all other work.
+    pub fn offer_to(&self, actor: &Actor, request: &ReadyFilter, now_ms: u64) -> Result<Option<Lineage>> {
+        let prepared = request.filter.prepare(self)?;
         let below =
-            asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
+            request.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
         let mut running = self.leases().range(now_ms..).flat_map(|(_, keys)| keys);
         let found = running.find(|(_, _, lineage)| {
             below.as_ref().is_none_or(|below| below.contains(lineage))
@@ -54,20 +58,21 @@ impl Catalog {
         Ok(found.map(|(_, _, lineage)| lineage.clone()))
     }
 
-    /// The same one by one, for whoever needs only the first that suits.
+    /// Returns the result of [`ready`](Self::ready) as an iterator, for callers that need only the first few
+    /// beads.
     pub fn ready_in_order<'a>(
         &'a self,
-        asked: &'a ReadyFilter,
+        request: &'a ReadyFilter,
         now_ms: u64,
     ) -> Result<Box<dyn Iterator<Item = Ready> + 'a>> {
-        let sort = asked.filter.sort;
+        let sort = request.filter.sort;
         if sort.reverse || !ORDERS.contains(&sort.by) {
-            return Err(Error::invalid("sort", "ready has the orders priority, oldest, hybrid and impact"));
+            return Err(Error::invalid("sort", "ready can be sorted by priority, oldest, hybrid or impact"));
         }
-        let prepared = asked.filter.prepare(self)?;
+        let prepared = request.filter.prepare(self)?;
         let below =
-            asked.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
-        // Few leases have run out at any time, however many there are.
+            request.under.as_deref().map(|name| self.resolve(name)).transpose()?.map(|root| self.below(root));
+        // Collecting is cheap: even with many leases, few are expired at any time.
         let mut expired: Vec<_> = self.leases().range(..now_ms).flat_map(|(_, keys)| keys).collect();
         expired.sort_unstable();
         let queue =
@@ -85,9 +90,9 @@ impl Catalog {
                 let open_children = waits.then(|| self.open_children(lineage).count());
                 (*priority, Ready { lineage: lineage.clone(), open_children })
             });
-        let limit = asked.filter.limit.unwrap_or(usize::MAX);
+        let limit = request.filter.limit.unwrap_or(usize::MAX);
         if sort.by == SortKey::Priority {
-            // The queues have this order already, so the first few need not look at the rest.
+            // The queues are in this order already, so this stops at the limit without sorting everything.
             return Ok(Box::new(found.map(|(_, ready)| ready).take(limit)));
         }
         let found = self.reordered(found.collect(), sort.by, now_ms);
@@ -118,14 +123,15 @@ impl Catalog {
         found
     }
 
-    /// The next time at which a lease or a deferral ends, so that something may become ready by itself.
+    /// Returns the next time at which a lease or a deferral ends, and a bead may become ready without a
+    /// write.
     pub fn next_ready_by_time(&self, now_ms: u64) -> Option<u64> {
         let lease = self.leases().range(now_ms..).next().map(|(end, _)| end.saturating_add(1));
         let deferral = self.deferrals().range(now_ms.saturating_add(1)..).next().map(|(end, _)| *end);
         lease.into_iter().chain(deferral).min()
     }
 
-    /// Everything below a bead, through any number of generations.
+    /// Returns the descendants of a bead.
     pub fn below<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {
         let mut below = reach([root], |parent| self.sources(parent, EdgeKind::Parent));
         below.remove(root);
@@ -133,7 +139,7 @@ impl Catalog {
     }
 }
 
-/// Two sorted queues as one.
+/// Merges two sorted queues.
 struct Merge<L: Iterator, R: Iterator> {
     left: std::iter::Peekable<L>,
     right: std::iter::Peekable<R>,

@@ -3,12 +3,13 @@ use std::collections::BTreeMap;
 use crate::limits::COUNTER_STEP;
 use crate::{Catalog, Lineage, Stamp};
 
-/// Writes of one replica within a millisecond are told apart up to this many.
+/// The most writes within a millisecond that get different revision numbers.
 const PER_MS: u64 = 1_000;
 
 impl Catalog {
-    /// Returns the revisions of beads: whole numbers that grow with every write to a bead, to its notes, or to a dependency at
-    /// either end of it. Nothing is stored for them. They stay below 2^53, which is what JSON readers hold exactly.
+    /// Returns the revision numbers of beads. A revision grows with every write to the bead, its notes or its
+    /// dependencies in either direction. It is computed from the stamps, not stored, and stays below 2^53, so
+    /// that every JSON reader represents it exactly.
     pub fn revisions<'a>(
         &'a self,
         beads: impl IntoIterator<Item = &'a Lineage>,
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_within_a_millisecond_have_numbers_of_their_own() {
+    fn writes_within_a_millisecond_have_different_revisions() {
         let numbers: Vec<u64> =
             (0..5).map(|n| number(Stamp::decode(1_800_000_000_000, n * COUNTER_STEP + 7).unwrap())).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");

@@ -1,15 +1,15 @@
-use crate::title_index::{TitleIndex, look_through};
+use crate::title_index::{TitleIndex, scan_titles};
 use crate::{Catalog, Lineage, Status, Title};
 
-/// More than this is no hint any more.
+/// The most similar beads to suggest.
 const MAX_SIMILAR: usize = 3;
 
 impl Catalog {
-    /// Work with nearly this title, a few at most: unfinished ones first, then the oldest.
+    /// Returns a few beads with a similar title, unfinished ones first.
     pub fn similar(&self, title: &Title, except: Option<&Lineage>) -> Vec<Lineage> {
         let found = match self.titles() {
             Some(index) => index.similar(title),
-            None => look_through(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value))),
+            None => scan_titles(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value))),
         };
         let is_work = |lineage: &Lineage| self.bead(lineage).is_some_and(|bead| !bead.is_memory());
         let others = found.into_iter().filter(|lineage| Some(*lineage) != except && is_work(lineage));
@@ -22,7 +22,7 @@ impl Catalog {
     }
 
     fn titles(&self) -> Option<&TitleIndex> {
-        self.titles.get_or_make(|| {
+        self.titles.get_or_build(|| {
             let mut index = TitleIndex::default();
             for (lineage, bead) in self.live() {
                 index.set(lineage, Some(&bead.title.value));

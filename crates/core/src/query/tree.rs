@@ -3,36 +3,39 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{MAX_TREE_DEPTH, MAX_TREE_ROWS};
 use crate::{Catalog, EdgeKind, Lineage};
 
-/// Which way a tree or a list of dependencies looks.
+/// The direction in which to follow dependencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// What the bead waits for.
+    /// To the beads that the bead waits for.
     #[default]
     Down,
-    /// What waits for the bead.
+    /// To the beads that wait for the bead.
     Up,
 }
 
-/// One row of a tree, in the order in which it is printed.
+/// One row of a printed dependency tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeRow {
+    /// The bead.
     pub lineage: Lineage,
+    /// The distance from the root.
     pub depth: usize,
-    /// The edge by which the row hangs on the row above it; `None` for the root.
+    /// The kind of the edge to its parent row; `None` for the root.
     pub kind: Option<EdgeKind>,
-    /// The last row under its parent: where a drawn branch ends.
+    /// Whether it is the last row below its parent row.
     pub last: bool,
-    /// Further rows were left out here: a cycle, or a bound.
+    /// Whether rows below it were left out, because of a cycle or a limit.
     pub cut: bool,
 }
 
 impl Catalog {
-    /// Blockers and children (or, looking up, dependents and parents) of a bead, unfolded into a tree.
+    /// Returns the blockers and children of a bead as a tree, or with [`Direction::Up`] its dependents and
+    /// parents.
     pub fn tree(&self, root: &Lineage, direction: Direction, max_depth: Option<usize>) -> Vec<TreeRow> {
         let max_depth = max_depth.unwrap_or(MAX_TREE_DEPTH).min(MAX_TREE_DEPTH);
         let mut rows: Vec<TreeRow> = Vec::new();
-        // Rows still to print, the next one on top, each with the beads above it.
+        // Rows to print, each with its ancestors. The next row is on top of the stack.
         let mut stack = vec![(
             TreeRow { lineage: root.clone(), depth: 0, kind: None, last: true, cut: false },
             Vec::<Lineage>::new(),

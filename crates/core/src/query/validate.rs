@@ -6,17 +6,21 @@ use crate::limits::MAX_DRIFT_MS;
 use crate::snapshot::{DEPS, STATE};
 use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Timestamp};
 
-/// How bad a finding is. Only errors make `bd validate` fail.
+/// The severity of a finding. Only errors make `bd validate` fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
+    /// The store or a bead is damaged.
     Error,
+    /// A problem that should be fixed.
     Warning,
+    /// Harmless.
     Info,
 }
 
 impl Severity {
+    /// Returns the name of the severity.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -26,22 +30,27 @@ impl Severity {
     }
 }
 
-/// Something worth knowing about a store.
+/// A problem that was found in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
+    /// How serious it is.
     pub severity: Severity,
-    /// A stable word for the kind of finding.
+    /// Stable machine-readable name of the problem.
     pub code: Code,
+    /// File of the store that has the problem.
     pub file: Option<&'static str>,
+    /// Line in that file, counted from 1.
     pub line: Option<usize>,
+    /// Bead that has the problem.
     pub id: Option<BeadId>,
+    /// Description for people.
     pub message: String,
 }
 
 impl Catalog {
-    /// What a snapshot that decodes can still have wrong with it (§10.1): edges into nowhere, edges to deleted beads,
-    /// cycles that a merge brought, clocks that run ahead.
+    /// Returns the problems that a snapshot can have although it decodes (§10.1): dependencies on unknown or
+    /// deleted beads, cycles caused by a merge, stuck beads, and clocks that are ahead.
     pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
         let mut findings = Vec::new();
         let lines = self.edge_lines();
@@ -59,7 +68,7 @@ impl Catalog {
                 file: Some(DEPS),
                 line: None,
                 id: cycle.first().map(|lineage| self.id_of(lineage).clone()),
-                message: format!("a cycle of {kind} dependencies: {}", ids.join(", ")),
+                message: format!("cycle of {kind} dependencies: {}", ids.join(", ")),
             });
         }
         findings.extend(self.stuck().map(|(lineage, _)| self.id_of(lineage)).map(|id| Finding {
@@ -69,7 +78,8 @@ impl Catalog {
             line: None,
             id: Some(id.clone()),
             message: format!(
-                "{id} is in progress without a claim, so it is never ready; bd update {id} --status open frees it"
+                "{id} is in progress without a claim, so it never becomes ready; \
+                 run bd update {id} --status open"
             ),
         }));
         findings.extend(self.unwritable(now_ms));
@@ -79,12 +89,12 @@ impl Catalog {
             file: Some(STATE),
             line: None,
             id: None,
-            message: format!("{actor} wrote with a clock that is ahead: {at}"),
+            message: format!("{actor} wrote with a clock that is ahead: the latest write is from {at}"),
         }));
         findings
     }
 
-    /// Where each edge stands in `deps.jsonl`: lines are sorted by ids and kind.
+    /// Returns the line number of each edge in `deps.jsonl`, which is sorted by ids and kind.
     fn edge_lines(&self) -> BTreeMap<&EdgeKey, usize> {
         let mut keys: Vec<_> = self.state().edges().keys().collect();
         keys.sort_by_key(|key| (self.name_of(&key.from), self.name_of(&key.to), key.kind));
@@ -119,7 +129,7 @@ impl Catalog {
         })
     }
 
-    /// Beads with a stamp that nothing can be written above.
+    /// Finds the beads with a stamp so large that no greater one can be minted.
     fn unwritable(&self, now_ms: u64) -> impl Iterator<Item = Finding> + '_ {
         let stuck = move |bead: &Bead| Clock::new(Stamp::ZERO, u16::MAX).mint(now_ms, bead.stamps()).is_err();
         let beads = self.state().beads().iter().filter(move |(_, bead)| stuck(bead));
@@ -131,15 +141,15 @@ impl Catalog {
                 file: Some(STATE),
                 line: None,
                 message: format!(
-                    "{id} was stamped by a broken clock at the end of time and can never be written again; \
-                     create a new bead in its place"
+                    "{id} was stamped by a broken clock with the greatest possible time, so it can no longer be \
+                     changed; create a new bead instead"
                 ),
                 id: Some(id),
             }
         })
     }
 
-    /// Actors whose latest stamp is further ahead than clocks drift.
+    /// Returns the actors whose newest stamp is further ahead than normal drift, with that time.
     fn future_actors(&self, now_ms: u64) -> BTreeMap<Actor, Timestamp> {
         let mut ahead = BTreeMap::new();
         for (lineage, bead) in self.state().beads() {

@@ -1,4 +1,5 @@
-//! Beads and who of them waits for whom: the one graph that impact, plan, critical path, drawings and cycles are computed on.
+//! The graph of which beads wait for which. Impact, plans, critical paths, drawings and cycles are computed
+//! on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,29 +9,32 @@ use petgraph::graphmap::DiGraphMap;
 use super::reach::reach;
 use crate::{BeadType, Catalog, Lineage};
 
-/// Beads by number, oldest first, so that every answer is the same for the same beads.
+/// A dependency graph. Beads are numbered by age, so that results are deterministic.
 #[derive(Debug, Default)]
 pub(crate) struct WorkGraph<'a> {
+    /// The beads, oldest first. The index is the number of a bead.
     pub beads: Vec<&'a Lineage>,
+    /// For each bead, the beads it waits for.
     pub waits_for: Vec<Vec<usize>>,
+    /// For each bead, the beads that wait for it.
     pub needed_by: Vec<Vec<usize>>,
-    /// Beads that wait for each other in a circle, or single ones; each group after all that wait for it.
+    /// The strongly connected components, each after all components that wait for it.
     groups: Vec<Vec<usize>>,
 }
 
-/// Which ways of waiting count.
+/// Which dependencies count as edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// Blockers alone.
+    /// Only blockers.
     Blockers,
-    /// Blockers, and for an epic its open children: it is finished after them.
+    /// Blockers, and the open children of an epic, which must be finished before the epic.
     BlockersAndChildren,
 }
 
 impl<'a> WorkGraph<'a> {
-    /// The graph of the given beads; edges to others do not count.
+    /// Builds the graph of the given beads. Edges to other beads are ignored.
     pub fn new(catalog: &'a Catalog, beads: BTreeSet<&'a Lineage>, waiting: Waiting) -> Self {
-        Self::of(beads, |lineage| {
+        Self::from_edges(beads, |lineage| {
             let is_epic = catalog.bead(lineage).is_some_and(|bead| bead.kind.value.kind == BeadType::Epic);
             let by_children = waiting == Waiting::BlockersAndChildren && is_epic;
             let children = by_children.then(|| catalog.open_children(lineage));
@@ -38,8 +42,8 @@ impl<'a> WorkGraph<'a> {
         })
     }
 
-    /// The same with the beads before each one as `before` names them.
-    pub fn of<I: Iterator<Item = &'a Lineage>>(
+    /// Builds the graph from a function that returns the beads that a bead waits for.
+    pub fn from_edges<I: Iterator<Item = &'a Lineage>>(
         beads: BTreeSet<&'a Lineage>,
         before: impl Fn(&'a Lineage) -> I,
     ) -> Self {
@@ -67,15 +71,15 @@ impl<'a> WorkGraph<'a> {
         graph
     }
 
-    /// For each bead the heaviest chain of beads that wait for it, without its own weight. A circle, which a merge can
-    /// close, counts as all its beads in a row.
-    pub fn behind(&self, weight: impl Fn(usize) -> u64) -> Vec<u64> {
+    /// Returns for each bead the weight of the heaviest chain of beads that wait for it, without its own
+    /// weight. The beads of a cycle count as a chain of all of them.
+    pub fn longest_chain_after(&self, weight: impl Fn(usize) -> u64) -> Vec<u64> {
         let mut behind = vec![0; self.beads.len()];
         for group in &self.groups {
             let whole: u64 = group.iter().map(|bead| weight(*bead)).sum();
             let next =
                 group.iter().flat_map(|bead| &self.needed_by[*bead]).filter(|next| !group.contains(next));
-            // What stands for a whole group is kept with each of its members: all of it but the member itself.
+            // Each member of a group has the weight of the rest of the group behind it.
             let after = next.map(|next| behind[*next] + weight(*next)).max().unwrap_or(0);
             for bead in group {
                 behind[*bead] = after + whole - weight(*bead);
@@ -84,7 +88,8 @@ impl<'a> WorkGraph<'a> {
         behind
     }
 
-    /// For each bead how many steps of waiting lead up to it at most. The beads of a circle stand beside each other.
+    /// Returns for each bead the length of the longest chain of beads that it waits for. The beads of a cycle
+    /// have the same depth.
     pub fn depth(&self) -> Vec<usize> {
         let mut depth = vec![0; self.beads.len()];
         for group in self.groups.iter().rev() {
@@ -96,34 +101,35 @@ impl<'a> WorkGraph<'a> {
         depth
     }
 
-    /// Each bead after all that wait for it, unless they wait in a circle.
-    pub fn last_first(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Iterates over the beads in an order that puts dependents first. Within a cycle the order is arbitrary.
+    pub fn dependents_first(&self) -> impl Iterator<Item = usize> + '_ {
         self.groups.iter().flatten().copied()
     }
 
-    /// Groups of beads that wait for each other, or a bead for itself.
-    pub fn circles(&self) -> impl Iterator<Item = &Vec<usize>> {
+    /// Iterates over the cycles: groups of beads that wait for each other, and beads that wait for
+    /// themselves.
+    pub fn cycles(&self) -> impl Iterator<Item = &Vec<usize>> {
         self.groups
             .iter()
             .filter(|group| group.len() > 1 || group.iter().any(|bead| self.waits_for[*bead].contains(bead)))
     }
 
-    /// Beads that can never be finished as things are: in a circle, or waiting for one.
+    /// Returns the beads that can never become ready: those in a cycle, and those that wait for one.
     pub fn stuck(&self) -> BTreeSet<usize> {
-        self.and_all_behind(self.circles().flatten().copied())
+        self.with_dependents(self.cycles().flatten().copied())
     }
 
-    /// These beads and everything that waits for them, however indirectly.
-    pub fn and_all_behind(&self, beads: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+    /// Returns the given beads and all beads that wait for them, directly or indirectly.
+    pub fn with_dependents(&self, beads: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
         reach(beads, |bead| self.needed_by[bead].iter().copied())
     }
 
-    /// The heaviest chain from a bead that waits for nothing to one that nothing waits for; among equals the oldest
-    /// beads. Only for a graph without circles.
+    /// Returns the heaviest chain from a bead without blockers to a bead without dependents. Among equal
+    /// chains, prefers the oldest beads. The graph must not have cycles.
     pub fn critical_path(&self, weight: impl Fn(usize) -> u64) -> Vec<usize> {
-        let behind = self.behind(&weight);
+        let behind = self.longest_chain_after(&weight);
         let total = |bead: usize| weight(bead) + behind[bead];
-        // The later of equals would win, so the oldest are looked at last.
+        // `max_by_key` returns the last of equal elements, so reverse to get the oldest.
         let heaviest =
             |beads: &mut dyn DoubleEndedIterator<Item = usize>| beads.rev().max_by_key(|bead| total(*bead));
         let mut starts = (0..self.beads.len()).filter(|bead| self.waits_for[*bead].is_empty());

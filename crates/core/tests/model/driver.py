@@ -1,9 +1,9 @@
 """Plays the histories of tests/model.rs on the executable model of the merge rules.
 
-Reads one JSON request per line: {"reset": n} begins a history of n replicas; {"on": i, "delta": {...}} is a write;
-{"into": i, "from": j} is a pull, answered with the files that replica i has after it and the status
-that each bead is shown with. The model's directory is the
-first argument. Where the model is older than the design, it is extended here, in memory.
+Reads one JSON request per line: {"reset": n} starts a history of n replicas; {"on": i, "delta": {...}} is a write;
+{"into": i, "from": j} is a pull. The reply to a pull has the files of replica i after the pull and the effective status
+of each bead. The first argument is the directory of the model. Where the model is older than the design, this script
+extends it in memory.
 """
 import hashlib, json, re, sys, traceback
 
@@ -19,8 +19,8 @@ for extra in ('estimated_minutes', 'due_at', 'defer_until', 'metadata'):
 model.ALLF = {f for g in REGS.values() for f in g}
 model.BODY |= model.ALLF
 
-# The claim group. Its register keeps a pair of stamps, (of the claim, of the renewal): pairs compare lexicographically,
-# so the model's own join is right for it as it is. What looks inside a stamp has to know about the pair.
+# The claim group. Its register has a pair of stamps, (claim, renewal). Pairs compare lexicographically, so the model's join
+# works unchanged. Code that inspects a stamp has to handle the pair.
 FIELDS = [*REGS, 'assignee_expires']                                  # what _v may list
 
 def marks(bead):
@@ -30,7 +30,7 @@ def marks(bead):
     return out
 
 def last(bead):
-    # A renewal is no sign of life: it vanishes with its claim, so its stamp is not monotone under join.
+    # A renewal does not revive a bead: it disappears with its claim, so its stamp is not monotone under join.
     signs = [s for r, s in marks(bead).items() if r != 'assignee_expires']
     notes = [json.loads(n) for n in bead.notes.values()]
     return max(signs + [(*n['at'], n['author']) for n in notes], default=(-1, 0, ''))
@@ -45,7 +45,7 @@ model_body, model_unbody = model.body, model.unbody
 def body(lineage, bead, i):
     ms = marks(bead)
     o = model_body(lineage, with_marks(bead, ms), i)
-    top = max(ms.values())                                            # a renewal may be the newest stamp of all
+    top = max(ms.values())                                            # a renewal may be the newest stamp
     o['_at'], o['_by'] = st(top), top[2]
     v = {r: [st(s), s[2]] for r, s in ms.items() if s != top}
     o.pop('_v', None)
@@ -63,7 +63,7 @@ def unbody(i, o):
 
 model.Bead.last, model.body, model.unbody = last, body, unbody
 
-# A claim never writes the status register: what is shown follows from the stored status and the claim.
+# A claim never writes the status register. The effective status follows from the stored status and the claim.
 def shown(bead):
     status, claim = (json.loads(bead.regs[r][1]) for r in ('status', 'assignee'))
     taken = 'assignee' in claim and 'assignee_expires' in claim
@@ -90,9 +90,9 @@ def patch(l, wire):
         v['assignee'] = (v['assignee'], v.pop('assignee_expires'))
     b.regs = {r: (s, canon(clean(r, o))) for r, s in v.items()}
     for n in o.get('notes', []):
-        due = hashlib.sha256(canon([list(l), n['at'], n['author'], n['content']]).encode()).hexdigest()[:12]
-        if n['id'] != due:
-            raise Invalid('note id %s should be %s' % (n['id'], due))
+        expected = hashlib.sha256(canon([list(l), n['at'], n['author'], n['content']]).encode()).hexdigest()[:12]
+        if n['id'] != expected:
+            raise Invalid('note id %s should be %s' % (n['id'], expected))
         b.notes[n['id']] = canon(n)
     if 'deletion' in wire:
         b.dele = (mark(wire['deletion']['mark']), wire['deletion'].get('reason', ''))
@@ -128,5 +128,5 @@ for line in sys.stdin:
         reply = None if broken else answer(replicas, request)
     except Exception:
         broken = traceback.format_exc()
-    if 'into' in request:                                             # only a pull has a reply, so only there can it fail
+    if 'into' in request:                                             # only a pull has a reply, so errors are reported there
         print(json.dumps({'error': broken} if broken else reply), flush=True)

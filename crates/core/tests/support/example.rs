@@ -1,4 +1,4 @@
-//! One state with each kind of line, as `docs/FORMAT.md` shows it.
+//! The example of `docs/FORMAT.md`: a state with each kind of line.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{actor, id, mark, value};
 
 const T: u64 = 1_702_234_567_890;
 
-/// Ann's replica drew the tag 4660, Bob's 51966.
+/// Ann's replica has the tag 4660, Bob's 51966.
 fn ann(ms: u64) -> Mark {
     mark(T + ms, 4660, "ann@mac")
 }
@@ -22,43 +22,43 @@ fn bob(ms: u64) -> Mark {
 }
 
 pub fn example() -> State {
-    let mut made = Made(State::default());
-    let closed = made.bead("bd-p1", ann(0), "main");
-    let child = made.bead("bd-p1.1", ann(10), "");
-    let winner = made.bead("bd-a1", ann(20), "");
-    let loser = made.bead("bd-a1", bob(30), "");
-    let deleted = made.bead("bd-d1", ann(40), "");
-    let deleted_winner = made.bead("bd-z9", ann(50), "");
-    let rival = made.bead("bd-z9", bob(60), "");
-    made.fill(&closed);
-    made.claim(&child);
-    made.note(&deleted, &ann(300), "seen on CI", None);
-    made.delete(&deleted, ann(310), "duplicate");
-    made.delete(&deleted_winner, ann(320), "");
-    made.edge(&child, &closed, EdgeKind::Parent, [ann(400), ann(420)], false);
-    made.edge(&loser, &rival, EdgeKind::Blocks, [bob(430), bob(430)], false);
-    made.edge(&closed, &loser, EdgeKind::Related, [ann(440), bob(450)], true);
+    let mut example = Example(State::default());
+    let closed = example.bead("bd-p1", ann(0), "main");
+    let child = example.bead("bd-p1.1", ann(10), "");
+    let winner = example.bead("bd-a1", ann(20), "");
+    let loser = example.bead("bd-a1", bob(30), "");
+    let deleted = example.bead("bd-d1", ann(40), "");
+    let deleted_winner = example.bead("bd-z9", ann(50), "");
+    let rival = example.bead("bd-z9", bob(60), "");
+    example.fill(&closed);
+    example.claim(&child);
+    example.note(&deleted, &ann(300), "seen on CI", None);
+    example.delete(&deleted, ann(310), "duplicate");
+    example.delete(&deleted_winner, ann(320), "");
+    example.edge(&child, &closed, EdgeKind::Parent, [ann(400), ann(420)], false);
+    example.edge(&loser, &rival, EdgeKind::Blocks, [bob(430), bob(430)], false);
+    example.edge(&closed, &loser, EdgeKind::Related, [ann(440), bob(450)], true);
     let bare = EdgeKey {
         from: Endpoint::Bead(winner),
         to: Endpoint::Bare(id("bd-gone")),
         kind: EdgeKind::DiscoveredFrom,
     };
-    made.take(&Delta::of_edge(bare, Edge::added(ann(460))));
+    example.join_delta(&Delta::of_edge(bare, Edge::added(ann(460))));
     let chosen = ann(500);
     let prefix = Some(PrefixRegister::chosen("app".parse().unwrap(), chosen.at(), chosen.by().clone()));
-    made.take(&Delta { prefix, ..Delta::default() });
-    made.0
+    example.join_delta(&Delta { prefix, ..Delta::default() });
+    example.0
 }
 
-struct Made(State);
+struct Example(State);
 
-impl Made {
-    fn take(&mut self, delta: &Delta) {
-        self.0.take(delta).unwrap();
+impl Example {
+    fn join_delta(&mut self, delta: &Delta) {
+        self.0.join_delta(delta).unwrap();
     }
 
     fn patch(&mut self, lineage: &Lineage, patch: Patch) {
-        self.take(&Delta::of_bead(lineage.clone(), patch));
+        self.join_delta(&Delta::of_bead(lineage.clone(), patch));
     }
 
     fn bead(&mut self, born: &str, mark: Mark, branch: &str) -> Lineage {
@@ -74,7 +74,7 @@ impl Made {
         self.patch(lineage, value::patch(field, mark, group.as_object().unwrap()));
     }
 
-    /// Every field has a value.
+    /// Gives every field a value.
     fn fill(&mut self, lineage: &Lineage) {
         let values = [
             (Field::Description, json!({"description": "Tab\tand \"quotes\"\nand \u{1b}[1m, ä/ö"})),
@@ -99,7 +99,7 @@ impl Made {
         self.note(lineage, &bob(120), "set as a whole", Some(Slot::Notes));
     }
 
-    /// Claimed at 200, renewed at 210.
+    /// Claims the bead at 200 and renews the claim at 210.
     fn claim(&mut self, lineage: &Lineage) {
         let expires = |ms: u64| value::typed(Some(&json!(T + ms)), json!(null));
         let claim = Claim::new(bob(200), Some(actor("bob@pc")), expires(3_600_000));
@@ -122,6 +122,6 @@ impl Made {
 
     fn edge(&mut self, from: &Lineage, to: &Lineage, kind: EdgeKind, marks: [Mark; 2], deleted: bool) {
         let [created, changed] = marks;
-        self.take(&Delta::of_edge(EdgeKey::new(from, to, kind), Edge { created, changed, deleted }));
+        self.join_delta(&Delta::of_edge(EdgeKey::new(from, to, kind), Edge { created, changed, deleted }));
     }
 }

@@ -1,4 +1,4 @@
-//! Damaging files on purpose.
+//! Damages files on purpose.
 
 use beads_core::Snapshot;
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
@@ -16,7 +16,7 @@ pub fn file_mut<'a>(files: &'a mut Snapshot, name: &str) -> &'a mut Vec<u8> {
     }
 }
 
-/// The same files with checksums that fit.
+/// Returns the files with correct checksums.
 pub fn sealed(mut files: Snapshot) -> Snapshot {
     let mut meta: Value = serde_json::from_slice(&files.meta).unwrap();
     for (name, bytes) in files.files().into_iter().filter(|(name, _)| *name != META) {
@@ -26,7 +26,7 @@ pub fn sealed(mut files: Snapshot) -> Snapshot {
     files
 }
 
-/// The same files without checksums.
+/// Returns the files without checksums.
 pub fn unsealed(mut files: Snapshot) -> Snapshot {
     let mut meta: Value = serde_json::from_slice(&files.meta).unwrap();
     meta.as_object_mut().unwrap().remove("sha256");
@@ -34,7 +34,8 @@ pub fn unsealed(mut files: Snapshot) -> Snapshot {
     files
 }
 
-/// Replaces the first `from` in one line; afterwards the checksums fit again, unless it is they that were replaced.
+/// Replaces the first `from` in one line and updates the checksums, except in `meta.json`, which contains
+/// them.
 pub fn replaced(files: &Snapshot, file: &str, line: usize, from: &str, to: &str) -> Snapshot {
     let mut files = files.clone();
     let bytes = file_mut(&mut files, file);

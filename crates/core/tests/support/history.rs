@@ -1,34 +1,34 @@
-//! Histories as data: proptest makes them, shrinks them and prints them; [`World`](super::world::World) plays them.
+//! Histories as data. proptest generates, shrinks and prints them; [`World`](super::world::World) plays them.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What a step does. Numbers in the [`Step`] choose the bead, the field, the value.
+/// What a step does. The numbers in the [`Step`] select the bead, the field and the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Create,
-    /// A bead whose birth id is what another bead was remapped to.
+    /// Creates a bead with the id that a collision gave to another bead.
     Squat,
     Child,
     Write,
-    /// A write whose stamp ignores what it overwrites, as a broken clock would make it.
+    /// A write whose stamp ignores what it overwrites, as with a broken clock.
     Stale,
     Renew,
     Note,
-    /// A note whose id does not follow from its content, as only a hostile program would write it.
+    /// A note whose id does not match its content, as written by a hostile program.
     Forge,
     Delete,
     Restore,
     Link,
     Unlink,
     Relink,
-    /// An edge whose stamps are in any order, as another program might write it.
+    /// An edge with stamps in any order, as written by another program.
     OddLink,
-    /// An edge to an id that no bead holds, as another program might write it.
+    /// An edge to an id that no bead holds, as written by another program.
     Bare,
     Prefix,
-    /// Two machines, one actor name, one millisecond.
+    /// Two machines write with the same actor name in the same millisecond.
     Twin,
     Pull,
 }
@@ -76,16 +76,17 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub struct History {
     pub replicas: usize,
-    /// How many ids creates choose from, starting where: few ids make many collisions.
+    /// The first of the ids that creates choose from. Few ids cause many collisions.
     pub first_id: u8,
+    /// The number of ids that creates choose from.
     pub id_count: u8,
-    /// Operands are taken modulo this: a small span makes steps meet on the same beads.
+    /// Operands are taken modulo this number. A small number makes steps use the same beads.
     pub span: u8,
-    /// Which replicas begin with a bead (bit by bit): most interesting histories have some.
+    /// A bit set of the replicas that start with a bead.
     pub seeded: u8,
-    /// Whether replicas have tags of their own. Without them, equal stamps happen by themselves.
+    /// Whether replicas have different tags. Without tags, equal stamps occur naturally.
     pub tagged: bool,
-    /// Whether wall clocks advance; otherwise they jump about.
+    /// Whether wall clocks advance; otherwise they jump.
     pub ticking: bool,
     pub steps: Vec<Step>,
 }

@@ -1,19 +1,19 @@
-//! The ids that follow from a set of births, worked out a second time and the slow way.
+//! A second, slow implementation of the ids that follow from a set of births.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-/// `(ms, counter, actor)`, compared as the format says: numbers first, then the bytes of the name.
+/// `(ms, counter, actor)`, compared as in the format: numbers first, then the bytes of the name.
 pub type RawMark = (u64, u32, String);
-/// The id a bead was born with, and when and by whom.
+/// The birth id of a bead, with its creation time and creator.
 pub type Birth = (String, RawMark);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ids {
     pub of: BTreeMap<Birth, String>,
-    /// Ids that beads were pushed off, with the sorted ids they have now.
+    /// Ids that beads lost, with the sorted current ids of those beads.
     pub remapped: BTreeMap<String, Vec<String>>,
 }
 
@@ -50,7 +50,7 @@ pub fn derive(births: &BTreeSet<Birth>) -> Ids {
     ids
 }
 
-/// The first characters of a bead's endless suffix.
+/// Returns the first characters of a bead's suffix.
 pub fn suffix((born, (ms, counter, by)): &Birth, length: usize) -> String {
     let alphabet: &[u8] =
         if born.contains('.') { b"0123456789" } else { b"0123456789abcdefghijklmnopqrstuvwxyz" };

@@ -1,4 +1,4 @@
-//! Importing into a catalog, and what is said of it.
+//! Helpers for imports.
 
 use beads_core::import::{Import, LegacyFile, Plan, Summary};
 use beads_core::{
@@ -21,27 +21,27 @@ pub fn import_with_deletions(catalog: &mut Catalog, lines: &str, deletions: &str
         import.deletion_line("deletions.jsonl", index + 1, line.as_bytes());
     }
     let plan = import.plan(catalog);
-    take(catalog, &plan);
+    apply_plan(catalog, &plan);
     assert_balanced(&plan);
     plan.summary
 }
 
-/// Takes what the plan adds, and grants the leases that it asks for, as a store does.
-fn take(catalog: &mut Catalog, plan: &Plan) {
-    catalog.take(&plan.delta).unwrap();
+/// Joins the delta of a plan and grants the leases that it requests, like a store.
+fn apply_plan(catalog: &mut Catalog, plan: &Plan) {
+    catalog.join_delta(&plan.delta).unwrap();
     let mark = Mark::new(Stamp::decode(LATE, 7).unwrap(), "ann".parse().unwrap());
     let end = Timestamp::from_ms(LATE + 60_000).unwrap();
     for (lineage, claim) in &plan.leases {
         let claim = Some(claim.renewed(mark.clone(), Some(end)));
         let patch = Patch { claim, ..Patch::default() };
-        catalog.take(&Delta { beads: [(lineage.clone(), patch)].into(), ..Delta::default() }).unwrap();
+        catalog.join_delta(&Delta { beads: [(lineage.clone(), patch)].into(), ..Delta::default() }).unwrap();
     }
 }
 
-/// Every line has exactly one decision about it, and the counts are the counts of the decisions.
+/// Asserts that there is exactly one decision for every line, and that the summary counts the decisions.
 pub fn assert_balanced(plan: &Plan) {
     assert_eq!(plan.summary.lines, plan.summary.accounted(), "{:?}", plan.summary);
-    let silent = plan.decisions.iter().find(|decision| {
+    let without_reason = plan.decisions.iter().find(|decision| {
         use beads_core::import::Verdict::*;
         let left_out = matches!(
             decision.decision,
@@ -49,7 +49,7 @@ pub fn assert_balanced(plan: &Plan) {
         );
         left_out && decision.reason.as_ref().is_none_or(String::is_empty)
     });
-    assert_eq!(silent, None, "what does not come in as it is has a reason");
+    assert_eq!(without_reason, None, "everything that is not imported unchanged has a reason");
     let lines = plan.decisions.iter().filter(|decision| decision.decision.is_about_a_line());
     let mut places: Vec<_> = lines.map(|decision| (decision.file.clone(), decision.line)).collect();
     places.sort();
@@ -58,7 +58,7 @@ pub fn assert_balanced(plan: &Plan) {
     assert_eq!((places.len(), count), (plan.summary.lines, plan.summary.lines), "{:?}", plan.decisions);
 }
 
-/// Reads the files of the earlier store into an empty catalog.
+/// Imports the files of a legacy store into an empty catalog.
 pub fn legacy(files: &[(&str, &str)]) -> (Catalog, Summary) {
     let mut catalog = Catalog::default();
     let summary = legacy_into(&mut catalog, files);
@@ -74,7 +74,7 @@ pub fn legacy_into(catalog: &mut Catalog, files: &[(&str, &str)]) -> Summary {
         }
     }
     let plan = import.plan(catalog);
-    take(catalog, &plan);
+    apply_plan(catalog, &plan);
     assert_balanced(&plan);
     plan.summary
 }
@@ -108,14 +108,14 @@ pub fn act(catalog: &mut Catalog, clock: &mut Clock, op: &Value) {
         lease_ms: 60_000,
     };
     let applied = op.apply(catalog, &mut context).unwrap();
-    catalog.take(&applied.delta).unwrap();
+    catalog.join_delta(&applied.delta).unwrap();
 }
 
 pub fn clock() -> Clock {
     Clock::new(Stamp::ZERO, 4_711)
 }
 
-/// Exports, imports into an empty store and exports again.
+/// Exports, imports into an empty store and exports again. Asserts that nothing changes.
 pub fn assert_round_trip(catalog: &mut Catalog) {
     let first = exported(catalog);
     let mut other = Catalog::default();
@@ -124,7 +124,7 @@ pub fn assert_round_trip(catalog: &mut Catalog) {
     assert_eq!(exported(&other), first);
     let before = fingerprint(catalog);
     let again = import(catalog, &first);
-    assert_eq!(fingerprint(catalog), before, "importing one's own export changes nothing");
+    assert_eq!(fingerprint(catalog), before, "importing its own export changes nothing");
     assert_eq!((again.created, again.updated, again.edges, again.notes), (0, 0, 0, 0), "{again:?}");
 }
 

@@ -1,5 +1,5 @@
-//! Random histories of several replicas, and what must be true of them. Shared by the test binaries of core.
-#![allow(dead_code)] // each binary uses its part
+//! Random histories of several replicas and what must hold for them. Shared by the test binaries of core.
+#![allow(dead_code)] // each binary uses only a part
 
 pub mod example;
 pub mod files;
@@ -14,8 +14,8 @@ pub mod world;
 use beads_core::{Actor, BeadId, Mark, Snapshot, Stamp, State};
 use proptest::test_runner::{Config, RngSeed};
 
-/// The same cases in every run, so that a red run is red for everybody. `PROPTEST_RNG_SEED` and `PROPTEST_CASES`
-/// ask for others.
+/// Returns a configuration with the same cases in every run, so that failures are reproducible.
+/// `PROPTEST_RNG_SEED` and `PROPTEST_CASES` override it.
 pub fn cases(count: u32) -> Config {
     Config {
         cases: count,
@@ -42,7 +42,7 @@ pub fn decode(files: &Snapshot) -> State {
     files.decode().unwrap_or_else(|error| panic!("{error}\n{}", show(files))).state
 }
 
-/// Joins two sets of files the way replicas do: bytes in, bytes out.
+/// Joins two sets of files like replicas do: bytes in, bytes out.
 pub fn join(a: &Snapshot, b: &Snapshot) -> Snapshot {
     let mut state = decode(a);
     state.join(&decode(b));
@@ -54,7 +54,7 @@ pub fn show(files: &Snapshot) -> String {
     files.files().iter().map(shown).collect()
 }
 
-/// Fails with both sets of files in full.
+/// Asserts that two sets of files are equal. Prints both on failure.
 pub fn assert_same(law: &str, left: &Snapshot, right: &Snapshot) {
     assert!(left == right, "{law}\n==== left\n{}==== right\n{}", show(left), show(right));
 }

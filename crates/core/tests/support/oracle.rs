@@ -1,4 +1,4 @@
-//! An oracle that logs raw writes and knows nothing of joins. It reads converged files as plain JSON.
+//! An oracle that logs raw writes and knows nothing about joins. It reads converged files as plain JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +115,8 @@ impl Oracle {
         *kept = kept.clone().max(write);
     }
 
-    /// Signs of life are writes and notes, but no renewals: of a claim only the first of its marks counts.
+    /// Returns whether a bead is live. Writes and notes revive a bead, but renewals do not: only the first
+    /// mark of a claim counts.
     fn is_live(&self, birth: &Birth) -> bool {
         let Some(deleted) = self.deletions.get(birth).and_then(|all| all.iter().max()) else { return true };
         let writes = self.writes.iter().filter(|((of, _), _)| of == birth).flat_map(|(_, writes)| writes);
@@ -123,7 +124,7 @@ impl Oracle {
         writes.map(|(marks, _)| &marks[0]).chain(notes.map(|(mark, _)| mark)).any(|mark| *mark > deleted.0)
     }
 
-    /// Whether two different values carry the greatest mark of some register.
+    /// Returns whether two different values have the greatest mark of some register.
     pub fn has_ties(&self) -> bool {
         self.writes.values().any(|writes| {
             let greatest = writes.iter().max().unwrap();
@@ -131,12 +132,12 @@ impl Oracle {
         })
     }
 
-    /// Whether some bead lives although it was deleted.
+    /// Returns whether some bead is live although it was deleted.
     pub fn has_overruled_deletion(&self) -> bool {
         self.deletions.keys().any(|birth| self.is_live(birth))
     }
 
-    /// Holds files in which everything that was ever written must have arrived against the log.
+    /// Compares converged files with the log.
     pub fn check(&self, files: &Snapshot) {
         let names = ids::derive(&self.births);
         let (live, tombstones) = (lines(&files.state), lines(&files.tombstones));
@@ -146,11 +147,14 @@ impl Oracle {
         }
         for line in tombstones.iter().filter(|line| line.contains_key("bead")) {
             let bead = line["bead"].as_object().unwrap().clone();
-            assert!(found.insert(text(line, "id"), (false, bead)).is_none(), "live and deleted under one id");
+            assert!(
+                found.insert(text(line, "id"), (false, bead)).is_none(),
+                "live and deleted with the same id"
+            );
         }
         assert_eq!(found.len(), names.of.len(), "lost or extra beads");
         for (birth, id) in &names.of {
-            let (is_live, line) = found.get(id).unwrap_or_else(|| panic!("{id} is not there"));
+            let (is_live, line) = found.get(id).unwrap_or_else(|| panic!("{id} is missing"));
             assert_eq!(line.get("born").map_or(id.as_str(), |born| born.as_str().unwrap()), birth.0, "born");
             assert_eq!((stamp(&line["created_at"]), text(line, "created_by")), raw_parts(&birth.1), "birth");
             assert_eq!(*is_live, self.is_live(birth), "{id} is live");
@@ -163,46 +167,52 @@ impl Oracle {
 
     fn check_bead(&self, birth: &Birth, line: &Map<String, Value>) {
         for (register, fields) in GROUPS {
-            let due = self.writes[&(birth.clone(), register)].iter().max().unwrap();
+            let expected = self.writes[&(birth.clone(), register)].iter().max().unwrap();
             let marks =
                 if register == "assignee" { vec!["assignee", "assignee_expires"] } else { vec![register] };
             let marks = marks.into_iter().map(|name| register_mark(line, name)).collect();
             let shown = fields.iter().filter_map(|name| Some((*name, line.get(*name)?.clone())));
-            assert_eq!((marks, group_json(shown)), *due, "{register} of {birth:?}");
+            assert_eq!((marks, group_json(shown)), *expected, "{register} of {birth:?}");
         }
         let notes = line.get("notes").and_then(Value::as_array).into_iter().flatten();
         let found: BTreeSet<_> = notes.map(ToString::to_string).collect();
-        let due = self.notes.get(birth).into_iter().flatten().map(|(_, (_, note))| note.clone()).collect();
-        assert_eq!(found, due, "notes of {birth:?}");
+        let expected =
+            self.notes.get(birth).into_iter().flatten().map(|(_, (_, note))| note.clone()).collect();
+        assert_eq!(found, expected, "notes of {birth:?}");
         let branch = line.get("created_on_branch").map_or("", |branch| branch.as_str().unwrap());
         assert_eq!(branch, self.branches[birth], "created_on_branch");
     }
 
     fn check_tombstones(&self, names: &ids::Ids, tombstones: &[Map<String, Value>]) {
         let by_id: BTreeMap<_, _> = tombstones.iter().map(|line| (text(line, "id"), line)).collect();
-        let mut due: BTreeSet<_> = names.remapped.keys().cloned().collect();
+        let mut expected: BTreeSet<_> = names.remapped.keys().cloned().collect();
         for (birth, id) in names.of.iter().filter(|(birth, _)| !self.is_live(birth)) {
             let line = by_id[id];
             let reason = line.get("reason").map_or("", |reason| reason.as_str().unwrap()).to_owned();
             let (ms, counter) = stamp(&line["deleted_at"]);
             let found = ((ms, counter, text(line, "deleted_by")), reason);
             assert_eq!(found, *self.deletions[birth].iter().max().unwrap(), "deletion of {id}");
-            due.insert(id.clone());
+            expected.insert(id.clone());
         }
-        assert_eq!(by_id.keys().cloned().collect::<BTreeSet<_>>(), due, "tombstones");
+        assert_eq!(by_id.keys().cloned().collect::<BTreeSet<_>>(), expected, "tombstones");
         for (id, line) in by_id {
             let remapped: Vec<String> = line
                 .get("remapped")
                 .map(|list| serde_json::from_value(list.clone()).unwrap())
                 .unwrap_or_default();
-            assert_eq!(remapped, names.remapped.get(&id).cloned().unwrap_or_default(), "pushed off {id}");
+            assert_eq!(
+                remapped,
+                names.remapped.get(&id).cloned().unwrap_or_default(),
+                "beads that lost {id}"
+            );
         }
     }
 
-    /// Edges between beads are all there. One with a bare end is there as long as no bead has that id.
+    /// Checks that all edges between beads are present. An edge with a bare end is present if no bead has
+    /// that id.
     fn check_edges(&self, names: &ids::Ids, lines: &[Map<String, Value>]) {
         let held: BTreeSet<_> = names.of.values().collect();
-        let mut due = BTreeMap::new();
+        let mut expected = BTreeMap::new();
         for ((from, to, kind), writes) in &self.edges {
             let name = |end: &RawEnd| match end {
                 RawEnd::Bead(birth) => Some(names.of[birth].clone()),
@@ -212,7 +222,7 @@ impl Oracle {
             let created = writes.iter().map(|(created, ..)| created).min().unwrap();
             let (changed, deleted) =
                 writes.iter().map(|(_, changed, deleted)| (changed, *deleted)).max().unwrap();
-            due.insert((from, to, (*kind).to_owned()), (created.clone(), changed.clone(), deleted));
+            expected.insert((from, to, (*kind).to_owned()), (created.clone(), changed.clone(), deleted));
         }
         let mut found = BTreeMap::new();
         for line in lines {
@@ -226,15 +236,15 @@ impl Oracle {
             let key = (text(line, "from"), text(line, "to"), text(line, "kind"));
             found.insert(key, (created, changed, deleted.is_some()));
         }
-        assert_eq!(found, due, "edges");
+        assert_eq!(found, expected, "edges");
     }
 
     fn check_prefix(&self, meta: &[u8]) {
         let meta: Map<String, Value> = serde_json::from_slice(meta).unwrap();
-        let due = self.prefixes.iter().max();
-        assert_eq!(text(&meta, "prefix"), due.map_or("bd", |(_, prefix)| prefix.as_str()));
+        let expected = self.prefixes.iter().max();
+        assert_eq!(text(&meta, "prefix"), expected.map_or("bd", |(_, prefix)| prefix.as_str()));
         let at = meta.get("prefix_at").map(stamp);
-        assert_eq!(at, due.map(|((ms, counter, _), _)| (*ms, *counter)), "prefix_at");
+        assert_eq!(at, expected.map(|((ms, counter, _), _)| (*ms, *counter)), "prefix_at");
     }
 }
 
@@ -258,7 +268,7 @@ fn raw_edge(key: &EdgeKey) -> RawEdge {
     (end(&key.from), end(&key.to), key.kind.as_str())
 }
 
-/// A group as its line shows it: empty values are no values.
+/// Returns a group as it appears in a line: empty values are omitted.
 fn group_json<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> String {
     let empty = [json!(null), json!(""), json!([]), json!({})];
     let shown = fields.into_iter().filter(|(_, value)| !empty.contains(value));

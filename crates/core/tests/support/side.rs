@@ -1,4 +1,4 @@
-//! A replica without a disk, on which operations are tried one by one.
+//! A replica in memory that runs operations one by one.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use beads_core::{Applied, Bead, Catalog, Clock, Context, Error, Op, Stamp};
 
 use super::actor;
 
-/// How long a claim lasts here when nobody says otherwise.
+/// The default length of a lease.
 pub const LEASE: u64 = 1_000;
-/// How much later each operation is than the one before.
+/// The time between two operations.
 pub const STEP: u64 = 10;
 
 #[derive(Clone)]
@@ -17,8 +17,8 @@ pub struct Side {
     pub catalog: Catalog,
     pub clock: Clock,
     pub now_ms: u64,
-    /// What chance gives next; the last one again and again.
-    pub chance: Vec<u64>,
+    /// The next random numbers. The last one is repeated.
+    pub random_numbers: Vec<u64>,
 }
 
 impl Side {
@@ -27,26 +27,26 @@ impl Side {
             catalog: Catalog::default(),
             clock: Clock::new(Stamp::ZERO, 1),
             now_ms: 1_000,
-            chance: vec![0],
+            random_numbers: vec![0],
         };
         ids.iter().for_each(|id| drop(side.done("ann", &create(id))));
         side
     }
 
-    /// Tries an operation, and takes in what it decided.
+    /// Runs an operation and joins its delta.
     pub fn run(&mut self, by: &str, op: &Op) -> Result<Applied, Error> {
         self.now_ms += STEP;
-        let chance = &mut self.chance;
+        let numbers = &mut self.random_numbers;
         let mut context = Context {
             actor: actor(by),
             now_ms: self.now_ms,
             clock: &mut self.clock,
-            random: &mut || if chance.len() > 1 { chance.remove(0) } else { chance[0] },
+            random: &mut || if numbers.len() > 1 { numbers.remove(0) } else { numbers[0] },
             branch: "main".parse().unwrap(),
             lease_ms: LEASE,
         };
         let applied = op.apply(&self.catalog, &mut context)?;
-        self.catalog.take(&applied.delta).unwrap();
+        self.catalog.join_delta(&applied.delta).unwrap();
         Ok(applied)
     }
 
@@ -62,7 +62,7 @@ impl Side {
         self.catalog.bead(self.catalog.resolve_any(id).unwrap()).unwrap()
     }
 
-    /// The id of the bead that an operation says it was about.
+    /// Returns the id of the bead that an operation reports.
     pub fn about<'a>(&'a self, applied: &'a Applied) -> &'a str {
         self.catalog.id_of(applied.bead.as_ref().unwrap()).as_str()
     }

@@ -1,10 +1,11 @@
-//! A few values for each register, as the fields that a line shows; few enough that replicas often agree.
+//! A few values for each register, as fields of a line. There are so few that replicas often write the same
+//! value.
 
 use beads_core::{Claim, Field, Mark, Patch, Register, StatusGroup, TypeGroup};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The fields of a register's group that are not empty, by name.
+/// The non-empty fields of a register's group, by name.
 pub type Group = Map<String, Value>;
 
 pub fn group(field: Field, n: u8) -> Group {
@@ -28,7 +29,7 @@ pub fn group(field: Field, n: u8) -> Group {
     if empty { Group::new() } else { Group::from_iter([(field.name().to_owned(), one)]) }
 }
 
-/// Two of them are equal as numbers and differ as bytes.
+/// Two of the values are equal as numbers but differ as bytes.
 fn metadata(n: usize) -> Value {
     let values = [
         json!({}),
@@ -61,7 +62,8 @@ fn claim(n: usize) -> Group {
     groups[n % 4].as_object().unwrap().clone()
 }
 
-/// The write of a group under one mark. A renewal is not one: it needs the claim it renews.
+/// Returns a patch that writes a group with one mark. It cannot be a renewal, which needs the claim it
+/// renews.
 pub fn patch(field: Field, mark: Mark, group: &Group) -> Patch {
     let one = group.get(field.name());
     let mut patch = Patch::default();
@@ -112,7 +114,7 @@ fn register<T: DeserializeOwned + Clone + PartialEq>(
     Some(Register::new(mark, typed(value, empty)))
 }
 
-/// What a newly created bead holds, register by register.
+/// Returns the value of a register of a new bead.
 pub fn birth_group(field: Field) -> Group {
     match field {
         Field::Title => Group::from_iter([("title".to_owned(), json!("new"))]),
@@ -123,7 +125,7 @@ pub fn birth_group(field: Field) -> Group {
     }
 }
 
-/// All registers of a new bead under one mark.
+/// Returns all registers of a new bead with one mark.
 pub fn birth(mark: &Mark) -> Patch {
     let mut whole = Patch::default();
     for field in Field::ALL.iter().filter(|field| **field != Field::AssigneeExpires) {
@@ -132,7 +134,7 @@ pub fn birth(mark: &Mark) -> Patch {
     whole
 }
 
-/// Adds the registers of one patch to another that does not have them.
+/// Adds the registers of one patch to another.
 pub fn overlay(whole: &mut Patch, part: Patch) {
     macro_rules! take {
         ($($field:ident)*) => {$(if part.$field.is_some() { whole.$field = part.$field; })*};

@@ -1,4 +1,4 @@
-//! Replicas that play a history: they write, and they exchange encoded bytes, nothing else.
+//! Replicas that play a history. They only write and exchange encoded bytes.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ pub struct Replica {
     name: &'static str,
 }
 
-/// What happened, for those who want to play it again elsewhere.
+/// What happened, so that it can be replayed elsewhere.
 pub enum Event {
-    Took { on: usize, delta: Delta },
+    Written { on: usize, delta: Delta },
     Pulled { into: usize, from: usize, files: Snapshot },
 }
 
@@ -108,7 +108,7 @@ impl World {
         Mark::new(replica.clock.mint(wall, over).unwrap(), actor(replica.name))
     }
 
-    /// A mark after all that a write to this register must beat.
+    /// Returns a mark that is later than everything a write to this register must win over.
     fn mint_over(&mut self, on: usize, wall: u64, lineage: &Lineage, field: Option<Field>) -> Mark {
         let bead = self.bead(on, lineage);
         let deletion = bead.deletion.as_ref().map(|deletion| deletion.mark.at());
@@ -116,11 +116,11 @@ impl World {
         self.mint(on, wall, over)
     }
 
-    /// A replica's own write: logged for the oracle, applied, remembered.
-    fn take(&mut self, on: usize, delta: Delta) {
+    /// Makes a write on a replica and logs it for the oracle.
+    fn write_delta(&mut self, on: usize, delta: Delta) {
         self.oracle.log(&delta);
-        self.replicas[on].state.take(&delta).unwrap();
-        self.events.push(Event::Took { on, delta });
+        self.replicas[on].state.join_delta(&delta).unwrap();
+        self.events.push(Event::Written { on, delta });
     }
 
     fn create(&mut self, on: usize, born: &str, wall: u64, branch: u8) {
@@ -132,10 +132,10 @@ impl World {
         let lineage = Lineage::new(born, mark.at(), mark.by().clone());
         let branch = ["", "main", "dev"][usize::from(branch % 3)].parse().unwrap();
         let patch = Patch { created_on_branch: branch, ..value::birth(&mark) };
-        self.take(on, Delta::of_bead(lineage, patch));
+        self.write_delta(on, Delta::of_bead(lineage, patch));
     }
 
-    /// Somebody is born with the id that a collision gave to another bead.
+    /// Creates a bead with the id that a collision gave to another bead.
     fn squat(&mut self, on: usize, nth: usize, wall: u64) {
         let names = self.replicas.iter().map(|replica| replica.state.names());
         let derived: Vec<_> = names
@@ -165,9 +165,9 @@ impl World {
         }
         let mark = self.mint_over(on, wall, lineage, Some(field));
         let patch = value::patch(field, mark.clone(), &value::group(field, value));
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
         assert_eq!(self.bead(on, lineage).mark(field), &mark, "own write not visible");
-        assert!(self.bead(on, lineage).is_live(), "an edit did not resurrect");
+        assert!(self.bead(on, lineage).is_live(), "an edit did not revive the bead");
     }
 
     fn stale_write(&mut self, on: usize, lineage: &Lineage, field: Field, value: u8, wall: u64) {
@@ -180,7 +180,7 @@ impl World {
         if let Some(claim) = patch.claim.as_mut().filter(|_| value > 3) {
             claim.expires_mark = super::mark(1, 0, "ann");
         }
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
     }
 
     fn renew(&mut self, on: usize, lineage: &Lineage, value: u8, wall: u64) {
@@ -190,10 +190,10 @@ impl World {
         let mark = self.mint(on, wall, [claimed, renewed].into_iter().chain(deleted));
         let patch = renewal(self.bead(on, lineage), mark.clone(), value);
         let was_live = self.bead(on, lineage).is_live();
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
         assert_eq!(self.bead(on, lineage).claim.expires_mark, mark, "own renewal not visible");
         assert_eq!(self.bead(on, lineage).claim.mark.at(), claimed, "a renewal moved the fence");
-        assert_eq!(self.bead(on, lineage).is_live(), was_live, "a renewal is no sign of life");
+        assert_eq!(self.bead(on, lineage).is_live(), was_live, "a renewal must not revive the bead");
     }
 
     fn note(&mut self, on: usize, lineage: &Lineage, text: u8, wall: u64) {
@@ -202,8 +202,8 @@ impl World {
         let slot = (text % 2 == 1).then_some(Slot::Notes);
         let note = Note::new(lineage, &mark, content, slot);
         let patch = Patch { notes: vec![Arc::new(note)], ..Patch::default() };
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
-        assert!(self.bead(on, lineage).is_live(), "a note did not resurrect");
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
+        assert!(self.bead(on, lineage).is_live(), "a note did not revive the bead");
     }
 
     fn forge(&mut self, on: usize, lineage: &Lineage, text: u8, wall: u64) {
@@ -212,7 +212,7 @@ impl World {
         let content = ["p", "q", ""][usize::from(text % 3)].parse().unwrap();
         let note = Note { id: "0123456789ab".into(), ..Note::new(lineage, &mark, content, None) };
         let patch = Patch { notes: vec![Arc::new(note)], ..Patch::default() };
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
     }
 
     fn restore(&mut self, on: usize, lineage: &Lineage, wall: u64) {
@@ -229,7 +229,7 @@ impl World {
         let mark = self.mint(on, wall, over);
         let reason = ["", "dup", "old\n"][usize::from(reason % 3)].parse().unwrap();
         let patch = Patch { deletion: Some(Deletion { mark, reason }), ..Patch::default() };
-        self.take(on, Delta::of_bead(lineage.clone(), patch));
+        self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
         assert!(!self.bead(on, lineage).is_live(), "a deletion had no effect");
     }
 
@@ -238,7 +238,7 @@ impl World {
         let present = self.replicas[on].state.edge(&key).map(|edge| (edge.changed.at(), edge.deleted));
         if present.is_none_or(|(_, deleted)| deleted) {
             let mark = self.mint(on, wall, present.map(|(at, _)| at));
-            self.take(on, Delta::of_edge(key, Edge::added(mark)));
+            self.write_delta(on, Delta::of_edge(key, Edge::added(mark)));
         }
     }
 
@@ -255,7 +255,7 @@ impl World {
     fn put(&mut self, on: usize, key: &EdgeKey, edge: &Edge, deleted: bool, wall: u64) {
         let changed = self.mint(on, wall, [edge.changed.at()]);
         let created = if deleted { edge.created.clone() } else { changed.clone() };
-        self.take(on, Delta::of_edge(key.clone(), Edge { created, changed, deleted }));
+        self.write_delta(on, Delta::of_edge(key.clone(), Edge { created, changed, deleted }));
         assert_eq!(self.replicas[on].state.edge(key).unwrap().deleted, deleted, "own edge not visible");
     }
 
@@ -267,18 +267,18 @@ impl World {
             changed: mark(wall, step.c),
             deleted: step.b.is_multiple_of(2),
         };
-        self.take(on, Delta::of_edge(EdgeKey::new(from, to, kind(step.b)), edge));
+        self.write_delta(on, Delta::of_edge(EdgeKey::new(from, to, kind(step.b)), edge));
     }
 
     fn bare_edge(&mut self, on: usize, lineage: &Lineage, step: &Step, wall: u64) {
-        let stranger = id(IDS[usize::from(step.b) % IDS.len()]);
-        if self.replicas[on].state.names().holder(stranger.as_str()).is_some() {
+        let unknown = id(IDS[usize::from(step.b) % IDS.len()]);
+        if self.replicas[on].state.names().holder(unknown.as_str()).is_some() {
             return;
         }
         let mark = self.mint(on, wall, []);
-        let (bead, bare) = (Endpoint::Bead(lineage.clone()), Endpoint::Bare(stranger));
+        let (bead, bare) = (Endpoint::Bead(lineage.clone()), Endpoint::Bare(unknown));
         let (from, to) = if step.c.is_multiple_of(3) { (bare, bead) } else { (bead, bare) };
-        self.take(on, Delta::of_edge(EdgeKey { from, to, kind: kind(step.b) }, Edge::added(mark)));
+        self.write_delta(on, Delta::of_edge(EdgeKey { from, to, kind: kind(step.b) }, Edge::added(mark)));
     }
 
     fn choose_prefix(&mut self, on: usize, which: u8, wall: u64) {
@@ -286,10 +286,10 @@ impl World {
         let mark = self.mint(on, wall, over);
         let prefix = ["bd", "p1", "p2"][usize::from(which % 3)].parse().unwrap();
         let prefix = Some(PrefixRegister::chosen(prefix, mark.at(), mark.by().clone()));
-        self.take(on, Delta { prefix, ..Delta::default() });
+        self.write_delta(on, Delta { prefix, ..Delta::default() });
     }
 
-    /// The first two replicas agree on everything, then write at once under one name and one stamp.
+    /// Syncs the first two replicas, then makes both write with the same actor and the same stamp.
     fn twin(&mut self, step: &Step, nth: usize) {
         self.pull(0, 1);
         self.pull(1, 0);
@@ -314,7 +314,7 @@ impl World {
         }
     }
 
-    /// One twin flips an edge; the other flips it there and back, so that one of its stamps is the same.
+    /// One replica toggles an edge; the other toggles it twice, so that one of its stamps is the same.
     fn twin_edge(&mut self, on: usize, nth: usize, wall: u64) {
         let edges = self.replicas[on].state.edges();
         let bound_edges: Vec<_> = edges.iter().filter(|(key, _)| bound(key)).collect();
@@ -332,7 +332,7 @@ impl World {
         self.events.push(Event::Pulled { into, from, files });
     }
 
-    /// Everybody pulls from everybody until nobody can learn more.
+    /// Makes all replicas pull from each other until nothing changes.
     pub fn converge(&mut self) -> Snapshot {
         let count = self.replicas.len();
         for round in 0..2 * count {
@@ -347,7 +347,7 @@ impl World {
 
     pub fn deltas(&self) -> impl Iterator<Item = &Delta> {
         self.events.iter().filter_map(|event| match event {
-            Event::Took { delta, .. } => Some(delta),
+            Event::Written { delta, .. } => Some(delta),
             Event::Pulled { .. } => None,
         })
     }
@@ -365,7 +365,7 @@ fn bound(key: &EdgeKey) -> bool {
     key.from.lineage().is_some() && key.to.lineage().is_some()
 }
 
-/// A renewal of the bead's claim. Nobody can hold nothing until some time, so an unclaimed bead gets no time.
+/// Returns a renewal of the bead's claim. An unclaimed bead gets no lease.
 fn renewal(bead: &Bead, mark: Mark, value: u8) -> Patch {
     let group: Group = value::group(Field::AssigneeExpires, value);
     let expires = group.get("assignee_expires").filter(|_| bead.claim.assignee.is_some());

@@ -1,34 +1,39 @@
-//! Claims that ask the remote: several at a time share one look and one push, in a thread of their own, so that a slow remote
-//! keeps no other request waiting.
+//! Claims that the remote decides. Several claims share one listing of refs and one push, in a separate
+//! thread, so that a slow remote does not delay other requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::engine::{Engine, Owed, Stopped};
+use super::engine::{Engine, PendingReply, Stopped};
 use super::waiters::Waiting;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Reply, Request};
-use crate::service::{ClaimJob, Picked, RoundResult, Settled};
+use crate::service::{ClaimJob, NextStep, Picked, RoundResult};
 
 /// A claim and the client that waits for it.
 struct Claiming {
     job: Box<ClaimJob>,
     reply: oneshot::Sender<Reply>,
-    /// How long it may wait for something to claim.
+    /// Until when it may wait for a bead to claim.
     until: Instant,
 }
 
+/// The claims in progress that the remote decides.
 pub struct Claimer {
+    /// Receives the results of rounds.
     pub results: mpsc::UnboundedReceiver<Result<RoundResult, Failure>>,
     send: mpsc::UnboundedSender<Result<RoundResult, Failure>>,
     running: bool,
+    /// Claims for the next round.
     queue: Vec<Claiming>,
+    /// Claims in the running round.
     in_flight: Vec<Claiming>,
-    /// Claims that choose again once the remote's store was fetched: by the next sync, and by the one under way.
+    /// Claims that retry after the next fetch.
     next: Vec<Claiming>,
+    /// Claims that retry after the running fetch.
     fetching: Vec<Claiming>,
 }
 
@@ -41,23 +46,24 @@ impl Default for Claimer {
 }
 
 impl Claimer {
-    /// Whether a claim waits for the remote's store.
+    /// Returns whether a claim waits for a fetch.
     pub fn wants_fetch(&self) -> bool {
         !self.next.is_empty()
     }
 
+    /// Notes that a fetch begins, which the waiting claims need.
     pub fn fetch_begins(&mut self) {
         self.fetching.append(&mut self.next);
     }
 }
 
 impl Engine {
-    /// Takes a claim that asks the remote out of the ordinary way; everything else comes back.
+    /// Queues a claim that the remote decides. Returns every other request.
     pub(super) fn take_claim(
         &mut self,
         request: Request,
         reply: oneshot::Sender<Reply>,
-        replies: &mut Vec<Owed>,
+        replies: &mut Vec<PendingReply>,
     ) -> Option<(Request, oneshot::Sender<Reply>)> {
         let until = Instant::now() + request.call.wait();
         match self.service.claim_job(&request) {
@@ -72,36 +78,36 @@ impl Engine {
         None
     }
 
-    /// Tries those who wait again. Claims that ask the remote go their own way.
-    pub(super) fn try_waiters(&mut self) -> Vec<Owed> {
+    /// Retries the waiting requests. Claims that the remote decides are queued for a round.
+    pub(super) fn try_waiters(&mut self) -> Vec<PendingReply> {
         let (mut replies, claims) = self.waiters.serve(&mut self.service);
         for Waiting { request, reply, until } in claims {
             match self.service.claim_job(&request) {
                 Some(Ok(job)) => self.claimer.queue.push(Claiming { job: Box::new(job), reply, until }),
-                // Its scope was changed meanwhile, or it was answered before.
+                // `claim.scope` has changed, or the request was answered before.
                 _ => replies.push((reply, request.output.format, self.service.answer(&request))),
             }
         }
         replies
     }
 
-    /// Lets everything that is queued choose a bead, and tries all of them at once.
+    /// Lets every queued claim choose a bead, and tries all of them in one round.
     pub(super) fn start_round(&mut self) {
         if self.claimer.running || self.claimer.queue.is_empty() {
             return;
         }
         let before = self.service.position();
-        let mut replies: Vec<Owed> = Vec::new();
+        let mut replies: Vec<PendingReply> = Vec::new();
         for mut claiming in std::mem::take(&mut self.claimer.queue) {
-            // A client that left must not be given work.
+            // A client that is gone must not be given work.
             if claiming.reply.is_closed() {
                 continue;
             }
             match self.service.pick(&mut claiming.job) {
                 Ok(Picked::Chosen) => self.claimer.in_flight.push(claiming),
                 Ok(Picked::Later) => self.claimer.queue.push(claiming),
-                // Others may have made or given back something since the last exchange.
-                Err(failure) if failure.code == Code::NothingReady && claiming.job.looks_again() => {
+                // Others may have created or released a bead since the last exchange.
+                Err(failure) if failure.code == Code::NothingReady && claiming.job.take_refetch() => {
                     self.claimer.next.push(claiming);
                 }
                 Err(failure)
@@ -114,18 +120,18 @@ impl Engine {
                 }
                 Err(failure) => {
                     let format = claiming.job.request.output.format;
-                    if let Settled::Answered(answer) = self.service.answered(claiming.job, Err(failure)) {
+                    if let NextStep::Answered(answer) = self.service.answered(claiming.job, Err(failure)) {
                         replies.push((claiming.reply, format, *answer));
                     }
                 }
             }
         }
-        // What was closed before nothing was found has to be durable, too; a failure shows with the next batch.
+        // What these requests closed must become durable, too. A failure will show in the next batch.
         let _ = self.deliver(replies, before);
         if self.claimer.wants_fetch() && !self.saver.running {
             self.start_fetch();
         }
-        // Giving back a claim whose client left may have started the round already.
+        // Releasing a claim whose client is gone may have started the round already.
         if self.claimer.in_flight.is_empty() || self.claimer.running {
             return;
         }
@@ -139,6 +145,7 @@ impl Engine {
         });
     }
 
+    /// Applies the result of a round to its claims.
     pub(super) fn round_done(&mut self, result: Result<RoundResult, Failure>) -> Option<Stopped> {
         self.claimer.running = false;
         let before = self.service.position();
@@ -147,8 +154,8 @@ impl Engine {
         let mut replies = Vec::new();
         for (Claiming { job, reply, until }, outcome) in in_flight.into_iter().zip(outcomes) {
             let format = job.request.output.format;
-            let settled = self.service.settle_claim(job, outcome);
-            self.settled(settled, (reply, until, format), &mut replies);
+            let step = self.service.apply_outcome(job, outcome);
+            self.take_step(step, (reply, until, format), &mut replies);
         }
         let stopped = self.deliver(replies, before);
         if self.claimer.wants_fetch() && !self.saver.running {
@@ -158,20 +165,21 @@ impl Engine {
         stopped
     }
 
-    fn settled(
+    /// Queues a claim for its next step, or its reply.
+    fn take_step(
         &mut self,
-        settled: Settled,
+        step: NextStep,
         (reply, until, format): (oneshot::Sender<Reply>, Instant, crate::request::Format),
-        replies: &mut Vec<Owed>,
+        replies: &mut Vec<PendingReply>,
     ) {
-        match settled {
-            Settled::Again(job) => self.claimer.queue.push(Claiming { job, reply, until }),
-            Settled::Behind(job) => self.claimer.next.push(Claiming { job, reply, until }),
-            Settled::Answered(answer) => replies.push((reply, format, *answer)),
+        match step {
+            NextStep::Retry(job) => self.claimer.queue.push(Claiming { job, reply, until }),
+            NextStep::FetchFirst(job) => self.claimer.next.push(Claiming { job, reply, until }),
+            NextStep::Answered(answer) => replies.push((reply, format, *answer)),
         }
     }
 
-    /// The remote's store was fetched, or could not be: claims that waited for it choose again.
+    /// Retries the claims that waited for a fetch, whether it succeeded or not.
     pub(super) fn claims_fetched(&mut self) {
         let mut fetched = std::mem::take(&mut self.claimer.fetching);
         self.claimer.queue.append(&mut fetched);

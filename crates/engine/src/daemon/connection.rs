@@ -1,4 +1,5 @@
-//! One task per client: a line in, a line out.
+//! Serves the clients that connect to the socket, with one task for each. A request is one line, and so is a
+//! reply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,101 +10,107 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
-use super::room::{self, Spare};
+use super::file_limit::{self, SpareDescriptor};
 use super::{FRAME_TIMEOUT, MAX_CONNECTIONS, MAX_FRAME_BYTES, MAX_UNREAD_BYTES, ReadCommand, SEND_TIMEOUT};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, HandedOut, Reply, Request};
-use crate::wire::{encode, takes_body};
+use crate::wire::{encode, expects_body};
 
-/// A request on its way to the engine.
+/// A request for the engine.
 #[derive(Debug)]
 pub struct Job {
+    /// The request.
     pub request: Request,
+    /// Where to send the reply.
     pub reply: oneshot::Sender<Reply>,
 }
 
-/// How busy the daemon is.
+/// Counters of the daemon's load.
 #[derive(Debug)]
 pub struct Traffic {
-    /// Clients that are connected.
+    /// The number of connected clients.
     pub open: AtomicUsize,
-    /// Requests that were read and whose replies are not written yet.
-    owed: AtomicUsize,
-    /// The bytes of replies that are being written.
+    /// The number of requests whose replies have not been written yet.
+    pending: AtomicUsize,
+    /// The number of reply bytes that are being written.
     unread: AtomicUsize,
-    /// Where the engine learns of claims that did not reach their callers.
+    /// Reports claims whose replies could not be delivered to the engine.
     losses: mpsc::UnboundedSender<Vec<HandedOut>>,
 }
 
 impl Traffic {
+    /// Returns counters at zero.
     pub fn new(losses: mpsc::UnboundedSender<Vec<HandedOut>>) -> Self {
-        let [open, owed, unread] = [0; 3].map(AtomicUsize::new);
-        Self { open, owed, unread, losses }
+        let [open, pending, unread] = [0; 3].map(AtomicUsize::new);
+        Self { open, pending, unread, losses }
     }
 
-    pub(super) fn lost(&self, claims: Vec<HandedOut>) {
+    /// Reports claims whose reply could not be delivered.
+    pub(super) fn report_lost(&self, claims: Vec<HandedOut>) {
         if !claims.is_empty() {
-            // An engine that is gone cannot give them back; their leases end.
+            // If the engine has stopped, the claims end with their leases.
             let _ = self.losses.send(claims);
         }
     }
 }
 
+/// The shared counters.
 pub type Connections = Arc<Traffic>;
 
-/// How long a daemon that leaves waits for clients to take their last replies.
-const PARTING: Duration = Duration::from_secs(1);
+/// How long an exiting daemon waits for clients to read their last replies.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pause after a failed accept.
-const RETRY: Duration = Duration::from_millis(10);
+const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 
-/// How long a client that is refused for want of descriptors may take to send its request. Others wait behind it.
-const REFUSAL: Duration = Duration::from_millis(50);
+/// How long a client that is refused because no file descriptors are left may take to send its request. Other
+/// clients wait meanwhile.
+const REFUSAL_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// So much is written before it is looked whether the reader took it.
+/// A reply is written in pieces of this size, each with its own timeout.
 const SEND_BYTES: usize = 64 * 1024;
 
-/// A reply up to this size is sent whatever else is unread.
+/// A reply up to this size is always sent, however much is unread.
 const SHORT_REPLY_BYTES: usize = 1024 * 1024;
 
-/// Lets the replies go that were given before the daemon decided to leave.
-pub async fn settle(connections: &Connections) {
-    let deadline = Instant::now() + PARTING;
-    while connections.owed.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+/// Waits until the replies made before the shutdown are written.
+pub async fn drain_replies(connections: &Connections) {
+    let deadline = Instant::now() + DRAIN_TIMEOUT;
+    while connections.pending.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Counts a request as long as it lives.
-pub(super) struct Owed<'a>(&'a Traffic);
+/// Counts a request as pending until it is dropped.
+pub(super) struct PendingGuard<'a>(&'a Traffic);
 
-impl<'a> Owed<'a> {
+impl<'a> PendingGuard<'a> {
     pub(super) fn new(traffic: &'a Traffic) -> Self {
-        traffic.owed.fetch_add(1, Ordering::Relaxed);
+        traffic.pending.fetch_add(1, Ordering::Relaxed);
         Self(traffic)
     }
 }
 
-impl Drop for Owed<'_> {
+impl Drop for PendingGuard<'_> {
     fn drop(&mut self) {
-        self.0.owed.fetch_sub(1, Ordering::Relaxed);
+        self.0.pending.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Takes connections of this user and serves each in a task of its own.
+/// Accepts connections and serves each in its own task.
 pub async fn accept(
     listener: UnixListener,
     jobs: mpsc::Sender<Job>,
     connections: Connections,
     read_command: ReadCommand,
 ) {
-    let mut spare = Spare::keep();
+    let mut spare = SpareDescriptor::open();
     loop {
         let accepted = listener.accept().await;
-        let is_exhausted = accepted.as_ref().is_err_and(room::is_exhausted);
+        let is_exhausted = accepted.as_ref().is_err_and(file_limit::is_exhausted);
         let (accepted, refused) = if is_exhausted && spare.release() {
-            let accepted = tokio::time::timeout(RETRY, listener.accept()).await;
+            let accepted = tokio::time::timeout(ACCEPT_RETRY, listener.accept()).await;
             (accepted.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())), true)
         } else {
             (accepted, false)
@@ -113,24 +120,25 @@ pub async fn accept(
                 let (jobs, connections) = (jobs.clone(), connections.clone());
                 tokio::spawn(async move {
                     let open = connections.open.fetch_add(1, Ordering::Relaxed);
-                    // The client sees the end of the stream; there is nobody to report to.
+                    // The client sees the closed connection, so errors need no report.
                     if refused {
-                        let answer = converse(stream, jobs, MAX_CONNECTIONS, &connections, read_command);
-                        let _ = tokio::time::timeout(REFUSAL, answer).await;
+                        let answer = serve_client(stream, jobs, MAX_CONNECTIONS, &connections, read_command);
+                        let _ = tokio::time::timeout(REFUSAL_TIMEOUT, answer).await;
                     } else {
-                        let _ = converse(stream, jobs, open, &connections, read_command).await;
+                        let _ = serve_client(stream, jobs, open, &connections, read_command).await;
                     }
                     connections.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            // Clients that are connected will free descriptors.
-            Err(_) => tokio::time::sleep(RETRY).await,
+            // Connected clients will free descriptors.
+            Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
         }
         spare.refill();
     }
 }
 
-async fn converse(
+/// Serves one client, if it is the same user, until it disconnects.
+async fn serve_client(
     stream: UnixStream,
     jobs: mpsc::Sender<Job>,
     open: usize,
@@ -148,14 +156,14 @@ async fn converse(
         let frame = match frame(&mut reader).await {
             Ok(frame) => frame,
             Err(error) => {
-                // The client closed its end with our reply unread.
+                // The client disconnected without reading our reply.
                 if error.kind() == std::io::ErrorKind::ConnectionReset {
-                    traffic.lost(handed_out);
+                    traffic.report_lost(handed_out);
                 }
                 return Err(error);
             }
         };
-        let _owed = Owed::new(traffic);
+        let _pending = PendingGuard::new(traffic);
         let reply = match frame {
             Frame::End => return Ok(()),
             Frame::Line(_) if open >= MAX_CONNECTIONS => busy("too many connections"),
@@ -175,13 +183,14 @@ async fn converse(
         let Some(mut outgoing) = reply else { return Ok(()) };
         handed_out = std::mem::take(&mut outgoing.reply.handed_out);
         if let Err(error) = send(&mut write, outgoing, traffic, SEND_TIMEOUT).await {
-            traffic.lost(handed_out);
+            traffic.report_lost(handed_out);
             return Err(error);
         }
     }
 }
 
-/// `None` when the daemon is leaving: the client sees the end and asks the next one.
+/// Sends a request to the engine and waits for its reply. Returns `None` if the daemon is exiting: the
+/// connection is closed and the client asks the next daemon.
 async fn ask(
     line: &[u8],
     jobs: &mpsc::Sender<Job>,
@@ -195,7 +204,7 @@ async fn ask(
             return Some(Outgoing::line(failure));
         }
     };
-    let (format, with_body) = (request.output.format, takes_body(&request.client));
+    let (format, with_body) = (request.output.format, expects_body(&request.client));
     let request = match read_command(request) {
         Ok(request) => request,
         Err(failure) => return Some(Outgoing::line(failure)),
@@ -206,8 +215,9 @@ async fn ask(
         Ok(()) if waits => tokio::select! {
             biased;
             answer = &mut answer => answer.ok(),
-            // An answer that was given just before the client left is still sent, and found to be undeliverable.
-            () = hung_up(reader) => {
+            // A reply made just before the client disconnected is still sent, which then fails and releases
+            // its claims.
+            () = client_disconnected(reader) => {
                 answer.close();
                 answer.try_recv().ok()
             }
@@ -221,11 +231,11 @@ async fn ask(
     Some(Outgoing { reply, with_body })
 }
 
-/// Returns when the client has closed its side. Somebody who waits for work and left must not be given any.
-async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
+/// Returns when the client has disconnected. A client that is gone must not be given work.
+async fn client_disconnected(reader: &mut BufReader<OwnedReadHalf>) {
     match reader.fill_buf().await {
         Ok([]) | Err(_) => {}
-        // The next request is here already, so its sender is too.
+        // The client has sent its next request, so it is still there.
         Ok(_) => std::future::pending().await,
     }
 }
@@ -234,21 +244,21 @@ fn busy(reason: &str) -> Option<Outgoing> {
     Some(Outgoing::line(Failure::new(Code::Busy, reason)))
 }
 
-/// A reply, and the form in which its client takes it.
+/// A reply and its encoding.
 struct Outgoing {
     reply: Reply,
     with_body: bool,
 }
 
 impl Outgoing {
-    /// A failure that every client can read.
+    /// Returns a failure that every client can parse.
     fn line(failure: Failure) -> Self {
         Self { reply: render::failure_reply(failure, Format::Value), with_body: false }
     }
 }
 
-/// Writes a reply, as fast as its reader takes it. A reader that takes nothing for `patience` is given up, and a long reply that
-/// would join too many unread ones is replaced by `busy`: replies wait in memory.
+/// Writes a reply as fast as the client reads it. Fails if the client reads nothing for `patience`. Unread
+/// replies stay in memory, so a long reply that would exceed the limit is replaced by `busy`.
 async fn send(
     write: &mut (impl AsyncWrite + Unpin),
     outgoing: Outgoing,
@@ -258,10 +268,10 @@ async fn send(
     let with_body = outgoing.with_body;
     let (mut line, mut body) = encode(outgoing.reply, with_body)?;
     let mut unread = Unread::new(traffic, line.len() + body.len());
-    if unread.is_too_much() {
+    if unread.exceeds_limit() {
         drop(unread);
         let failure =
-            Failure::new(Code::Busy, "too many long answers wait to be read; read them, or ask for less");
+            Failure::new(Code::Busy, "too many long answers are unread; read them first, or ask for less");
         (line, body) = encode(render::failure_reply(failure, Format::Value), with_body)?;
         unread = Unread::new(traffic, line.len());
     }
@@ -273,7 +283,7 @@ async fn send(
     Ok(())
 }
 
-/// Counts the bytes of a reply for as long as it is being written.
+/// Counts the bytes of a reply while it is being written.
 struct Unread<'a> {
     traffic: &'a Traffic,
     bytes: usize,
@@ -286,8 +296,9 @@ impl<'a> Unread<'a> {
         Self { traffic, bytes, before }
     }
 
-    /// A short reply, and a long one while nobody else is behind, is always sent.
-    fn is_too_much(&self) -> bool {
+    /// Returns whether the reply is too large to be sent now. A short one never is, nor is any reply while no
+    /// other is unread.
+    fn exceeds_limit(&self) -> bool {
         self.bytes > SHORT_REPLY_BYTES && self.before > 0 && self.before + self.bytes > MAX_UNREAD_BYTES
     }
 }
@@ -298,6 +309,7 @@ impl Drop for Unread<'_> {
     }
 }
 
+/// One line from a client.
 enum Frame {
     Line(Vec<u8>),
     End,
@@ -305,7 +317,7 @@ enum Frame {
     TooSlow,
 }
 
-/// Waits for a frame as long as it takes to begin, and then only so long for it to end.
+/// Reads the next line. Waits any time for it to begin, and up to [`FRAME_TIMEOUT`] for its end.
 async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> std::io::Result<Frame> {
     if reader.fill_buf().await?.is_empty() {
         return Ok(Frame::End);
@@ -319,7 +331,7 @@ async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> std::io::Result<Frame> 
     Ok(match line.pop() {
         Some(b'\n') => Frame::Line(line),
         _ if line.len() >= MAX_FRAME_BYTES => Frame::TooLong,
-        // The client went away in the middle of a line: nothing was asked.
+        // The client disconnected in the middle of a line, so there is no request.
         _ => Frame::End,
     })
 }
@@ -338,18 +350,18 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_takes_nothing_is_given_up() {
+    fn a_client_that_does_not_read_is_disconnected() {
         run(async {
             let traffic = Traffic::new(mpsc::unbounded_channel().0);
             let (mut ours, _theirs) = tokio::io::duplex(10);
             let sent = send(&mut ours, outgoing(1000), &traffic, Duration::from_millis(1)).await;
             assert_eq!(sent.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
-            assert_eq!(traffic.unread.load(Ordering::Relaxed), 0, "nothing of it is kept");
+            assert_eq!(traffic.unread.load(Ordering::Relaxed), 0, "the reply is dropped");
         });
     }
 
     #[test]
-    fn long_answers_that_nobody_reads_do_not_pile_up() {
+    fn unread_long_replies_do_not_pile_up() {
         run(async {
             let traffic = Traffic::new(mpsc::unbounded_channel().0);
             let _unread = Unread::new(&traffic, MAX_UNREAD_BYTES);

@@ -1,12 +1,12 @@
-//! The engine: takes requests in the order in which they arrive, answers a batch of them in memory, makes the batch
-//! durable with one sync, and only then lets the answers go. So replies never speak of anything that a crash could
-//! take back, and what queued up during a sync shares the next one.
+//! The engine: answers queued requests in batches. It applies a batch in memory, makes it durable with one
+//! sync of the journal, and only then sends the replies. So a crash never loses what a reply acknowledged,
+//! and requests that arrive during a sync share the next one.
 
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use beads_store::Fate;
+use beads_store::StoreChange;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
@@ -22,11 +22,13 @@ use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Reply, Unconfirmed};
 use crate::service::Service;
 
+/// The minimum of `daemon.idle`.
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 
-/// A reply needs one turn to be taken up and one to be written.
-const FAREWELL_TURNS: usize = 4;
+/// How often the engine yields before it exits: a reply needs one turn to be received and one to be written.
+const YIELDS_BEFORE_EXIT: usize = 4;
 
+/// The daemon's main loop, which owns the open store.
 pub struct Engine {
     pub(super) service: Service,
     queue: mpsc::Receiver<Job>,
@@ -38,33 +40,34 @@ pub struct Engine {
     pub(super) exporting: Option<JoinHandle<()>>,
     pub(super) waiters: Waiters,
     pub(super) claimer: Claimer,
-    /// Claims whose replies were lost, each with the time until which its caller may ask again.
+    /// Claims whose replies were lost, each with the time until which its caller may retry.
     pub(super) undelivered: Vec<(Instant, HandedOut)>,
-    /// Claims whose replies the connections could not write.
+    /// Receives claims whose replies could not be written.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
     pub(super) long: LongAnswers,
     pub(super) imports: Imports,
-    /// Long questions and imports of this batch: their snapshots are set aside when the batch is durable.
-    asked_long: Vec<Job>,
+    /// Long queries and imports of this batch. They get their snapshots once the batch is durable.
+    long_requests: Vec<Job>,
 }
 
-/// An answer that may leave once the journal is synced.
-pub type Owed = (oneshot::Sender<Reply>, Format, Reply);
+/// A reply that may be sent once the journal is synced.
+pub type PendingReply = (oneshot::Sender<Reply>, Format, Reply);
 
 /// Why the engine stopped.
 #[derive(Debug)]
 pub enum Stopped {
-    /// Idle, or by a signal: save and go.
+    /// It was idle or received a signal: save, then exit.
     Gracefully,
-    /// Asked to. Whether everything was saved is the answer.
-    Asked(Vec<Owed>),
-    /// Another store is at the path of this one, or none: nothing can be saved there.
-    Replaced(Fate),
+    /// A client asked it to stop. The reply reports whether everything was saved.
+    Asked(Vec<PendingReply>),
+    /// The repository was moved, replaced or deleted, so nothing can be saved there.
+    Replaced(StoreChange),
     /// The journal failed: memory is ahead of the disk and must not be saved.
     JournalFailed(Failure),
 }
 
 impl Engine {
+    /// Returns an engine for an open store that takes requests from `queue`.
     pub fn new(mut service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
         let now = Instant::now();
         service.confirms_later = true;
@@ -85,7 +88,7 @@ impl Engine {
             lost,
             long: LongAnswers::default(),
             imports: Imports::default(),
-            asked_long: Vec::new(),
+            long_requests: Vec::new(),
         };
         engine.service.note_remote();
         if engine.service.has_unsaved() {
@@ -94,14 +97,17 @@ impl Engine {
         engine
     }
 
+    /// Returns the directory of the store's files.
     pub fn store_dir(&self) -> std::path::PathBuf {
         self.service.place().store_dir()
     }
 
+    /// Returns the counters shared with the connections.
     pub fn connections(&self) -> Connections {
         self.connections.clone()
     }
 
+    /// Serves requests until the daemon should stop.
     pub async fn run(&mut self) -> Stopped {
         let (Ok(mut terminate), Ok(mut interrupt)) =
             (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
@@ -112,14 +118,14 @@ impl Engine {
             let wake = self.next_wake();
             let stop = tokio::select! {
                 job = self.queue.recv() => match job {
-                    Some(job) => self.batch(job).await,
+                    Some(job) => self.run_batch(job).await,
                     None => Some(Stopped::Gracefully),
                 },
-                Some(result) = self.saver.results.recv() => self.synced(result),
+                Some(result) = self.saver.results.recv() => self.on_sync_done(result),
                 Some(result) = self.claimer.results.recv() => self.round_done(result),
-                Some(lost) = self.lost.recv() => self.give_back(lost),
+                Some(lost) = self.lost.recv() => self.release_undelivered(lost),
                 Some(import) = self.imports.read.recv() => self.continue_import(import),
-                () = tokio::time::sleep_until(wake.into()) => self.woke(),
+                () = tokio::time::sleep_until(wake.into()) => self.on_timer(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
             };
@@ -129,22 +135,24 @@ impl Engine {
         }
     }
 
-    /// Everything that is waiting, answered in order, with one sync.
-    async fn batch(&mut self, first: Job) -> Option<Stopped> {
-        // Let connections that have something to read hand it over, so that it shares the sync.
+    /// Answers all queued requests in order, with one sync.
+    async fn run_batch(&mut self, first: Job) -> Option<Stopped> {
+        // Let other connections queue their requests, so that they share the sync.
         tokio::task::yield_now().await;
         self.last_request = Instant::now();
-        match self.service.fate() {
-            Fate::Same | Fate::Touched => {}
-            // A client that asks about this very daemon learns where its changes went.
-            fate @ Fate::Replaced if matches!(first.request.call, Call::DaemonStatus | Call::DaemonStop) => {
-                let failure = self.service.replaced(fate);
+        match self.service.store_change() {
+            StoreChange::Unchanged | StoreChange::Touched => {}
+            // A client that asks about this daemon learns where its changes were saved.
+            change @ StoreChange::Replaced
+                if matches!(first.request.call, Call::DaemonStatus | Call::DaemonStop) =>
+            {
+                let failure = self.service.handle_replaced(change);
                 let format = first.request.output.format;
                 let _ = first.reply.send(render::failure_reply(failure.clone(), format));
                 return Some(Stopped::JournalFailed(failure));
             }
-            // Clients see the connection end. Nothing they asked was done, so they ask the next daemon.
-            fate => return Some(Stopped::Replaced(fate)),
+            // The connections are closed. No request was applied, so the clients ask the next daemon.
+            change => return Some(Stopped::Replaced(change)),
         }
         let before = self.service.position();
         let mut replies = Vec::new();
@@ -152,16 +160,18 @@ impl Engine {
         let mut next = Some(first);
         while let Some(job) = next {
             if is_newer(&job.request.client) {
-                let failure =
-                    Failure::new(Code::DaemonOlder, format!("this daemon is {VERSION} and makes way"));
+                let failure = Failure::new(
+                    Code::DaemonOlder,
+                    format!("this daemon has version {VERSION} and exits so that a newer one can start"),
+                );
                 let _ = job.reply.send(render::failure_reply(failure, Format::Value));
                 stop = Some(Stopped::Gracefully);
                 break;
             }
             let answered = replies.len();
-            stop = self.one(job, &mut replies);
+            stop = self.handle(job, &mut replies);
             bytes += replies[answered..].iter().map(size).sum::<usize>();
-            let full = replies.len() + self.asked_long.len() >= MAX_BATCH;
+            let full = replies.len() + self.long_requests.len() >= MAX_BATCH;
             if stop.is_some() || full || bytes > MAX_BATCH_BYTES {
                 break;
             }
@@ -175,13 +185,14 @@ impl Engine {
         if stopped.is_none() {
             self.answer_long();
         }
-        // Of a daemon that leaves, those who asked see the end, and ask the next one.
-        self.asked_long.clear();
+        // If the daemon stops, these connections are closed and the clients ask the next daemon.
+        self.long_requests.clear();
         stopped
     }
 
+    /// Hands the batch's long queries and imports, with snapshots, to other threads.
     fn answer_long(&mut self) {
-        for Job { request, reply } in std::mem::take(&mut self.asked_long) {
+        for Job { request, reply } in std::mem::take(&mut self.long_requests) {
             if matches!(request.call, Call::Import { .. }) {
                 self.begin_import(Job { request, reply });
                 continue;
@@ -192,12 +203,12 @@ impl Engine {
         }
     }
 
-    /// Makes everything durable with one sync, then lets the answers go.
-    pub(super) fn deliver(&mut self, replies: Vec<Owed>, before: u64) -> Option<Stopped> {
+    /// Makes everything durable with one sync, then sends the replies.
+    pub(super) fn deliver(&mut self, replies: Vec<PendingReply>, before: u64) -> Option<Stopped> {
         let committed = if planted::commits_later() { Ok(()) } else { self.service.commit() };
-        let fate = self.service.fate();
-        if !matches!(fate, Fate::Same | Fate::Touched) {
-            let failure = self.service.replaced(fate);
+        let change = self.service.store_change();
+        if !matches!(change, StoreChange::Unchanged | StoreChange::Touched) {
+            let failure = self.service.handle_replaced(change);
             refuse(replies, &failure);
             return Some(Stopped::JournalFailed(failure));
         }
@@ -220,9 +231,10 @@ impl Engine {
         if !self.saver.next_waiting.is_empty() && !self.saver.running {
             self.start_sync();
         }
-        self.give_back(lost)
+        self.release_undelivered(lost)
     }
 
+    /// Retries the waiting requests and sends their replies.
     pub(super) fn serve_waiters(&mut self) -> Option<Stopped> {
         let before = self.service.position();
         let replies = self.try_waiters();
@@ -231,19 +243,20 @@ impl Engine {
         delivered
     }
 
-    fn one(&mut self, job: Job, replies: &mut Vec<Owed>) -> Option<Stopped> {
+    /// Handles one request: answers it, or queues it for a sync, a claim round, a long answer or a wait.
+    fn handle(&mut self, job: Job, replies: &mut Vec<PendingReply>) -> Option<Stopped> {
         let Job { request, reply } = job;
         self.undelivered.retain(|(_, claim)| claim.request_id != request.request_id);
-        self.service.saw(&request);
+        self.service.mark_session_alive(&request);
         if self.service.is_long(&request.call) {
-            self.asked_long.push(Job { request, reply });
+            self.long_requests.push(Job { request, reply });
             return None;
         }
         match &request.call {
             Call::Sync => {
-                if let Some(told) = self.service.told_of_sync(&request).transpose() {
+                if let Some(cached) = self.service.cached_sync_answer(&request).transpose() {
                     let position = self.service.position();
-                    let answer = render::reply(told.map(Answer::Synced), &request.output, position);
+                    let answer = render::reply(cached.map(Answer::Synced), &request.output, position);
                     replies.push((reply, request.output.format, answer));
                     return None;
                 }
@@ -258,11 +271,11 @@ impl Engine {
                 let status = Answer::Daemon(self.status());
                 let position = self.service.position();
                 let answer = render::reply(Ok(status), &request.output, position);
-                let owed = (reply, request.output.format, answer);
+                let pending = (reply, request.output.format, answer);
                 if matches!(request.call, Call::DaemonStop) {
-                    return Some(Stopped::Asked(vec![owed]));
+                    return Some(Stopped::Asked(vec![pending]));
                 }
-                replies.push(owed);
+                replies.push(pending);
                 None
             }
             _ => {
@@ -290,14 +303,15 @@ impl Engine {
         }
     }
 
+    /// Schedules a save after a change.
     pub(super) fn changed(&mut self) {
         self.service.forget_indexes();
         self.saver.changed(Instant::now());
     }
 
-    /// The next moment at which something is due without anybody asking.
+    /// Returns when the engine has to wake up next, even if no request arrives.
     fn next_wake(&mut self) -> Instant {
-        self.saver.eager = self.waiters.is_waiting() && self.service.is_in_company();
+        self.saver.eager = self.waiters.is_waiting() && self.service.others_wrote_recently();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
         [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), retry]
@@ -307,7 +321,8 @@ impl Engine {
             .unwrap_or(idle)
     }
 
-    /// When to leave if nobody asks anything. Never at once: a client that stays connected would keep us spinning.
+    /// Returns when to exit if no request arrives. Never immediately: a client that stays connected would
+    /// make the loop spin.
     fn idle_at(&self) -> Instant {
         self.last_request + self.service.config().duration("daemon.idle").max(SHORTEST_IDLE)
     }
@@ -316,16 +331,18 @@ impl Engine {
         self.saver.save_due(self.service.config())
     }
 
+    /// Returns when the next exchange with the remote is due.
     fn exchange_due(&self) -> Option<Instant> {
         let due = self.saver.exchange_due(self.service.config());
-        let renewal = self.service.next_renewal().and_then(|renewal| self.saver.sooner(renewal));
+        let renewal = self.service.next_renewal().and_then(|renewal| self.saver.earliest_exchange(renewal));
         due.into_iter()
             .chain(renewal)
             .min()
-            .filter(|_| self.service.has_remote() && self.service.syncs_itself())
+            .filter(|_| self.service.has_remote() && self.service.auto_sync_enabled())
     }
 
-    fn woke(&mut self) -> Option<Stopped> {
+    /// Does what is due: saves, exchanges, retries waiting requests, releases undelivered claims, or stops.
+    fn on_timer(&mut self) -> Option<Stopped> {
         let now = Instant::now();
         if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
             self.start_sync();
@@ -336,7 +353,7 @@ impl Engine {
             return Some(stopped);
         }
         if self.undelivered.iter().any(|(until, _)| *until <= now)
-            && let Some(stopped) = self.free_overdue()
+            && let Some(stopped) = self.release_overdue()
         {
             return Some(stopped);
         }
@@ -346,24 +363,24 @@ impl Engine {
             return Some(Stopped::Gracefully);
         }
         if idle <= now {
-            // Somebody is still connected; look again later.
+            // A client is still connected; check again later.
             self.last_request = now;
         }
         None
     }
 
-    /// Saves what is not saved yet and lets go of the store. A client that asked for this learns how it went.
-    pub async fn leave(mut self, stopped: Stopped) -> Result<(), Failure> {
-        // Requests that are still in the queue see the end; their clients ask the next daemon.
+    /// Saves unsaved changes and closes the store. A client that asked the daemon to stop gets the result.
+    pub async fn shut_down(mut self, stopped: Stopped) -> Result<(), Failure> {
+        // The connections of queued requests are closed; their clients ask the next daemon.
         self.queue.close();
-        // Replies are written by the tasks of their connections: give those a turn before the runtime goes.
-        for _ in 0..FAREWELL_TURNS {
+        // Replies are written by the tasks of their connections: let those run before the runtime shuts down.
+        for _ in 0..YIELDS_BEFORE_EXIT {
             tokio::task::yield_now().await;
         }
         let (left, replies) = match stopped {
             Stopped::JournalFailed(failure) => (Err(failure), Vec::new()),
-            Stopped::Replaced(Fate::Moved) => (Ok(()), Vec::new()),
-            Stopped::Replaced(fate) => (Err(self.service.replaced(fate)), Vec::new()),
+            Stopped::Replaced(StoreChange::Moved) => (Ok(()), Vec::new()),
+            Stopped::Replaced(change) => (Err(self.service.handle_replaced(change)), Vec::new()),
             Stopped::Gracefully => (self.save_all().await, Vec::new()),
             Stopped::Asked(replies) => (self.save_all().await, replies),
         };
@@ -375,11 +392,13 @@ impl Engine {
     }
 }
 
-fn size((_, _, reply): &Owed) -> usize {
+/// Returns the approximate size of a reply.
+fn size((_, _, reply): &PendingReply) -> usize {
     reply.stdout.len() + reply.result.as_ref().map_or(0, |result| result.get().len())
 }
 
-fn refuse(replies: Vec<Owed>, failure: &Failure) {
+/// Sends a failure instead of the pending replies.
+fn refuse(replies: Vec<PendingReply>, failure: &Failure) {
     for (reply, format, _) in replies {
         let _ = reply.send(render::failure_reply(failure.clone(), format));
     }

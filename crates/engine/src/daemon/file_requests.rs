@@ -1,4 +1,4 @@
-//! Requests that come as files (see [`crate::request_directory`]).
+//! Serves requests that clients without sockets write as files (see [`crate::request_directory`]).
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,27 +9,27 @@ use std::time::{Duration, SystemTime};
 use beads_store::{RealWorld, Replacement, World};
 use tokio::sync::{mpsc, oneshot};
 
-use super::connection::{Connections, Job, Owed};
+use super::connection::{Connections, Job, PendingGuard};
 use super::{MAX_FRAME_BYTES, ReadCommand};
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
 use crate::request_directory::{Head, directory, is_safe, is_waited_for, open_own};
-use crate::wire::{encode, takes_body};
+use crate::wire::{encode, expects_body};
 
-/// How many requests are taken at a time; the others wait in the directory.
+/// The maximum number of requests taken at a time; the others stay in the directory.
 const AT_ONCE: usize = 256;
 
-/// Where nothing tells of new files, the directory is looked at this often.
+/// How often the directory is polled if there are no notifications about new files.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// How often it is looked whether a client that waits is still there.
+/// How often to check whether a waiting client is still there.
 const LOOK_AT_CLIENT: Duration = Duration::from_millis(500);
 
-/// Files older than this belong to clients that are gone.
+/// Older files belong to clients that are gone.
 const LEFT_OVER: Duration = Duration::from_secs(60 * 60);
 
-/// Serves the directory until the daemon leaves.
+/// Serves the request directory until the daemon exits.
 pub async fn serve(
     store_dir: PathBuf,
     jobs: mpsc::Sender<Job>,
@@ -37,7 +37,7 @@ pub async fn serve(
     read_command: ReadCommand,
 ) {
     let directory = directory(&store_dir);
-    clear(&directory);
+    remove_stale(&directory);
     let mut changes = watch(store_dir);
     loop {
         for taken in take_all(&directory) {
@@ -55,8 +55,9 @@ pub async fn serve(
     }
 }
 
-/// Removes what an earlier daemon took and did not answer, which must not run again, and what is left over.
-fn clear(directory: &Path) {
+/// Removes requests that an earlier daemon took but did not answer, which must not run again, and stale
+/// files.
+fn remove_stale(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_taken = path.extension().is_some_and(|ending| ending == "taken");
@@ -68,7 +69,7 @@ fn clear(directory: &Path) {
     }
 }
 
-/// Takes the requests that are there, each by a rename that only one can win.
+/// Takes the requests in the directory, each by a rename that only one process can win.
 fn take_all(directory: &Path) -> Vec<PathBuf> {
     if !is_safe(directory) {
         return Vec::new();
@@ -83,22 +84,22 @@ fn take_all(directory: &Path) -> Vec<PathBuf> {
     requests.take(AT_ONCE).filter_map(take).collect()
 }
 
-/// Answers one request, unless nobody waits for it.
+/// Answers one request, unless its client is gone.
 async fn answer(
     taken: &Path,
     jobs: &mpsc::Sender<Job>,
     connections: &Connections,
     read_command: ReadCommand,
 ) {
-    let _owed = Owed::new(connections);
-    let Some((file, line)) = read(taken) else { return };
+    let _pending = PendingGuard::new(connections);
+    let Some((file, line)) = read_request(taken) else { return };
     let (with_body, reply) = match serde_json::from_slice::<Request>(&line) {
         Err(error) => {
             let failure = Failure::new(Code::InvalidRequest, format!("not a request: {error}"));
             (false, Some(render::failure_reply(failure, Format::Value)))
         }
         Ok(request) => {
-            let with_body = takes_body(&request.client);
+            let with_body = expects_body(&request.client);
             match read_command(request) {
                 Ok(request) => (with_body, ask(request, jobs, &file).await),
                 Err(failure) => (false, Some(render::failure_reply(failure, Format::Value))),
@@ -107,14 +108,14 @@ async fn answer(
     };
     let Some(mut reply) = reply else { return };
     let handed_out = std::mem::take(&mut reply.handed_out);
-    let delivered = is_waited_for(&file) && put(taken, reply, with_body).is_ok();
+    let delivered = is_waited_for(&file) && write_reply(taken, reply, with_body).is_ok();
     if !delivered {
-        connections.lost(handed_out);
+        connections.report_lost(handed_out);
     }
 }
 
-/// The frame of a request that may run: its client waits, and its deadline has not passed.
-fn read(taken: &Path) -> Option<(File, Vec<u8>)> {
+/// Reads a request. Returns `None` unless its client still waits and its deadline has not passed.
+fn read_request(taken: &Path) -> Option<(File, Vec<u8>)> {
     let file = open_own(taken).ok()?;
     if !is_waited_for(&file) || file.metadata().ok()?.len() > 2 * MAX_FRAME_BYTES as u64 {
         return None;
@@ -128,7 +129,8 @@ fn read(taken: &Path) -> Option<(File, Vec<u8>)> {
     (head.deadline_ms >= RealWorld.now_ms() && line.pop() == Some(b'\n')).then_some((file, line))
 }
 
-/// `None` when the daemon leaves, or the client is gone.
+/// Sends a request to the engine and waits for its reply. Returns `None` if the daemon exits or the client is
+/// gone.
 async fn ask(request: Request, jobs: &mpsc::Sender<Job>, file: &File) -> Option<Reply> {
     let format = request.output.format;
     let waits = matches!(request.call, Call::Wait { .. });
@@ -155,15 +157,16 @@ async fn ask(request: Request, jobs: &mpsc::Sender<Job>, file: &File) -> Option<
     }
 }
 
-/// Writes the reply beside its place and renames it.
-fn put(taken: &Path, reply: Reply, with_body: bool) -> std::io::Result<()> {
+/// Writes the reply to a temporary file and renames it into place.
+fn write_reply(taken: &Path, reply: Reply, with_body: bool) -> std::io::Result<()> {
     let (line, body) = encode(reply, with_body)?;
     let mut next = Replacement::private(&taken.with_extension("reply"), taken.with_extension("answer"))?;
     next.write_all(&line).and_then(|()| next.write_all(&body))?;
     next.publish().map(drop)
 }
 
-/// Tells when something may have come, from a thread that waits for the kernel or, where that is not possible, for a while.
+/// Signals that there may be new requests, from a thread that waits for file notifications or, without those,
+/// polls.
 fn watch(store_dir: PathBuf) -> mpsc::UnboundedReceiver<()> {
     let (send, changes) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -178,7 +181,7 @@ fn watch(store_dir: PathBuf) -> mpsc::UnboundedReceiver<()> {
 #[cfg(target_os = "linux")]
 struct Watch {
     inotify: Option<std::os::fd::OwnedFd>,
-    /// The watch on the directory of requests.
+    /// The watch on the request directory.
     inside: Option<i32>,
 }
 
@@ -189,7 +192,8 @@ impl Watch {
         Self { inotify, inside: None }
     }
 
-    /// The directory of requests is made by the first client that needs it, so the one around it is watched, too.
+    /// Waits for a new request. The first client creates the request directory, so its parent is watched,
+    /// too.
     fn wait(&mut self, store_dir: &Path) {
         use rustix::fs::inotify::{WatchFlags, add_watch};
         let Some(inotify) = &self.inotify else { return std::thread::sleep(LOOK_EVERY) };
@@ -201,7 +205,7 @@ impl Watch {
         let is_new = inside.ok() != self.inside;
         self.inside = inside.ok();
         if is_new && self.inside.is_some() {
-            // What came before it was watched makes no event: look once more.
+            // Files created before the watch cause no event, so check once more.
             return;
         }
         let _ = rustix::io::read(inotify, &mut [0_u8; 4096]);

@@ -1,4 +1,4 @@
-//! Imports: read in another thread, then taken in by the engine a part at a time, with other requests in between.
+//! Imports: read in another thread, then applied by the engine in parts, with other requests in between.
 
 use tokio::sync::mpsc;
 
@@ -8,17 +8,20 @@ use super::long_answers::Task;
 use crate::failure::Failure;
 use crate::service::ReadImport;
 
-/// An import that was read, or the reason why not.
+/// An import that has been read, or the reason why it could not be.
 #[derive(Debug)]
 pub struct Importing {
+    /// The request and its client.
     pub job: Job,
+    /// The import.
     pub import: Result<ReadImport, Failure>,
 }
 
-/// Where imports come back to the engine: after they were read, and between their parts.
+/// The channel that returns imports to the engine, after they were read and between their parts.
 #[derive(Debug)]
 pub struct Imports {
     send: mpsc::UnboundedSender<Importing>,
+    /// Receives imports that are ready to continue.
     pub read: mpsc::UnboundedReceiver<Importing>,
 }
 
@@ -30,6 +33,7 @@ impl Default for Imports {
 }
 
 impl Engine {
+    /// Starts reading an import in another thread.
     pub(super) fn begin_import(&mut self, job: Job) {
         match self.service.begin_import(&job.request) {
             Ok(import) => {
@@ -39,7 +43,8 @@ impl Engine {
         }
     }
 
-    /// Takes one part of an import in and makes it durable. The rest comes after the requests that are waiting now.
+    /// Applies one part of an import and makes it durable. The rest follows after the requests that are
+    /// waiting now.
     pub(super) fn continue_import(&mut self, importing: Importing) -> Option<Stopped> {
         let Importing { job, mut import } = importing;
         let before = self.service.position();

@@ -1,4 +1,4 @@
-//! Threads that answer long questions from snapshots and read imports, while the engine answers everybody else.
+//! Threads that answer long queries from snapshots and read imports, while the engine serves other requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -14,26 +14,27 @@ use crate::render;
 use crate::request::{Format, Reply};
 use crate::service::{ImportJob, LongQuestion};
 
-/// So many long questions are answered at once. Each renders its answer in memory.
+/// The number of threads. Each renders its answer in memory.
 const THREADS: usize = 2;
 
-/// What a thread is given to do.
+/// The work of a thread.
 #[derive(Debug)]
 pub enum Task {
-    /// Answer a question in a format.
+    /// Answer a query.
     Answer(Box<LongQuestion>, Format, oneshot::Sender<Reply>),
-    /// Read an import, and hand it to the engine.
+    /// Read an import and pass it to the engine.
     Read(Box<ImportJob>, Box<Job>, mpsc::UnboundedSender<Importing>),
 }
 
+/// The queue of long queries and imports.
 #[derive(Debug, Default)]
 pub struct LongAnswers {
-    /// Absent until the first long question: most daemons never see one.
+    /// Absent until the first task: most daemons never have one.
     queue: Option<SyncSender<Task>>,
 }
 
 impl LongAnswers {
-    /// Runs in a thread of its own when its turn comes.
+    /// Queues a task for the threads, and refuses it if the queue is full.
     pub fn run(&mut self, task: Task) {
         let queue = self.queue.get_or_insert_with(start);
         match queue.try_send(task) {
@@ -43,6 +44,7 @@ impl LongAnswers {
     }
 }
 
+/// Starts the threads and returns their queue.
 fn start() -> SyncSender<Task> {
     let (send, receive) = sync_channel(MAX_LONG_QUESTIONS);
     let receive = Arc::new(Mutex::new(receive));
@@ -57,7 +59,7 @@ fn start() -> SyncSender<Task> {
     send
 }
 
-/// `None` when the daemon is leaving.
+/// Waits for the next task. Returns `None` when the daemon exits.
 fn next(receive: &Mutex<Receiver<Task>>) -> Option<Task> {
     receive.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
@@ -65,7 +67,7 @@ fn next(receive: &Mutex<Receiver<Task>>) -> Option<Task> {
 impl Task {
     fn run(self) {
         match self {
-            // A client that left needs no answer.
+            // The client is gone.
             Self::Answer(_, _, reply) if reply.is_closed() => {}
             Self::Answer(question, format, reply) => {
                 let answered = catch_unwind(AssertUnwindSafe(|| question.answer()));
@@ -82,7 +84,7 @@ impl Task {
                 let import = read.unwrap_or_else(|_| {
                     Err(Failure::internal("reading the import panicked; nothing was changed"))
                 });
-                // An engine that is gone drops the request, and its client asks the next daemon.
+                // If the engine has stopped, the request is dropped and its client asks the next daemon.
                 let _ = engine.send(Importing { job: *job, import });
             }
         }
@@ -93,10 +95,7 @@ impl Task {
             Self::Answer(_, format, reply) => (format, reply),
             Self::Read(_, job, _) => (job.request.output.format, job.reply),
         };
-        let failure = Failure::new(
-            Code::Busy,
-            "too many long questions are waiting for an answer; nothing was changed",
-        );
+        let failure = Failure::new(Code::Busy, "too many long queries are waiting; nothing was changed");
         let _ = reply.send(render::failure_reply(failure, format));
     }
 }

@@ -1,13 +1,13 @@
-//! The daemon: one process per store that holds the lock and answers everybody on the machine (DESIGN §7).
+//! The daemon: one process per store that holds the lock and answers all clients of its user (DESIGN §7).
 
 mod claimer;
 mod connection;
 mod engine;
+mod file_limit;
 mod file_requests;
 mod imports;
 mod long_answers;
 mod planted;
-mod room;
 mod run;
 mod saver;
 mod socket;
@@ -24,35 +24,37 @@ use crate::failure::Failure;
 use crate::request::Request;
 use crate::wire::version_numbers;
 
-/// Requests and replies may be this long; past it the connection is refused.
+/// The maximum length of a request or a reply line. The connection of a longer request is closed.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
-/// Open connections; one more is told `busy`.
+/// The maximum number of open connections. Further requests fail with `busy`.
 pub const MAX_CONNECTIONS: usize = 2_048;
-/// Requests waiting for their turn; one more is told `busy`.
+/// The maximum number of queued requests. Further requests fail with `busy`.
 pub const MAX_QUEUE: usize = 8_192;
-/// Requests that wait for something to happen; one more is told `busy`.
+/// The maximum number of requests that wait for a result. Further ones fail with `busy`.
 pub const MAX_WAITERS: usize = 1_024;
-/// Long questions waiting for a thread to answer them; one more is told `busy`.
+/// The maximum number of long queries that wait for a thread. Further ones fail with `busy`.
 pub const MAX_LONG_QUESTIONS: usize = 256;
-/// Bytes of the replies that wait for one sync of the journal; past it the next request waits for the next sync.
+/// The maximum size of the replies in one batch. Once it is exceeded, the next request goes into the next
+/// batch.
 pub const MAX_BATCH_BYTES: usize = 16 * 1024 * 1024;
-/// Requests that share one sync of the journal.
+/// The maximum number of requests in one batch, which shares one sync of the journal.
 pub const MAX_BATCH: usize = 1_024;
-/// Bytes of replies that clients have asked for and not read; a long reply past it is replaced by `busy`.
+/// The maximum size of replies that clients have not read yet. A long reply that would exceed it is replaced
+/// by `busy`.
 pub const MAX_UNREAD_BYTES: usize = 256 * 1024 * 1024;
-/// How long a client may take nothing of a reply before the connection is closed.
+/// How long a client may stop reading a reply before its connection is closed.
 pub const SEND_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
-/// How long a client may take to send a frame once it has begun.
+/// How long a client may take to send a request once it has begun.
 pub const FRAME_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Turns a forwarded command line into the call that it asks for. The command line's syntax belongs to the front end, so the
-/// front end that runs the daemon passes its parser in.
+/// Parses a forwarded command line into a call. The syntax of the command line belongs to the front end, so
+/// the front end passes its parser to the daemon.
 pub type ReadCommand = fn(Request) -> Result<Request, Failure>;
 
-/// The version clients and daemons compare.
+/// The version that clients and daemons compare.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Whether `theirs` is a later version than ours. Versions that cannot be read count as equal.
+/// Returns whether `theirs` is a later version than ours. An invalid version is not.
 fn is_newer(theirs: &str) -> bool {
     version_numbers(theirs) > version_numbers(VERSION)
 }

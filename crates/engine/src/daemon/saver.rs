@@ -1,4 +1,4 @@
-//! The sync under way, and when the next one is due.
+//! Decides when to save and when to exchange with the remote.
 
 use std::time::{Duration, Instant};
 
@@ -10,53 +10,65 @@ use crate::failure::{Code, Failure};
 use crate::request::{Reply, Request};
 use crate::service::{Reach, SyncResult};
 
-/// After a sync that failed, the next try waits this long, and twice as long each time, up to the second.
+/// The pause after a failed sync. It doubles with each further failure.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// The longest pause after failed syncs.
 const LAST_RETRY: Duration = Duration::from_secs(15);
 
-/// A server that says that it is asked too often is left alone for as long as it asks, up to the second. When it does not say how
-/// long, or the git library keeps that to itself, it is the first, and twice as long each time it says so again.
+/// The pause after a server reports a rate limit without a time, or the git library does not pass the time
+/// on. It doubles with each further report.
 const RATE_LIMITED: Duration = Duration::from_secs(60);
+/// The longest pause for a rate limit.
 const LONGEST_RATE_LIMITED: Duration = Duration::from_secs(15 * 60);
 
-/// How often a daemon looks for changes of others while they are at work and somebody here waits for something.
+/// How often a daemon fetches while other machines are active and a local client waits for a result.
 const FAST_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A client that waits for a sync.
 pub struct Waiter {
+    /// Where to send the reply.
     pub reply: oneshot::Sender<Reply>,
+    /// The request.
     pub request: Request,
-    /// A claim that the sync is to confirm, as it will be shown.
+    /// The answer to a claim that this sync should confirm.
     pub claimed: Option<serde_json::Value>,
 }
 
-/// A moment before which nothing is tried, because the last try failed; and how long that pause was.
+/// After a failure: when to retry at the earliest, and how long that pause is.
 type Retry = Option<(Instant, Duration)>;
 
+/// The schedule of saves and exchanges, and the clients that wait for them.
 pub struct Saver {
+    /// Receives the results of syncs.
     pub results: mpsc::UnboundedReceiver<Result<SyncResult, Failure>>,
+    /// Sends the result of a sync from its thread.
     pub send: mpsc::UnboundedSender<Result<SyncResult, Failure>>,
+    /// A sync is running.
     pub running: bool,
-    /// The first and the latest change that is not on the ref.
+    /// When the first unsaved change was made.
     first_change: Option<Instant>,
+    /// When the latest unsaved change was made.
     last_change: Option<Instant>,
+    /// When to retry a failed save.
     retry: Retry,
-    /// The same for the remote alone: saving here goes on while it is away.
+    /// When to retry a failed exchange. Local saves continue meanwhile.
     remote_retry: Retry,
     last_exchange: Instant,
-    /// How contended the remote has been, and until when it is left to others on that account.
+    /// How contended the remote has been.
     pace: Pace,
-    breather: Option<Instant>,
-    /// Something was saved here meanwhile that the remote does not have.
-    owed: bool,
-    /// Until when it is kept back to stay within the budget of pushes.
+    /// Until when to leave a contended remote to others.
+    backoff_until: Option<Instant>,
+    /// Something was saved here that the remote does not have.
+    push_pending: bool,
+    /// Until when pushes are delayed to stay within the push budget.
     budget: Option<Instant>,
-    /// Somebody asked for the sync under way.
+    /// A client asked for the running sync.
     pub asked: bool,
-    /// Others are at work, and somebody here waits for what they do.
+    /// Fetch more often: other machines are active, and a local client waits for a result.
     pub eager: bool,
-    /// Who waits for the sync under way, and who for the one after it.
+    /// The clients that wait for the running sync.
     pub waiting: Vec<Waiter>,
+    /// The clients that wait for the sync after it.
     pub next_waiting: Vec<Waiter>,
 }
 
@@ -73,8 +85,8 @@ impl Default for Saver {
             remote_retry: None,
             last_exchange: Instant::now(),
             pace: Pace::default(),
-            breather: None,
-            owed: false,
+            backoff_until: None,
+            push_pending: false,
             budget: None,
             asked: false,
             eager: false,
@@ -85,12 +97,14 @@ impl Default for Saver {
 }
 
 impl Saver {
+    /// Records a change.
     pub fn changed(&mut self, now: Instant) {
         self.first_change.get_or_insert(now);
         self.last_change = Some(now);
     }
 
-    /// After a little quiet, but never longer after the first change than the maximum.
+    /// Returns when to save: `sync.quiet` after the last change, but at most `sync.max_delay` after the
+    /// first.
     pub fn save_due(&self, config: &Config) -> Option<Instant> {
         if self.running {
             return None;
@@ -101,7 +115,7 @@ impl Saver {
         Some(self.retry.map_or(due, |(not_before, _)| due.max(not_before)))
     }
 
-    /// Returns when to look for changes of others, to push what was kept back, or to try a failed remote again.
+    /// Returns when to fetch, to push delayed changes, or to retry a failed remote.
     pub fn exchange_due(&self, config: &Config) -> Option<Instant> {
         if self.running {
             return None;
@@ -109,55 +123,55 @@ impl Saver {
         if let Some((not_before, _)) = self.remote_retry {
             return Some(not_before);
         }
-        let kept_back = self.breather.max(self.budget).filter(|_| self.owed);
-        let due = [self.look_due(config), kept_back].into_iter().flatten().min()?;
-        Some(self.breather.map_or(due, |breather| due.max(breather)))
+        let delayed_push = self.backoff_until.max(self.budget).filter(|_| self.push_pending);
+        let due = [self.fetch_due(config), delayed_push].into_iter().flatten().min()?;
+        Some(self.backoff_until.map_or(due, |backoff_until| due.max(backoff_until)))
     }
 
-    /// Returns when to look for changes of others. The budget of pushes does not delay that.
-    fn look_due(&self, config: &Config) -> Option<Instant> {
+    /// Returns when to fetch. The push budget does not delay that.
+    fn fetch_due(&self, config: &Config) -> Option<Instant> {
         let interval = config.duration("sync.interval");
         let interval = if self.eager { interval.min(FAST_INTERVAL) } else { interval };
         (!interval.is_zero()).then(|| self.last_exchange + interval)
     }
 
-    /// When an exchange can be had that is wanted before its time: not while the remote is failing or left to others, and not at
-    /// once after the last.
-    pub fn sooner(&self, wanted: Instant) -> Option<Instant> {
-        let spared = self.running || self.remote_retry.is_some();
+    /// Returns the earliest time for an exchange before it is due: not while the remote is failing or
+    /// contended, and not immediately after the last exchange.
+    pub fn earliest_exchange(&self, wanted: Instant) -> Option<Instant> {
+        let blocked = self.running || self.remote_retry.is_some();
         let earliest = self.last_exchange + FIRST_RETRY;
-        let earliest = self.breather.map_or(earliest, |breather| breather.max(earliest));
-        (!spared).then(|| wanted.max(earliest))
+        let earliest = self.backoff_until.map_or(earliest, |backoff_until| backoff_until.max(earliest));
+        (!blocked).then(|| wanted.max(earliest))
     }
 
-    /// Begins a sync and returns how far it goes. A background sync leaves a failing or contended remote alone, and pushes nothing
-    /// while the budget is used up.
-    pub fn begun(&mut self, asked: bool, budget: Option<Instant>, config: &Config, now: Instant) -> Reach {
+    /// Begins a sync and returns its scope. A background sync does not contact a failing or contended remote,
+    /// and does not push while the push budget is exhausted.
+    pub fn begin(&mut self, asked: bool, budget: Option<Instant>, config: &Config, now: Instant) -> Reach {
         (self.asked, self.budget) = (asked, budget);
         (self.first_change, self.last_change) = (None, None);
         let failing = self.remote_retry.is_some_and(|(not_before, _)| now < not_before);
-        let resting = self.remote_retry.is_none() && self.breather.is_some_and(|until| now < until);
+        let resting = self.remote_retry.is_none() && self.backoff_until.is_some_and(|until| now < until);
         let may_push = asked || budget.is_none_or(|until| until <= now);
-        let may_look = may_push || self.look_due(config).is_some_and(|due| due <= now);
+        let may_look = may_push || self.fetch_due(config).is_some_and(|due| due <= now);
         let reach = match () {
             () if !asked && (failing || resting) || !may_look => Reach::Local,
             () if may_push => Reach::Remote { asked },
             () => Reach::Fetch,
         };
-        self.owed = !may_push || reach == Reach::Local;
+        self.push_pending = !may_push || reach == Reach::Local;
         if reach != Reach::Local {
             self.last_exchange = now;
         }
         reach
     }
 
-    /// A fetch begins, which pushes nothing: whatever is due stays due.
-    pub fn begun_fetch(&mut self) {
+    /// Begins a fetch. It pushes nothing, so what is due stays due.
+    pub fn begin_fetch(&mut self) {
         self.asked = true;
     }
 
-    /// Takes note of how many races an exchange took.
-    pub fn raced(&mut self, result: Option<&SyncResult>, now: Instant) {
+    /// Records how many races for the remote an exchange took, and backs off accordingly.
+    pub fn record_races(&mut self, result: Option<&SyncResult>, now: Instant) {
         let rounds = result
             .map(|result| &result.exchanged)
             .filter(|exchanged| exchanged.remote.is_some() && matches!(exchanged.reach, Reach::Remote { .. }))
@@ -168,24 +182,27 @@ impl Saver {
         let Some(rounds) = rounds else { return };
         let elapsed = now.saturating_duration_since(self.last_exchange);
         let elapsed = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-        self.pace.exchanged(rounds, elapsed);
+        self.pace.record_exchange(rounds, elapsed);
         let pause = Duration::from_millis(self.pace.pause_ms(getrandom::u64().unwrap_or_default()));
-        self.breather = (!pause.is_zero()).then(|| now + pause);
+        self.backoff_until = (!pause.is_zero()).then(|| now + pause);
     }
 
+    /// Records a successful save.
     pub fn saved(&mut self) {
         self.retry = None;
     }
 
+    /// Records a successful exchange.
     pub fn exchanged(&mut self) {
         (self.retry, self.remote_retry) = (None, None);
     }
 
+    /// Records a failed save.
     pub fn failed(&mut self, now: Instant) {
-        self.retry = longer(self.retry, now);
+        self.retry = back_off(self.retry, now);
     }
 
-    /// A remote that many want is not failing: who lost all its races is the next in turn.
+    /// Records a failed exchange. Contention is not a failure of the remote, so it is retried soon.
     pub fn remote_failed(&mut self, failure: &Failure, now: Instant) {
         if is_rate_limit(failure) {
             let before = self.remote_retry.map(|(_, pause)| pause).filter(|pause| *pause >= RATE_LIMITED);
@@ -196,9 +213,9 @@ impl Saver {
             return;
         }
         if !is_contention(failure) {
-            // Somebody who asks in vain does not make the others wait longer.
+            // A failed attempt of a client does not lengthen the pause of the background syncs.
             if !(self.asked && self.remote_retry.is_some()) {
-                self.remote_retry = longer(self.remote_retry, now);
+                self.remote_retry = back_off(self.remote_retry, now);
             }
             return;
         }
@@ -207,30 +224,31 @@ impl Saver {
     }
 }
 
-fn longer(retry: Retry, now: Instant) -> Retry {
+/// Doubles the pause.
+fn back_off(retry: Retry, now: Instant) -> Retry {
     let pause = retry.map_or(FIRST_RETRY, |(_, pause)| (pause * 2).min(LAST_RETRY));
-    // Machines that failed together do not come back together.
+    // The random factor keeps machines that failed together from retrying together.
     Some((now + pause.mul_f64(0.5 + fraction() / 2.0), pause))
 }
 
-/// A number between 0 and 1.
+/// Returns a random number between 0 and 1.
 fn fraction() -> f64 {
     f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
 }
 
-/// Returns how long the server asked to be left alone.
+/// Returns how long the server asked its clients to wait.
 fn wanted_pause(failure: &Failure) -> Option<Duration> {
     failure.details["retry_after_s"].as_u64().map(Duration::from_secs)
 }
 
-/// Returns whether a server said that it is asked too often.
+/// Returns whether the server reported a rate limit.
 fn is_rate_limit(failure: &Failure) -> bool {
     if wanted_pause(failure).is_some() {
         return true;
     }
-    let said = failure.message.to_ascii_lowercase();
-    let signs = ["error: 429", "status code: 429", "too many requests", "rate limit", "rate-limit"];
-    failure.code == Code::NetworkError && signs.iter().any(|sign| said.contains(sign))
+    let message = failure.message.to_ascii_lowercase();
+    let markers = ["error: 429", "status code: 429", "too many requests", "rate limit", "rate-limit"];
+    failure.code == Code::NetworkError && markers.iter().any(|marker| message.contains(marker))
 }
 
 fn is_contention(failure: &Failure) -> bool {
@@ -251,38 +269,38 @@ mod tests {
         Failure::new(Code::SyncContention, "others were faster")
     }
 
-    fn begun(saver: &mut Saver, asked: bool, budget: Option<Instant>, now: Instant) -> Reach {
-        saver.begun(asked, budget, &Config::default(), now)
+    fn begin(saver: &mut Saver, asked: bool, budget: Option<Instant>, now: Instant) -> Reach {
+        saver.begin(asked, budget, &Config::default(), now)
     }
 
-    /// Else a daemon would wake for it again and again.
+    /// Asserts that an exchange begins when it is due. Otherwise the daemon would wake up in a loop.
     fn is_done_when_due(saver: &mut Saver) {
         let due = saver.exchange_due(&Config::default()).expect("something is due");
-        assert_eq!(begun(saver, false, None, due), UNASKED, "what is due is not put off again");
+        assert_eq!(begin(saver, false, None, due), UNASKED, "a due exchange is not delayed again");
     }
 
     #[test]
-    fn what_was_kept_back_for_others_is_due_when_their_time_is_over() {
+    fn a_push_delayed_by_contention_is_due_when_the_backoff_ends() {
         let mut saver = Saver::default();
         let now = Instant::now();
-        saver.breather = Some(now + Duration::from_secs(5));
-        assert_eq!(begun(&mut saver, false, None, now), Reach::Local);
-        assert_eq!(saver.exchange_due(&Config::default()), saver.breather);
+        saver.backoff_until = Some(now + Duration::from_secs(5));
+        assert_eq!(begin(&mut saver, false, None, now), Reach::Local);
+        assert_eq!(saver.exchange_due(&Config::default()), saver.backoff_until);
         is_done_when_due(&mut saver);
-        assert!(saver.exchange_due(&Config::default()) > saver.breather, "nothing is owed any more");
+        assert!(saver.exchange_due(&Config::default()) > saver.backoff_until, "no push is pending");
     }
 
     #[test]
-    fn somebody_who_asks_does_not_wait_for_others() {
+    fn an_explicit_sync_ignores_the_backoff() {
         let mut saver = Saver::default();
         let now = Instant::now();
-        saver.breather = Some(now + LONG);
-        assert_eq!(begun(&mut saver, true, None, now), ASKED);
+        saver.backoff_until = Some(now + LONG);
+        assert_eq!(begin(&mut saver, true, None, now), ASKED);
     }
 
     #[test]
-    fn a_lost_contest_is_tried_again_soon_however_often_and_a_failing_remote_ever_later() {
-        let mut saver = Saver { breather: Some(Instant::now() + LONG), ..Saver::default() };
+    fn contention_is_retried_soon_and_a_failing_remote_ever_later() {
+        let mut saver = Saver { backoff_until: Some(Instant::now() + LONG), ..Saver::default() };
         for _ in 0..10 {
             saver.remote_failed(&contention(), Instant::now());
             let due = saver.exchange_due(&Config::default()).expect("it is tried again");
@@ -307,14 +325,14 @@ mod tests {
         saver.remote_failed(&away(), Instant::now());
         let before = saver.remote_retry;
         for _ in 0..10 {
-            assert_eq!(begun(&mut saver, true, None, Instant::now()), ASKED);
+            assert_eq!(begin(&mut saver, true, None, Instant::now()), ASKED);
             saver.remote_failed(&away(), Instant::now());
         }
         assert_eq!(saver.remote_retry, before);
     }
 
     #[test]
-    fn a_server_that_is_asked_too_often_is_left_alone() {
+    fn a_rate_limit_pauses_exchanges() {
         let mut saver = Saver::default();
         let said = "fatal: unable to access: The requested URL returned error: 429";
         saver.remote_failed(&Failure::new(Code::NetworkError, said), Instant::now());
@@ -323,14 +341,17 @@ mod tests {
             saver.remote_failed(&Failure::new(Code::NetworkError, said), Instant::now());
         }
         let due = saver.exchange_due(&Config::default());
-        assert!(due >= Some(Instant::now() + LONGEST_RATE_LIMITED / 2), "ever longer while it says so");
+        assert!(
+            due >= Some(Instant::now() + LONGEST_RATE_LIMITED / 2),
+            "the pause grows while the limit lasts"
+        );
         assert!(due <= Some(Instant::now() + LONGEST_RATE_LIMITED * 2));
         saver.remote_failed(&away(), Instant::now());
         assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + LAST_RETRY));
     }
 
     #[test]
-    fn a_server_is_left_alone_for_as_long_as_it_asks() {
+    fn the_pause_follows_retry_after() {
         let mut saver = Saver::default();
         for (asked, expected) in [(120, 120), (7, 7), (0, 1), (u64::MAX, 15 * 60)] {
             let failure =
@@ -344,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_budget_keeps_back_is_due_when_there_is_room_again() {
+    fn a_push_delayed_by_the_budget_is_due_when_the_budget_allows() {
         let mut saver = Saver::default();
         let now = Instant::now();
-        let room = now + Duration::from_secs(9);
-        assert_eq!(begun(&mut saver, false, Some(room), now), Reach::Local);
-        assert_eq!(saver.exchange_due(&Config::default()), Some(room));
-        assert_eq!(begun(&mut saver, false, None, room), UNASKED);
-        assert_eq!(begun(&mut saver, true, Some(room), now), ASKED, "who asks does not wait");
+        let allowed_at = now + Duration::from_secs(9);
+        assert_eq!(begin(&mut saver, false, Some(allowed_at), now), Reach::Local);
+        assert_eq!(saver.exchange_due(&Config::default()), Some(allowed_at));
+        assert_eq!(begin(&mut saver, false, None, allowed_at), UNASKED);
+        assert_eq!(begin(&mut saver, true, Some(allowed_at), now), ASKED, "an explicit sync does not wait");
     }
 
     #[test]
@@ -359,21 +380,22 @@ mod tests {
         let mut saver = Saver::default();
         let interval = Config::default().duration("sync.interval");
         let start = saver.last_exchange;
-        let (look, room) = (start + interval, start + 10 * interval);
-        assert_eq!(begun(&mut saver, false, Some(room), start), Reach::Local);
+        let (look, allowed_at) = (start + interval, start + 10 * interval);
+        assert_eq!(begin(&mut saver, false, Some(allowed_at), start), Reach::Local);
         assert_eq!(saver.exchange_due(&Config::default()), Some(look));
-        assert_eq!(begun(&mut saver, false, Some(room), look), Reach::Fetch);
+        assert_eq!(begin(&mut saver, false, Some(allowed_at), look), Reach::Fetch);
         assert_eq!(saver.exchange_due(&Config::default()), Some(look + interval), "and again");
-        assert_eq!(begun(&mut saver, false, None, room), UNASKED, "what was kept back is pushed");
+        assert_eq!(begin(&mut saver, false, None, allowed_at), UNASKED, "the delayed push is made");
     }
 
     #[test]
-    fn others_are_looked_for_more_often_while_somebody_waits_for_them() {
+    fn fetches_are_more_frequent_while_a_client_waits() {
         let saver = Saver { eager: true, ..Saver::default() };
         assert!(saver.exchange_due(&Config::default()) <= Some(Instant::now() + FAST_INTERVAL));
     }
 
-    /// Counts how often an idle daemon tries a remote in so many minutes, when each try fails in the same way and takes no time. The clock is that of the test.
+    /// Counts how often an idle daemon tries a remote in a number of minutes, if every try fails in the same
+    /// way and takes no time. The time is simulated.
     fn tries(failure: &Failure, minutes: u64) -> usize {
         let start = Instant::now();
         let end = start + Duration::from_secs(60 * minutes);
@@ -388,20 +410,21 @@ mod tests {
                 return tries;
             }
             wakes += 1;
-            assert!(wakes < 10_000, "a daemon that spins");
-            if begun(&mut saver, false, None, now) != Reach::Local {
+            assert!(wakes < 10_000, "the daemon spins");
+            if begin(&mut saver, false, None, now) != Reach::Local {
                 tries += 1;
                 saver.remote_failed(failure, now);
             }
         }
     }
 
-    /// A remote with a branch `beads`, one with a stale lock file on the ref, and a push address that is another repository all
-    /// answer so (`store/tests/refused_refs.rs`). Taken for a lost race, they were asked 399 to 588 times a minute.
+    /// A remote with a branch `beads`, one with a stale lock file on the ref, and a push URL that is another
+    /// repository all fail like this (`store/tests/refused_refs.rs`). When this was mistaken for contention,
+    /// a remote was asked 399 to 588 times a minute.
     #[test]
-    fn an_idle_daemon_asks_a_remote_that_refuses_its_ref_a_few_times_a_minute() {
+    fn an_idle_daemon_tries_a_refusing_remote_a_few_times_a_minute() {
         for code in [Code::PushRefused, Code::GitError, Code::NetworkError, Code::RemoteInvalid] {
-            let failure = Failure::new(code.clone(), "it will not");
+            let failure = Failure::new(code.clone(), "refused");
             let (first, hour) = (tries(&failure, 1), tries(&failure, 60));
             assert!((1..=12).contains(&first), "{code}: {first} tries in the first minute");
             assert!((60..=8 * 60).contains(&hour), "{code}: {hour} tries in an hour");

@@ -1,4 +1,5 @@
-//! The socket's place: a directory that nobody else can enter, checked before it is trusted (§13.3).
+//! The path of the daemon's socket, in a directory that only this user can enter. It is checked before every
+//! use (§13.3).
 
 use std::fs;
 use std::io;
@@ -12,7 +13,7 @@ use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::runtime_directory::runtime_directory;
 
-/// Where a store's daemon listens.
+/// The path of the socket on which a store's daemon listens.
 #[derive(Debug, Clone)]
 pub struct SocketPath {
     directory: PathBuf,
@@ -20,8 +21,8 @@ pub struct SocketPath {
 }
 
 impl SocketPath {
-    /// Named after the store, in the user's runtime directory: a path inside a deep repository would be too long for
-    /// a socket address.
+    /// Returns the socket of a store. It is in the user's runtime directory, because a path inside a deeply
+    /// nested repository may be too long for a socket address.
     pub fn of(place: &Place) -> Self {
         let directory = runtime_directory();
         let store = place.git_dir.canonicalize().unwrap_or_else(|_| place.git_dir.clone());
@@ -30,23 +31,25 @@ impl SocketPath {
         Self { directory, path }
     }
 
-    /// A socket that is named elsewhere; `None` for a path that cannot be one.
+    /// Returns the socket at a path; `None` if the path is relative.
     pub fn at(path: &Path) -> Option<Self> {
         let directory = path.parent().filter(|_| path.is_absolute())?;
         Some(Self { directory: directory.to_owned(), path: path.to_owned() })
     }
 
-    /// Tells the socket of one daemon from that of the next, which may get the same inode.
-    pub fn birth(&self) -> Option<(u64, i64, i64)> {
+    /// Identifies this socket file. The next daemon's socket may have the same inode, but not the same change
+    /// time.
+    pub fn file_identity(&self) -> Option<(u64, i64, i64)> {
         let metadata = fs::metadata(&self.path).ok()?;
         Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
     }
 
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the directory if need be, and makes sure that it is ours alone.
+    /// Creates the directory if necessary, and checks that only this user can access it.
     pub fn prepare(&self) -> Result<(), Failure> {
         let made = fs::DirBuilder::new().mode(0o700).recursive(false).create(&self.directory);
         match made {
@@ -57,7 +60,7 @@ impl SocketPath {
         self.check()
     }
 
-    /// Refuses a directory that somebody else made, can write to, or put a link in place of.
+    /// Rejects a directory that belongs to another user, is accessible to others, or is a symbolic link.
     pub fn check(&self) -> Result<(), Failure> {
         let metadata = fs::symlink_metadata(&self.directory)
             .map_err(|error| Failure::io("look at", &self.directory, &error))?;
@@ -80,7 +83,7 @@ impl SocketPath {
     }
 }
 
-/// Where no socket can be, no daemon can be, and commands do the work themselves.
+/// The failure when the socket cannot be created. Commands then run requests in their own process.
 pub(super) fn no_socket(action: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(Code::DaemonUnreachable, format!("cannot {action} {}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Starting a daemon from a command: a child of its own session that outlives its starter.
+//! Starts a daemon from a command, as a child process in its own session that outlives the command.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -15,26 +15,25 @@ use crate::failure::{Code, Failure};
 use crate::log;
 use crate::place::{Kind, Place};
 
-/// The lines of a new daemon on its standard output. The first says that it has the store and opens it; the others are
-/// the last line.
+/// What a new daemon prints when it has the lock and begins to open the store.
 pub(super) const OPENING: &str = "opening";
+/// What it prints when it listens.
 pub(super) const READY: &str = "ready";
+/// What it prints when another process holds the lock.
 pub(super) const LOST_THE_RACE: &str = "another daemon is there";
 
-/// Finds the program to run as a daemon: this one, or the one that was put in its place while this one ran on.
+/// Returns the program to run as a daemon: this one, or the one that has replaced it on disk.
 pub fn program() -> Result<PathBuf, Failure> {
     let unreachable = |reason: String| Failure::new(Code::DaemonUnreachable, reason);
     let running =
         std::env::current_exe().map_err(|error| unreachable(format!("cannot find this program: {error}")))?;
     installed(&running).ok_or_else(|| {
-        unreachable(format!(
-            "{} was removed; a process that still runs it must be restarted",
-            running.display()
-        ))
+        unreachable(format!("{} was removed while it was running; restart this process", running.display()))
     })
 }
 
-/// Linux marks the path of a program whose file was replaced or removed.
+/// Returns the path of the installed program. Linux marks the path of a running program whose file was
+/// replaced or removed.
 fn installed(running: &Path) -> Option<PathBuf> {
     const MARK: &str = " (deleted)";
     if running.is_file() {
@@ -44,31 +43,32 @@ fn installed(running: &Path) -> Option<PathBuf> {
     replaced.is_file().then_some(replaced)
 }
 
-/// How long opening a store may take. It is work, not waiting, so it does not count against the caller's deadline.
+/// How long opening a store may take. This does not count against the caller's deadline, which is for
+/// waiting.
 const OPENING_TIME: Duration = Duration::from_secs(120);
 
-/// How a start ended.
+/// The result of starting a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Started {
-    /// It listens.
+    /// The daemon listens.
     Ready,
-    /// Another process has the store: a daemon that was faster, one that is leaving, or a command.
+    /// Another process holds the lock: a daemon, or a command.
     Taken,
 }
 
 /// Starts a daemon and waits until it listens, or until the deadline.
 pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
     let program = program()?;
-    // Where no socket may be there is no point in starting anything.
+    // Without a safe place for the socket, no daemon can run.
     SocketPath::of(place).prepare()?;
     let store_dir = place.store_dir();
     std::fs::create_dir_all(&store_dir).map_err(|error| no_socket("make", &store_dir, &error))?;
     let log_path = log::path(&store_dir);
-    // A store directory that cannot be written to is read without a daemon.
+    // A store in a read-only directory is read without a daemon.
     let log =
         log::open(&store_dir).map_err(|failure| Failure::new(Code::DaemonUnreachable, failure.message))?;
     let mut command = Command::new(program);
-    // Started inside a hook, it would serve every later command with that hook's idea of the repository.
+    // Git sets these variables inside a hook; the daemon must not use them for later commands.
     let mut child = withhold_git_variables(&mut command)
         .args(["daemon", "run", "--detach", "--patience"])
         .arg(deadline.left().as_millis().to_string())
@@ -82,15 +82,15 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
         .map_err(|error| Failure::new(Code::DaemonUnreachable, format!("cannot start a daemon: {error}")))?;
     let Some(stdout) = child.stdout.take() else { return Ok(Started::Taken) };
     let lines = lines_of(stdout);
-    let mut said = lines.recv_timeout(deadline.left());
-    if said.as_deref() == Ok(OPENING) {
-        said = lines.recv_timeout(OPENING_TIME);
+    let mut line = lines.recv_timeout(deadline.left());
+    if line.as_deref() == Ok(OPENING) {
+        line = lines.recv_timeout(OPENING_TIME);
     }
-    match said.as_deref() {
+    match line.as_deref() {
         Ok(READY) => Ok(Started::Ready),
         Ok(LOST_THE_RACE) => Ok(Started::Taken),
         Ok(failure) => Err(serde_json::from_str(failure).unwrap_or_else(|_| {
-            Failure::new(Code::DaemonUnreachable, format!("the daemon said {failure:?}"))
+            Failure::new(Code::DaemonUnreachable, format!("unexpected output of the daemon: {failure:?}"))
         })),
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Ok(Started::Taken),
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Err(Failure::new(
@@ -100,7 +100,7 @@ pub fn start(place: &Place, deadline: Deadline) -> Result<Started, Failure> {
     }
 }
 
-/// Reads in a thread of its own, because a pipe has no timeout.
+/// Reads lines in a separate thread, because reading a pipe has no timeout.
 fn lines_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (send, lines) = channel();
     std::thread::spawn(move || {

@@ -1,9 +1,9 @@
-//! Syncs of the daemon: each runs in a thread of its own, so that no client waits for git.
+//! Runs the daemon's syncs, each in its own thread, so that no client waits for git.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use beads_store::Fate;
+use beads_store::StoreChange;
 
 use super::engine::{Engine, Stopped};
 use super::saver::Waiter;
@@ -13,34 +13,34 @@ use crate::render::{self, Answer};
 use crate::request::Reply;
 use crate::service::{Reach, SyncJob, SyncResult, claims};
 
-/// How long a daemon that leaves waits for the exchange under way, and then, once it was abandoned, for its thread.
+/// How long an exiting daemon waits for the running exchange and, after abandoning it, for its thread.
 const LAST_EXCHANGE: Duration = Duration::from_secs(1);
 
-/// The lower priority of a background save.
+/// The nice value of a background sync.
 const BACKGROUND: i32 = 5;
 
 impl Engine {
-    /// Saves and exchanges everything. While the remote is failing, it is tried before its time only for a client that asks
-    /// for a sync.
+    /// Starts a sync. While the remote is failing, it is only tried early if a client asks for a sync.
     pub(super) fn start_sync(&mut self) {
         let asked = !self.saver.next_waiting.is_empty() || self.claimer.wants_fetch();
         self.saver.waiting.append(&mut self.saver.next_waiting);
         let now = Instant::now();
-        let reach = self.saver.begun(asked, self.service.push_not_before(now), self.service.config(), now);
-        let is_wanted = asked || self.service.syncs_itself();
+        let reach = self.saver.begin(asked, self.service.push_not_before(now), self.service.config(), now);
+        let is_wanted = asked || self.service.auto_sync_enabled();
         self.begin_sync(if is_wanted { reach } else { Reach::Local });
     }
 
-    /// The same for claims that only need to see what others did. What is to be pushed stays due, and goes along when its time
-    /// has come: claims that follow each other closely must not keep it here.
+    /// Starts a fetch for claims that need the latest state of the remote. If a save is due, a full sync runs
+    /// instead: otherwise a steady stream of claims would delay the push.
     pub(super) fn start_fetch(&mut self) {
         if self.save_due().is_some_and(|due| due <= Instant::now()) {
             return self.start_sync();
         }
-        self.saver.begun_fetch();
+        self.saver.begin_fetch();
         self.begin_sync(Reach::Fetch);
     }
 
+    /// Runs a sync in a new thread.
     fn begin_sync(&mut self, reach: Reach) {
         self.claimer.fetch_begins();
         self.saver.running = true;
@@ -54,21 +54,23 @@ impl Engine {
         };
         std::thread::spawn(move || {
             if !asked && cfg!(target_os = "linux") {
-                // On Linux this lowers the priority of this thread alone, so that requests go first.
+                // On Linux this lowers the priority of this thread only, so that requests go first.
                 let _ = rustix::process::nice(BACKGROUND);
             }
-            // The engine waits for a result even after a panic; without one it would never save again.
+            // The engine needs a result even after a panic; otherwise it would never save again.
             let result = catch_unwind(AssertUnwindSafe(|| job.run()));
             let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
         });
     }
 
-    pub(super) fn synced(&mut self, result: Result<SyncResult, Failure>) -> Option<Stopped> {
+    /// Finishes a sync: merges its result into memory, answers the waiting clients, and schedules what
+    /// follows.
+    pub(super) fn on_sync_done(&mut self, result: Result<SyncResult, Failure>) -> Option<Stopped> {
         self.saver.running = false;
         let exchanged = result.as_ref().is_ok_and(|result| result.exchanged.remote.is_some());
         let saved = result.is_ok();
         let now = Instant::now();
-        self.saver.raced(result.as_ref().ok(), now);
+        self.saver.record_races(result.as_ref().ok(), now);
         let finished = SyncJob::finish(&mut self.service, result);
         let position = self.service.position();
         let mut lost = Vec::new();
@@ -76,7 +78,7 @@ impl Engine {
             let answered = match claimed {
                 Some(claimed) => self.service.confirmed(claimed, finished.clone()),
                 None => finished.clone().and_then(|answer| {
-                    self.service.keep_told_of_sync(&request, &answer)?;
+                    self.service.cache_sync_answer(&request, &answer)?;
                     Ok(Answer::Synced(answer))
                 }),
             };
@@ -84,7 +86,7 @@ impl Engine {
             let answer = Reply { handed_out, ..render::reply(answered, &request.output, position) };
             lost.extend(reply.send(answer).err().into_iter().flat_map(|answer| answer.handed_out));
         }
-        if let Some(stopped) = self.give_back(lost) {
+        if let Some(stopped) = self.release_undelivered(lost) {
             return Some(stopped);
         }
         match finished {
@@ -109,11 +111,11 @@ impl Engine {
             }
         }
         self.start_export();
-        // A merge may have brought what a client waits for.
+        // The merge may contain what a client waits for.
         self.serve_waiters()
     }
 
-    /// Writes the file at `export.path`, if that is due, in a thread of its own.
+    /// Writes the file at `export.path` in a new thread, if it is due.
     fn start_export(&mut self) {
         if let Some(job) = self.service.take_export() {
             self.finish_export();
@@ -127,14 +129,15 @@ impl Engine {
         }
     }
 
+    /// Saves everything before the daemon exits.
     pub(super) async fn save_all(&mut self) -> Result<(), Failure> {
         if self.saver.running {
             self.finish_exchange().await;
         }
         self.finish_export();
-        match self.service.fate() {
-            Fate::Same | Fate::Touched => {}
-            fate => return Err(self.service.replaced(fate)),
+        match self.service.store_change() {
+            StoreChange::Unchanged | StoreChange::Touched => {}
+            change => return Err(self.service.handle_replaced(change)),
         }
         if let Some(job) = self.service.take_export() {
             report(job.run());
@@ -145,25 +148,25 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives the exchange under way a moment, then abandons it: the next daemon waits for the store, and the remote may
-    /// never answer. What was not exchanged is the next daemon's to exchange.
+    /// Waits briefly for the running exchange, then abandons it: the next daemon waits for the lock, and the
+    /// remote may never answer. The next daemon exchanges the rest.
     async fn finish_exchange(&mut self) {
         let mut result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
         if result.is_err() {
-            beads_store::abandon_all();
+            beads_store::kill_child_programs();
             result = tokio::time::timeout(LAST_EXCHANGE, self.saver.results.recv()).await;
         }
         match result {
             Ok(Some(result)) => {
                 self.saver.next_waiting.clear();
-                self.synced(result);
+                self.on_sync_done(result);
             }
             _ => SyncJob::abandon(&mut self.service),
         }
     }
 }
 
-/// A file that cannot be written stops nothing: it is only a copy.
+/// Logs a failed export. It stops nothing, because the file is only a copy.
 fn report(exported: Result<(), Failure>) {
     if let Err(failure) = exported {
         log::note(&format!("exporting failed: {}: {}", failure.code, failure.message));

@@ -1,4 +1,4 @@
-//! Claims whose replies could not be delivered.
+//! Releases claims whose replies could not be delivered.
 
 use std::time::{Duration, Instant};
 
@@ -9,22 +9,22 @@ use super::VERSION;
 use super::engine::{Engine, Stopped};
 use crate::request::{Call, HandedOut, Output, Request};
 
-/// How long a claim whose reply was lost is kept for a caller that chose its request id.
+/// How long a claim with a lost reply is kept for a caller that chose its request id and may retry.
 const KEPT_FOR_RETRY: Duration = Duration::from_secs(60);
 
-/// Why such a claim is given back.
+/// The reason recorded for the release.
 const UNDELIVERED: &str = "given back: the reply to the claim could not be delivered";
 
 impl Engine {
-    /// Frees claims whose replies could not be delivered. One whose caller chose a request id may be asked for again, and
-    /// is kept for a while.
-    pub(super) fn give_back(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
+    /// Releases claims whose replies could not be delivered. If the caller chose the request id, it may
+    /// retry, so the claim is kept for a while.
+    pub(super) fn release_undelivered(&mut self, lost: Vec<HandedOut>) -> Option<Stopped> {
         let mut freed = false;
         for claim in lost {
             if claim.may_be_retried() {
                 self.undelivered.push((Instant::now() + KEPT_FOR_RETRY, claim));
             } else {
-                freed |= self.free(&claim);
+                freed |= self.release(&claim);
             }
         }
         if !freed {
@@ -39,8 +39,8 @@ impl Engine {
         }
     }
 
-    /// Under its fence, so that a claim that is over already, or another one, is left alone.
-    fn free(&mut self, claim: &HandedOut) -> bool {
+    /// Releases a claim under its fence, so that a claim that has ended, or a newer one, is not affected.
+    fn release(&mut self, claim: &HandedOut) -> bool {
         let (Ok(fence), Ok(reason)) = (claim.fence.parse(), UNDELIVERED.parse()) else { return false };
         let guard = Guard { fence: Some(fence), ..Guard::default() };
         let unclaim = Unclaim { id: claim.id.clone(), guard, reason, ..Unclaim::default() };
@@ -58,13 +58,14 @@ impl Engine {
         self.service.answer(&request).error.is_none()
     }
 
-    pub(super) fn free_overdue(&mut self) -> Option<Stopped> {
+    /// Releases the claims whose callers did not retry in time.
+    pub(super) fn release_overdue(&mut self) -> Option<Stopped> {
         let now = Instant::now();
         let (due, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.undelivered).into_iter().partition(|(until, _)| *until <= now);
         self.undelivered = kept;
-        // Nobody asked again in time.
+        // Without a request id they are released.
         let lost = due.into_iter().map(|(_, claim)| HandedOut { request_id: None, ..claim }).collect();
-        self.give_back(lost)
+        self.release_undelivered(lost)
     }
 }

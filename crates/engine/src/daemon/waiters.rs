@@ -1,40 +1,44 @@
-//! Requests that wait for something to answer: for work, or for events. They are tried again, in the order in which
-//! they came, whenever something changed and whenever time alone may have made a bead ready. Nobody polls.
+//! Requests that wait for a result: for work, or for events. They are retried, in order of arrival, after
+//! every change and when a lease or a deferral ends. There is no polling.
 
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::MAX_WAITERS;
-use super::engine::Owed;
+use super::engine::PendingReply;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Reply, Request};
 use crate::service::Service;
 
+/// The waiting requests.
 #[derive(Debug, Default)]
 pub struct Waiters {
     waiting: Vec<Waiting>,
-    /// When a lease or a deferral ends that may make something ready.
+    /// When the next lease or deferral ends, which may make a bead ready.
     due: Option<Instant>,
 }
 
-/// A request, its client, and how long it waits.
+/// A waiting request and its client.
 #[derive(Debug)]
 pub struct Waiting {
+    /// The request.
     pub request: Request,
+    /// Where to send the reply.
     pub reply: oneshot::Sender<Reply>,
+    /// Until when it waits.
     pub until: Instant,
 }
 
 impl Waiters {
-    /// Lets a request wait for as long as it wants to.
+    /// Adds a request, which waits for as long as it asked to.
     pub fn add(&mut self, service: &Service, request: Request, reply: oneshot::Sender<Reply>) {
         let until = Instant::now() + request.call.wait();
         self.add_until(service, request, reply, until);
     }
 
-    /// The same for one that has waited before.
+    /// Adds a request with the end of its wait, because it may have waited before.
     pub fn add_until(
         &mut self,
         service: &Service,
@@ -51,25 +55,26 @@ impl Waiters {
         self.look_ahead(service);
     }
 
+    /// Returns whether any request waits.
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The next moment at which somebody's wait ends or something becomes ready by itself.
+    /// Returns when the next wait ends, or a bead may become ready without a change.
     pub fn next_wake(&self) -> Option<Instant> {
         let ends = self.waiting.iter().map(|waiter| waiter.until).min()?;
         Some(self.due.map_or(ends, |due| due.min(ends)))
     }
 
-    /// Tries everybody again. Answers are rendered, not sent: what they say must be durable first.
+    /// Retries all waiting requests. Replies are not sent, because they must be durable first.
     ///
-    /// Claims that ask the remote and have something to try come back as they are.
-    pub fn serve(&mut self, service: &mut Service) -> (Vec<Owed>, Vec<Waiting>) {
+    /// Claims that the remote decides, and for which there is a candidate, are returned separately.
+    pub fn serve(&mut self, service: &mut Service) -> (Vec<PendingReply>, Vec<Waiting>) {
         let mut answered = Vec::new();
         let mut claims = Vec::new();
         let now = Instant::now();
         for waiter in std::mem::take(&mut self.waiting) {
-            // A client that left must not be given work.
+            // A client that is gone must not be given work.
             if waiter.reply.is_closed() {
                 continue;
             }
@@ -104,6 +109,7 @@ impl Waiters {
         (answered, claims)
     }
 
+    /// Computes when a bead may become ready without a change.
     fn look_ahead(&mut self, service: &Service) {
         let ready = if self.waiting.is_empty() { None } else { service.next_ready_by_time() };
         let steal = self.waiting.iter().filter_map(|waiter| service.next_steal(&waiter.request));

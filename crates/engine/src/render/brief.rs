@@ -1,4 +1,4 @@
-//! What a worker needs to begin, so that no second question is needed after a claim.
+//! The context a worker needs to begin, so that a claim needs no second query.
 
 use std::fmt::Write;
 
@@ -11,34 +11,45 @@ use super::detail;
 use super::style::Style;
 use crate::escape::escape;
 
-/// The newest notes are what changed last; the whole log is in the bead.
+/// How many notes a brief has. The bead has all of them.
 const NEWEST_NOTES: usize = 5;
 
+/// The context a worker needs to begin.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Brief {
+    /// The title.
     pub title: Title,
+    /// The description.
     pub description: Text,
+    /// The acceptance criteria.
     pub acceptance_criteria: Nullable<Text>,
-    /// The newest notes, oldest of them first.
+    /// The newest notes, in chronological order.
     pub notes: Vec<NoteAnswer>,
-    /// What this bead waited for, and how that ended.
+    /// The finished beads that blocked this one.
     pub blockers: Vec<Resolved>,
+    /// The parent.
     pub parent: Option<BeadId>,
+    /// The title of the parent.
     pub parent_title: Option<Title>,
-    /// Whether the remote vouches that nobody else holds the bead.
+    /// Whether the remote confirmed the claim.
     pub confirmed: bool,
 }
 
-/// A blocker that is finished.
+/// A finished blocker.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Resolved {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// Why it was closed.
     pub close_reason: Nullable<Text>,
+    /// The actor who closed it.
     pub closed_by: Option<Actor>,
 }
 
 impl Brief {
+    /// Returns the brief of a bead.
     pub fn of(catalog: &Catalog, lineage: &Lineage, view: &BeadView) -> Self {
         let title = |lineage: &Lineage| catalog.bead(lineage).map(|bead| bead.title.value.clone());
         let blockers = catalog.targets(lineage, EdgeKind::Blocks).filter_map(|blocker| {
@@ -64,6 +75,7 @@ impl Brief {
         }
     }
 
+    /// Writes the brief as text.
     pub(super) fn text(&self, out: &mut String, style: Style) {
         if let (Some(parent), Some(title)) = (&self.parent, &self.parent_title) {
             let line = format!("part of {parent}: {}", escape(title.as_str()));
@@ -75,7 +87,7 @@ impl Brief {
         detail::section(out, "Description", self.description.non_empty(), style);
         detail::section(out, "Acceptance criteria", self.acceptance_criteria.get(), style);
         if !self.blockers.is_empty() {
-            let _ = writeln!(out, "\n{}", style.bold("What it waited for"));
+            let _ = writeln!(out, "\n{}", style.bold("Finished blockers"));
         }
         for blocker in &self.blockers {
             let reason = blocker.close_reason.get().map(|reason| format!(": {}", escape(reason)));

@@ -1,4 +1,4 @@
-//! The compat dialect: answers as programs written for the Go `bd` decode them.
+//! The compat dialect: answers in the form that programs written for the Go `bd` expect.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,31 @@ use super::done::{Done, DoneOf};
 use super::planning::ExplainAnswer;
 use super::worded::Worded;
 
-/// An answer in this dialect. What holds no bead looks the same in both.
+/// An answer in the compat dialect. Answers without beads look the same in both dialects.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum CompatAnswer<'a> {
+    /// One mutation.
     One(DoneOf<'a, CompatBead<'a>>),
+    /// Several mutations.
     Many(Vec<DoneOf<'a, CompatBead<'a>>>),
+    /// `close --claim-next`.
     ClosedAndClaimed { closed: Vec<DoneOf<'a, CompatBead<'a>>>, claimed: Option<DoneOf<'a, CompatBead<'a>>> },
+    /// An all-or-nothing batch.
     Batch { ids: &'a BTreeMap<String, BeadId>, results: Vec<DoneOf<'a, CompatBead<'a>>> },
+    /// Beads of `show`.
     Details(Vec<CompatDetail<'a>>),
+    /// A list of beads.
     Beads(Vec<CompatBead<'a>>),
+    /// The neighbours of a bead.
     Linked(Vec<CompatLinked<'a>>),
+    /// The progress of epics.
     Epics(Vec<CompatEpic<'a>>),
+    /// Why beads are ready or not.
     Explained(ExplainAnswer<CompatBead<'a>>),
+    /// Notes without a slot.
     Comments(Vec<&'a NoteAnswer>),
+    /// An answer that looks the same in both dialects.
     Same(&'a Answer),
 }
 
@@ -55,8 +66,8 @@ fn done(one: &Done) -> DoneOf<'_, CompatBead<'_>> {
     one.shown(CompatBead::of)
 }
 
-/// One bead. Links are the records of the Go `bd` (`issue_id`, `depends_on_id`, `type`) with a little about the bead at
-/// the other end.
+/// One bead. Links are the Go `bd`'s records (`issue_id`, `depends_on_id`, `type`) with a summary of the bead
+/// at the other end.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CompatBead<'a> {
     #[serde(flatten)]
@@ -65,7 +76,7 @@ pub struct CompatBead<'a> {
     dependents: Vec<CompatLink<'a>>,
 }
 
-/// One bead with its neighbours as whole beads, which is what `show` prints.
+/// One bead of `show`, with its neighbours as whole beads.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CompatDetail<'a> {
     #[serde(flatten)]
@@ -76,14 +87,14 @@ pub struct CompatDetail<'a> {
     progress: Option<&'a Progress>,
 }
 
-/// Everything about a bead but its neighbours.
+/// Everything about a bead except its neighbours.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CompatFacts<'a> {
     #[serde(flatten)]
     facts: Worded<'a, BeadFacts>,
-    /// The newest text that was set as a whole, by `create --notes` or `update --notes`.
+    /// The latest text set as a whole, by `create --notes` or `update --notes`.
     notes: Option<&'a str>,
-    /// The rest of the log, oldest first: everything but what is or was in `notes`.
+    /// All other notes, oldest first.
     comments: Vec<NoteAnswer>,
     comment_count: usize,
     dependency_count: usize,
@@ -157,6 +168,7 @@ impl<'a> CompatLinked<'a> {
     }
 }
 
+/// The progress of an epic.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CompatEpic<'a> {
     epic: CompatBead<'a>,

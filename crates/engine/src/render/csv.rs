@@ -1,4 +1,4 @@
-//! Beads as a table (RFC 4180): one row each, with a header.
+//! Renders beads as a CSV table (RFC 4180) with a header.
 
 use beads_core::BeadView;
 
@@ -31,6 +31,7 @@ const COLUMNS: [&str; 24] = [
     "metadata",
 ];
 
+/// Renders beads as CSV, one row each.
 pub fn render(views: &[BeadView]) -> String {
     let mut out = COLUMNS.join(",");
     out.push_str("\r\n");
@@ -78,8 +79,8 @@ fn cells(view: &BeadView) -> [String; 24] {
     ]
 }
 
-/// Quotes a cell where it must be, with nothing in it that a terminal obeys, and with an apostrophe before what a spreadsheet would
-/// take for a formula.
+/// Quotes a cell where necessary. Escapes terminal control characters, and puts an apostrophe before text
+/// that a spreadsheet would read as a formula.
 fn quoted(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let cell = format!("{}{}", if formula { "'" } else { "" }, escape_lines(cell));
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_quoted_where_they_must_be() {
+    fn cells_are_quoted_where_necessary() {
         for (cell, written) in [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),

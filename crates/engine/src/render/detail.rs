@@ -1,13 +1,15 @@
-//! A whole bead for a person to read.
+//! Renders a whole bead as plain text, for programs. `screen.rs` does it for a terminal.
 
 use std::fmt::Write;
 
 use beads_core::{BeadView, LinkView, Timestamp};
 
 use super::answer::{NoteAnswer, Progress};
+use super::screen;
 use super::style::Style;
 use crate::escape::{escape, escape_lines};
 
+/// Writes everything about a bead.
 pub fn bead(out: &mut String, view: &BeadView, progress: Option<&Progress>, style: Style) {
     let _ = writeln!(out, "{}  {}", style.id(view.id.as_str()), style.bold(&escape(view.title.as_str())));
     let _ = write!(
@@ -69,7 +71,7 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
     lines.extend(view.parent.as_ref().map(|parent| format!("part of {parent}")));
     if !view.remapped.is_empty() {
         let ids: Vec<_> = view.remapped.iter().map(beads_core::BeadId::as_str).collect();
-        lines.push(format!("Also born as {}: {}", view.id, ids.join(", ")));
+        lines.push(format!("Other beads created as {}: {}", view.id, ids.join(", ")));
     }
     for line in lines {
         let _ = writeln!(out, "{}", style.faint(&line));
@@ -77,8 +79,12 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
 }
 
 pub(super) fn section(out: &mut String, heading: &str, text: Option<&str>, style: Style) {
-    if let Some(text) = text {
-        let _ = writeln!(out, "\n{}\n{}", style.bold(heading), escape_lines(text.trim_end()));
+    match text {
+        Some(_) if !style.is_piped() => screen::section(out, heading, text, style),
+        Some(text) => {
+            let _ = writeln!(out, "\n{}\n{}", style.bold(heading), escape_lines(text.trim_end()));
+        }
+        None => {}
     }
 }
 
@@ -99,9 +105,15 @@ fn links(out: &mut String, heading: &str, links: &[LinkView], style: Style) {
     }
 }
 
+/// Writes notes, each with its author and time.
 pub fn notes(out: &mut String, notes: &[NoteAnswer], style: Style) {
     for note in notes {
-        entry(out, note.author.as_str(), &note.created_at, note.content.as_str(), style);
+        let (author, content) = (note.author.as_str(), note.content.as_str());
+        if style.is_piped() {
+            entry(out, author, &note.created_at, content, style);
+        } else {
+            screen::entry(out, author, note.at.into(), content, style);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a mutation answers.
+//! The answers to mutations.
 
 use beads_core::op::Warning;
 use beads_core::{Actor, BeadId, BeadView, Code, NoteId, Priority, Stamp, Status, Title};
@@ -8,63 +8,70 @@ use serde::Serialize;
 use super::answer::{EdgeAnswer, NoteAnswer};
 use super::brief::Brief;
 
-/// One mutation that went through: the bead as it is now, or the edge.
+/// A successful mutation, with the current bead or the edge.
 #[derive(Debug)]
 pub struct Done {
+    /// What was done, such as `closed`.
     pub verb: &'static str,
-    /// The bead was chosen for the caller, who therefore has not read it yet.
+    /// Whether the service chose the bead, so that the caller has not seen it yet.
     pub next: bool,
+    /// The bead as it is now.
     pub bead: Option<BeadView>,
+    /// The dependency that was added or removed.
     pub edge: Option<EdgeAnswer>,
-    /// What the caller wrote for the bead, when it is not its id.
+    /// The caller's name for the bead, if it differs from the id.
     pub asked: Option<String>,
-    /// There was nothing to do.
+    /// Whether the mutation changed nothing.
     pub unchanged: bool,
     /// The note that was appended.
     pub note: Option<NoteId>,
+    /// Whether the claim was renewed instead of made.
     pub renewed: bool,
-    /// With a claim: whether the remote vouches for it.
+    /// For a claim: whether the remote confirmed it.
     pub confirmed: Option<bool>,
-    /// The fence of the claim that was made, which may be over by now if the request is a repetition.
+    /// The fence of the claim. The claim may be over already if the request is a retry.
     pub fence: Option<Stamp>,
-    /// With a claim: what its holder needs to begin.
+    /// For a claim: the context its holder needs to begin.
     pub brief: Option<Brief>,
-    /// With a closing: what waited for this bead alone.
+    /// For a close: the beads that waited only for this one.
     pub unblocked: Vec<Unblocked>,
-    /// With a creation: beads with nearly the same title.
+    /// For a create: beads with nearly the same title.
     pub similar: Vec<Similar>,
-    /// With a closing: what it went past.
+    /// For a close: the obstacles it ignored.
     pub warnings: Vec<WarningAnswer>,
+    /// Whether nothing was written.
     pub dry_run: bool,
 }
 
-/// Something that the caller should know although the operation went through.
+/// A warning about a mutation that succeeded.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WarningAnswer {
     /// `claim_over`, `blocked`, `open_children` or `no_evidence`.
     pub code: &'static str,
+    /// The warning as a sentence.
     pub message: String,
     /// The beads that are still open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<BeadId>,
-    /// Whose claim is over.
+    /// The holder of the claim that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Actor>,
 }
 
 impl WarningAnswer {
+    /// Returns the answer for a warning about a bead.
     pub fn of(id: &BeadId, warning: &Warning) -> Self {
         let listed = |ids: &[BeadId]| ids.iter().map(BeadId::as_str).collect::<Vec<_>>().join(", ");
         match warning {
             Warning::ClaimOf(holder) => Self {
                 code: "claim_over",
-                message: format!("{id} was claimed by {holder}, whose claim is over now"),
+                message: format!("{id} was claimed by {holder}; that claim has ended"),
                 ids: Vec::new(),
                 holder: Some(holder.clone()),
             },
             Warning::OpenBlockers(open) => Self {
                 code: Code::Blocked.as_str(),
-                message: format!("{id} was closed although it waits for {}", listed(open)),
+                message: format!("{id} was closed although it is blocked by {}", listed(open)),
                 ids: open.clone(),
                 holder: None,
             },
@@ -78,7 +85,7 @@ impl WarningAnswer {
             },
             Warning::OpenChildren(open) => Self {
                 code: Code::OpenChildren.as_str(),
-                message: format!("{id} was closed although these children are open: {}", listed(open)),
+                message: format!("{id} was closed although it has open children: {}", listed(open)),
                 ids: open.clone(),
                 holder: None,
             },
@@ -86,17 +93,19 @@ impl WarningAnswer {
     }
 }
 
-/// `close --claim-next`.
+/// The answer to `close --claim-next`.
 #[derive(Debug, Serialize)]
 pub struct ClosedAndClaimed {
+    /// The closed beads.
     pub closed: Vec<Done>,
     /// Null when nothing was ready.
     pub claimed: Option<Box<Done>>,
 }
 
-/// `claim --confirm`: the claim as it was answered, in the dialect in which it was asked for, and where it was pushed to.
+/// The answer to `claim --confirm`: the claim in the dialect of the request, and the remote that has it.
 #[derive(Debug, Serialize)]
 pub struct ConfirmedAnswer {
+    /// The claim.
     #[serde(flatten)]
     pub claimed: serde_json::Value,
     /// The remote, or null when there is none.
@@ -104,90 +113,109 @@ pub struct ConfirmedAnswer {
     pub remote: serde_json::Value,
 }
 
-/// A bead that can be worked on because another one was closed.
+/// A bead that became ready because another one was closed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Unblocked {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// The priority.
     pub priority: Priority,
 }
 
-/// A bead whose title is nearly that of a new one: perhaps they are the same work.
+/// A bead whose title is nearly the same as the title of a new bead, so they may be duplicates.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Similar {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// The status.
     pub status: Status,
 }
 
-/// What is printed for a mutation, with beads in either dialect.
+/// The output of a mutation, with beads in either dialect.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum DoneOf<'a, B> {
+    /// A dependency.
     Edge(&'a EdgeAnswer),
+    /// A note.
     Note(NoteAnswer),
+    /// A claimed bead.
     Claimed(ClaimedOf<'a, B>),
+    /// A closed bead.
     Closed(ClosedOf<'a, B>),
+    /// A new bead.
     Created(CreatedOf<'a, B>),
+    /// A bead that did not change.
     Unchanged(UnchangedOf<B>),
+    /// A changed bead.
     Bead(B),
+    /// Null.
     Nothing,
 }
 
+/// A claimed bead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ClaimedOf<'a, B> {
     #[serde(flatten)]
     bead: B,
     /// Proves the claim to later commands.
     fence: Option<String>,
+    /// Whether the claim was renewed instead of made.
     renewed: bool,
-    /// Whether a ref on the remote vouches that nobody else holds the bead; false for a claim that is only known here.
+    /// Whether a ref on the remote confirms the claim; false while it is only known here.
     confirmed: bool,
+    /// The context its holder needs to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     brief: Option<&'a Brief>,
 }
 
+/// A closed bead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ClosedOf<'a, B> {
     #[serde(flatten)]
     bead: B,
-    /// What waited for this bead alone.
+    /// The beads that waited only for this one.
     unblocked: &'a [Unblocked],
-    /// What the closing went past: a claim, open blockers, open children.
+    /// The obstacles that the close ignored: a claim, open blockers, open children.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'a [WarningAnswer],
-    /// It was closed before, and stays closed as it was.
+    /// Whether it was already closed; then nothing changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unchanged: bool,
 }
 
-/// A bead that is as it should be already.
+/// A bead that already had the requested state.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UnchangedOf<B> {
     #[serde(flatten)]
     bead: B,
-    /// There was nothing to do.
+    /// Whether the mutation changed nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unchanged: bool,
 }
 
+/// A new bead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreatedOf<'a, B> {
     #[serde(flatten)]
     bead: B,
-    /// Other beads with nearly the same title, a few at most.
+    /// A few other beads with nearly the same title.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     similar: &'a [Similar],
 }
 
 impl Done {
-    /// The bead that was changed.
+    /// Returns the id of the changed bead.
     pub fn id(&self) -> Option<&BeadId> {
         let edge = || self.edge.as_ref().map(|edge| &edge.issue_id);
         self.bead.as_ref().map(|bead| &bead.id).or_else(edge)
     }
 
-    /// Notes whether the remote vouches for the claim.
+    /// Records whether the remote confirmed the claim.
     pub fn confirm(&mut self, confirmed: bool) {
         self.confirmed = Some(confirmed);
         if let Some(brief) = &mut self.brief {
@@ -195,6 +223,7 @@ impl Done {
         }
     }
 
+    /// Returns the output, with beads converted by `show`.
     pub fn shown<'a, B>(&'a self, show: impl Fn(&'a BeadView) -> B) -> DoneOf<'a, B> {
         let Some(bead) = &self.bead else {
             return self.edge.as_ref().map_or(DoneOf::Nothing, DoneOf::Edge);

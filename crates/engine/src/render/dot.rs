@@ -1,4 +1,4 @@
-//! A graph for Graphviz.
+//! Renders a graph for Graphviz.
 
 use std::fmt::Write;
 
@@ -7,6 +7,7 @@ use beads_core::{EdgeKind, Status};
 use super::graph_answer::{ArrowAnswer, NodeAnswer};
 use super::markup::{self, backslashed};
 
+/// Renders a graph in the DOT language.
 pub fn render(nodes: &[NodeAnswer], edges: &[ArrowAnswer]) -> String {
     let mut out = String::from("digraph beads {\n  rankdir=LR;\n");
     out.push_str("  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n");
@@ -51,7 +52,8 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// Inside quotes. Graphviz gives backslashes a meaning of its own, such as `\N` for the name of the node.
+/// Escapes text for use inside quotes. Graphviz expands backslash sequences, such as `\N` for the name of the
+/// node.
 fn escaped(text: &str) -> String {
     markup::escaped(text, |out, c| backslashed(out, c, &['"', '\\']))
 }

@@ -1,4 +1,4 @@
-//! Events: one line each, for people and for programs.
+//! Renders events, one line each, for people and for programs.
 
 use std::fmt::Write;
 
@@ -10,26 +10,30 @@ use super::style::Style;
 use crate::escape::escape;
 use crate::request::{Format, Output};
 
-/// Some events, and the cursor behind them.
+/// Some events, and the cursor after them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventsAnswer {
+    /// The events, oldest first.
     pub events: Vec<EventAnswer>,
+    /// The cursor after the last event.
     pub cursor: String,
-    /// There may be more behind the cursor already.
+    /// Whether more events may already follow the cursor.
     pub more: bool,
 }
 
-/// One event with the cursor right behind it.
+/// One event and the cursor after it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventAnswer {
+    /// The cursor after this event.
     pub cursor: String,
-    /// The place of the mutation in the order of all mutations here.
+    /// The position of the mutation in the local order of mutations.
     pub position: u64,
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// One line per event: JSON without line breaks, or text.
+/// Renders one line per event, as JSON without line breaks or as text.
 pub fn events(events: &[EventAnswer], output: &Output) -> String {
     let style = Style::new(output);
     let mut out = String::new();
@@ -44,8 +48,13 @@ pub fn events(events: &[EventAnswer], output: &Output) -> String {
     out
 }
 
+/// Writes one line per event as text.
+pub(super) fn lines(out: &mut String, events: &[Event], style: Style) {
+    events.iter().for_each(|event| text(out, event, style));
+}
+
 fn text(out: &mut String, event: &Event, style: Style) {
-    let _ = write!(out, "{} {:<9}", style.faint(&event.at), event.kind.as_str());
+    let _ = write!(out, "{} {:<9}", style.faint(&style.time(&event.at, Style::moment)), event.kind.as_str());
     if let Some(id) = &event.id {
         let _ = write!(out, " {}", style.id(id.as_str()));
     }

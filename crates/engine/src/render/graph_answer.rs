@@ -1,4 +1,4 @@
-//! The answer of `bd graph`: as data, and as any of the drawings.
+//! The answer of `bd graph`, as data and in each drawing format.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,36 +12,53 @@ use super::{dot, mermaid, svg};
 use crate::escape::escape;
 use crate::request::GraphFormat;
 
+/// A dependency graph.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GraphAnswer {
+    /// The beads.
     pub nodes: Vec<NodeAnswer>,
+    /// The dependencies.
     pub edges: Vec<ArrowAnswer>,
-    /// In the order of work.
+    /// The critical path, in the order of work.
     pub critical_path: Vec<BeadId>,
+    /// The drawing format.
     #[serde(skip)]
     pub format: GraphFormat,
 }
 
+/// A bead in a graph.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NodeAnswer {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// The status.
     pub status: Status,
+    /// The priority.
     pub priority: Priority,
+    /// The type.
     pub issue_type: BeadType,
-    /// How many steps of waiting lead up to it.
+    /// The length of the longest chain of beads that it waits for.
     pub layer: usize,
+    /// Whether it is on the critical path.
     pub critical: bool,
 }
 
+/// A dependency in a graph.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ArrowAnswer {
+    /// The bead that depends on the other one.
     pub from: BeadId,
+    /// The bead it depends on.
     pub to: BeadId,
+    /// The kind of the dependency.
     pub kind: EdgeKind,
+    /// Whether it is on the critical path.
     pub critical: bool,
 }
 
+/// Writes the graph in its format.
 pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
     match answer.format {
         GraphFormat::Text => text(out, answer, style),
@@ -51,17 +68,14 @@ pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
     }
 }
 
-/// Layer by layer: what stands under a heading can be done side by side.
+/// Writes the graph layer by layer. The beads of one step can be done in parallel.
 fn text(out: &mut String, answer: &GraphAnswer, style: Style) {
     let layers: BTreeSet<usize> = answer.nodes.iter().map(|node| node.layer).collect();
     for layer in layers {
         let _ = writeln!(out, "{}", style.bold(&format!("Step {}", layer + 1)));
         for node in answer.nodes.iter().filter(|node| node.layer == layer) {
-            let waits =
-                answer.edges.iter().filter(|edge| edge.from == node.id && edge.kind == EdgeKind::Blocks);
-            let waits: Vec<_> = waits.map(|edge| edge.to.as_str()).collect();
-            let after =
-                if waits.is_empty() { String::new() } else { format!("  after {}", waits.join(", ")) };
+            let after = targets(answer, node, EdgeKind::Blocks, "after")
+                + &targets(answer, node, EdgeKind::Parent, "part of");
             let title = style.fit(&escape(node.title.as_str()), node.id.as_str().len() + after.len() + 24);
             let _ = writeln!(
                 out,
@@ -78,6 +92,13 @@ fn text(out: &mut String, answer: &GraphAnswer, style: Style) {
         let path: Vec<_> = answer.critical_path.iter().map(BeadId::as_str).collect();
         let _ = writeln!(out, "* critical path: {}", path.join(" -> "));
     }
+}
+
+/// Lists the targets of a bead's edges of one kind after a word that names the kind.
+fn targets(answer: &GraphAnswer, node: &NodeAnswer, kind: EdgeKind, word: &str) -> String {
+    let edges = answer.edges.iter().filter(|edge| edge.from == node.id && edge.kind == kind);
+    let targets: Vec<_> = edges.map(|edge| edge.to.as_str()).collect();
+    if targets.is_empty() { String::new() } else { format!("  {word} {}", targets.join(", ")) }
 }
 
 #[cfg(test)]

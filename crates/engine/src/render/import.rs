@@ -1,4 +1,4 @@
-//! What an import did, as text.
+//! Renders the result of an import as text.
 
 use std::fmt::Write;
 
@@ -8,35 +8,36 @@ use serde_json::Value;
 use crate::escape::escape;
 use crate::request::Output;
 
-/// So many of each kind of remark are shown; the JSON answer and the report have all of them.
+/// How many notices of each kind are shown. The JSON answer and the report have all of them.
 const SHOWN: usize = 20;
 
-/// A value longer than this is cut where differences are shown.
+/// Longer values are truncated in the list of differences.
 const VALUE_CHARS: usize = 60;
 
+/// Writes the summary of an import.
 pub fn summary(out: &mut String, summary: &Summary, output: &Output) {
     if !output.quiet {
         if let Some(found) = &summary.found {
             let _ = writeln!(out, "found {}", escape(found));
         }
-        balance(out, summary);
+        write_balance(out, summary);
         for warning in &summary.warnings {
             let _ = writeln!(out, "warning: {}", escape(warning));
         }
-        some(out, "note", &summary.notices);
-        some(out, "edge skipped", &summary.edges_skipped);
-        some(out, "note skipped", &summary.notes_skipped);
-        some(out, "deletion skipped", &summary.collisions_skipped);
-        stuck(out, summary);
+        write_notices(out, "note", &summary.notices);
+        write_notices(out, "edge skipped", &summary.edges_skipped);
+        write_notices(out, "note skipped", &summary.notes_skipped);
+        write_notices(out, "deletion skipped", &summary.collisions_skipped);
+        write_stuck(out, summary);
     }
-    summary.skipped.iter().for_each(|notice| line(out, "skipped", notice));
+    summary.skipped.iter().for_each(|notice| write_notice(out, "skipped", notice));
     if summary.dry_run && summary.found.is_some() && !output.quiet {
-        out.push_str("nothing was changed; bd import --yes does this\n");
+        out.push_str("nothing was changed; run bd import --yes to import\n");
     }
 }
 
-/// Every line read is in exactly one of the counts of the first line or of the second.
-fn balance(out: &mut String, summary: &Summary) {
+/// Writes the counts. Each input line is counted exactly once in the first two lines.
+fn write_balance(out: &mut String, summary: &Summary) {
     let would = if summary.dry_run { "would be " } else { "" };
     let _ = writeln!(
         out,
@@ -49,13 +50,13 @@ fn balance(out: &mut String, summary: &Summary) {
         summary.skipped.len(),
     );
     let others = [
-        (summary.repeated, "about a bead of another line"),
+        (summary.repeated, "for a bead of another line"),
         (summary.attached, "with edges or notes of other lines"),
-        (summary.collisions, "about a bead that lost its id"),
-        (summary.collisions_skipped.len(), "about a bead that lost its id, skipped"),
-        (summary.headers, "about the file"),
+        (summary.collisions, "for a bead that lost its id"),
+        (summary.collisions_skipped.len(), "for a bead that lost its id, skipped"),
+        (summary.headers, "describing the file"),
     ];
-    list(out, &others);
+    write_counts(out, &others);
     let _ = writeln!(
         out,
         "{} edges, {} known, {} skipped; {} notes, {} skipped",
@@ -66,23 +67,23 @@ fn balance(out: &mut String, summary: &Summary) {
         summary.notes_skipped.len(),
     );
     let more = [
-        (summary.words, "words of another tracker kept"),
-        (summary.zero_priorities, "priorities left out because they are 0"),
+        (summary.words, "custom statuses or types kept"),
+        (summary.zero_priorities, "priorities ignored because they are 0"),
         (summary.leases, "claims with a fresh lease"),
     ];
-    list(out, &more);
+    write_counts(out, &more);
 }
 
-fn list(out: &mut String, counts: &[(usize, &str)]) {
+fn write_counts(out: &mut String, counts: &[(usize, &str)]) {
     let counted = counts.iter().filter(|(count, _)| *count > 0);
-    let words: Vec<_> = counted.map(|(count, what)| format!("{count} {what}")).collect();
-    if !words.is_empty() {
-        let _ = writeln!(out, "{}", words.join(", "));
+    let parts: Vec<_> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+    if !parts.is_empty() {
+        let _ = writeln!(out, "{}", parts.join(", "));
     }
 }
 
-/// Beads that are in progress and that nobody works on.
-fn stuck(out: &mut String, summary: &Summary) {
+/// Writes the beads that are in progress but not claimed.
+fn write_stuck(out: &mut String, summary: &Summary) {
     if summary.stuck.is_empty() {
         return;
     }
@@ -91,25 +92,26 @@ fn stuck(out: &mut String, summary: &Summary) {
     let more = if count > SHOWN { format!(" and {} more", count - SHOWN) } else { String::new() };
     let _ = writeln!(
         out,
-        "{count} in progress without an assignee, so never ready: {}{more}; bd update ID --status open frees one",
+        "{count} in progress without an assignee, so never ready: {}{more}; run bd update ID --status open to free one",
         ids.join(", ")
     );
 }
 
-fn some(out: &mut String, word: &str, notices: &[Notice]) {
-    notices.iter().take(SHOWN).for_each(|notice| line(out, word, notice));
+fn write_notices(out: &mut String, word: &str, notices: &[Notice]) {
+    notices.iter().take(SHOWN).for_each(|notice| write_notice(out, word, notice));
     if notices.len() > SHOWN {
         let more = notices.len() - SHOWN;
         let _ = writeln!(out, "{word}: {more} more; --json and --report FILE have all of them");
     }
 }
 
-fn line(out: &mut String, word: &str, notice: &Notice) {
+fn write_notice(out: &mut String, word: &str, notice: &Notice) {
     let id = notice.id.as_ref().map(|id| format!(" {id}:")).unwrap_or_default();
     let (file, reason) = (escape(&notice.file), escape(&notice.reason));
     let _ = writeln!(out, "{word} {file}:{}:{id} {reason}", notice.line);
 }
 
+/// Writes the differences between a file and the store.
 pub fn comparison(out: &mut String, comparison: &Comparison, output: &Output) {
     for difference in &comparison.differences {
         let (line, id) = (difference.line, escape(&difference.id));
@@ -124,7 +126,7 @@ pub fn comparison(out: &mut String, comparison: &Comparison, output: &Output) {
             None => writeln!(out, "line {line}: {id}: not in the store"),
         };
     }
-    comparison.skipped.iter().for_each(|notice| line(out, "skipped", notice));
+    comparison.skipped.iter().for_each(|notice| write_notice(out, "skipped", notice));
     if !output.quiet {
         let _ = writeln!(
             out,

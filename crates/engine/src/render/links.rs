@@ -1,8 +1,8 @@
-//! Links of rustdoc, which nobody can follow outside of it.
+//! Removes rustdoc links from schema descriptions.
 
 use serde_json::Value;
 
-/// Turns links of rustdoc in descriptions into plain code: nobody can follow them outside of rustdoc.
+/// Turns rustdoc links in descriptions into plain code, because readers of a schema cannot follow them.
 pub fn remove_links(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -25,7 +25,7 @@ fn without_links(text: &str) -> String {
         let Some(length) = rest[start + 2..].find("`]") else { break };
         let (name, after) = (&rest[start + 1..start + 2 + length + 1], &rest[start + 2 + length + 2..]);
         plain.push_str(&rest[..start]);
-        // The last part of a path is the name that people know.
+        // Readers know the last part of a path.
         let name = name.trim_matches('`').rsplit("::").next().unwrap_or_default();
         plain.push_str(&format!("`{name}`"));
         rest = match after.strip_prefix('(').and_then(|target| target.split_once(')')) {

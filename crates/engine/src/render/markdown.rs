@@ -1,4 +1,4 @@
-//! Beads as a page: by status, and within it by epic.
+//! Renders beads as a Markdown page, grouped by status and epic.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,6 +7,7 @@ use beads_core::{BeadId, BeadType, BeadView, EdgeKind, Status};
 
 use super::markup::{self, backslashed};
 
+/// Renders beads as a Markdown page.
 pub fn render(views: &[BeadView]) -> String {
     let by_id: BTreeMap<&BeadId, &BeadView> = views.iter().map(|view| (&view.id, view)).collect();
     let epics = nearest_epics(views, &by_id);
@@ -31,8 +32,8 @@ pub fn render(views: &[BeadView]) -> String {
     out
 }
 
-/// Returns the nearest epic above each bead. Every bead is visited once, however deep the hierarchy is; beads whose parents form
-/// a ring, which a merge may bring, have no epic above them.
+/// Returns the nearest epic above each bead. Visits every bead once, however deep the hierarchy is. Beads
+/// whose parents form a cycle, which a merge can create, have no epic.
 fn nearest_epics<'a>(
     views: &'a [BeadView],
     by_id: &BTreeMap<&'a BeadId, &'a BeadView>,
@@ -45,7 +46,7 @@ fn nearest_epics<'a>(
             if let Some(epic) = known.get(&bead.id) {
                 break *epic;
             }
-            // Noted before its ancestors are visited, so that a ring ends here.
+            // Recorded before its ancestors are visited, so that a cycle ends here.
             known.insert(&bead.id, None);
             path.push(&bead.id);
             let parent = bead.parent.as_ref().and_then(|parent| by_id.get(parent)).copied();
@@ -74,8 +75,8 @@ fn item(out: &mut String, view: &BeadView) {
     let _ = writeln!(out, " ({})", facts.join("; "));
 }
 
-/// Text that Markdown would take for markup.
-fn escaped(text: &str) -> String {
+/// Escapes text that Markdown would read as markup.
+pub(super) fn escaped(text: &str) -> String {
     const SPECIAL: [char; 11] = ['\\', '`', '*', '_', '[', ']', '<', '>', '#', '|', '~'];
     markup::escaped(text, |out, c| backslashed(out, c, &SPECIAL))
 }

@@ -1,6 +1,6 @@
-//! Text inside a drawing or a document.
+//! Escapes text for drawings and documents.
 
-/// Returns the text with everything escaped that has a meaning there: `special` writes such a character and says so. Control
+/// Escapes text. `special` writes the escaped form of a special character and returns whether it did. Control
 /// characters become spaces.
 pub fn escaped(text: &str, special: impl Fn(&mut String, char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
@@ -12,7 +12,7 @@ pub fn escaped(text: &str, special: impl Fn(&mut String, char) -> bool) -> Strin
     out
 }
 
-/// Writes one of these characters with a backslash before it.
+/// Writes a special character with a backslash before it. Returns whether `c` is special.
 pub fn backslashed(out: &mut String, c: char, special: &[char]) -> bool {
     let is_special = special.contains(&c);
     if is_special {

@@ -1,4 +1,4 @@
-//! A graph as a Mermaid flowchart, which many Markdown viewers draw.
+//! Renders a graph as a Mermaid flowchart, which many Markdown viewers draw.
 
 use std::fmt::Write;
 
@@ -7,6 +7,7 @@ use beads_core::{BeadId, EdgeKind, Status};
 use super::graph_answer::{ArrowAnswer, NodeAnswer};
 use super::markup;
 
+/// Renders a graph as a flowchart.
 pub fn render(nodes: &[NodeAnswer], edges: &[ArrowAnswer]) -> String {
     let mut out = String::from("flowchart LR\n");
     for node in nodes {
@@ -63,8 +64,8 @@ fn write_highlights(out: &mut String, nodes: &[NodeAnswer], edges: &[ArrowAnswer
     }
 }
 
-/// A name for a node that is neither a keyword nor an arrow: `-`, `.` and `end` all mean something to Mermaid. Different
-/// ids get different names.
+/// Returns a node name that is neither a keyword nor an arrow: `-`, `.` and `end` all have a meaning in
+/// Mermaid. Different ids get different names.
 fn name(id: &BeadId) -> String {
     let mut name = String::from("n_");
     for c in id.as_str().chars() {
@@ -78,7 +79,7 @@ fn name(id: &BeadId) -> String {
     name
 }
 
-/// Inside quotes, where Mermaid takes HTML and its own `#…;` entities.
+/// Escapes text for use inside quotes, where Mermaid accepts HTML and its own `#…;` entities.
 fn escaped(text: &str) -> String {
     markup::escaped(text, |out, c| {
         let is_special = matches!(c, '"' | '#' | '<' | '>' | '&' | '`' | ';' | '\\');

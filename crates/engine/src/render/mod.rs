@@ -1,14 +1,17 @@
-//! Answers and how they look: as values, as `--json`, and as text for people.
+//! Renders answers as values, as `--json` output, and as text for people.
 
+mod agents;
 mod answer;
 mod brief;
 mod compat;
+mod conflict;
 pub mod csv;
 mod daemon_status;
 mod detail;
 mod done;
 pub mod dot;
 mod events;
+mod fields;
 mod graph_answer;
 mod import;
 pub mod links;
@@ -18,21 +21,30 @@ mod memory;
 pub mod mermaid;
 mod past;
 mod planning;
+mod prose;
+mod question;
+mod recap;
+mod report;
 mod rows;
 pub mod schema;
+mod screen;
 mod sessions;
 mod style;
 mod svg;
 mod text;
+pub mod token_budget;
 mod upkeep;
+mod value;
 mod worded;
+mod wrap;
 
+pub use agents::{ActivityAnswer, AgentAnswer, AgentMail};
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
     ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
     PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;
@@ -43,17 +55,20 @@ pub use done::{
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use import::summary as import_summary;
-pub use memory::{MemoryAnswer, beginning};
+pub use memory::{MemoryAnswer, excerpt};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
 pub use planning::{
     ExplainAnswer, ExplainedBead, HeldBack, LeftOutAnswer, PlanAnswer, SlotAnswer, TrackAnswer,
 };
+pub use question::QuestionAnswer;
+pub use recap::{FullRecap, RecapAnswer};
 pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use style::Style;
 pub use upkeep::{
     CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
     UninstallAnswer, status_word,
 };
+pub use wrap::wrap;
 
 use beads_core::query::Severity;
 use serde::Serialize;
@@ -63,24 +78,34 @@ use crate::dialect::Dialect;
 use crate::failure::{Failure, exit};
 use crate::request::{Format, Output, Reply};
 
-/// Renders a result once, in the form its caller asked for.
+/// Renders a result once, in the format the caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
     let mut reply = Reply { position, ..Reply::default() };
     match result {
         Ok(answer) => {
             if let Answer::Unconfirmed(claimed) = answer {
-                // Where the claim is confirmed later, the request is known.
+                // The claim is rendered once it is confirmed, where the request is known.
                 reply.result = Some(raw(&Shown::Spec(&Answer::Unconfirmed(claimed))));
                 return reply;
             }
             reply.exit = exit_of(&answer);
             reply.changed = answer.changed();
-            reply.stderr = complaint(&answer, output);
+            reply.stderr = stderr_notes(&answer, output);
             if let Answer::Imported(imported) = &answer {
                 reply.decisions = imported
                     .decisions
                     .as_ref()
                     .map(|decisions| to_raw_value(decisions).expect("decisions serialise to JSON"));
+            }
+            if let Some(picked) = fields::pick(&answer, output) {
+                match output.format {
+                    Format::Value => {
+                        reply.result = Some(to_raw_value(&picked).expect("fields serialise to JSON"));
+                    }
+                    Format::Json => reply.stdout = json(&picked),
+                    Format::Text => reply.stdout = fields::text(&picked),
+                }
+                return reply;
             }
             match output.format {
                 Format::Value => reply.result = Some(raw(&shown(&answer, output.dialect))),
@@ -93,14 +118,14 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     reply
 }
 
-/// One line about a store that programs of earlier releases refuse from now on.
+/// Returns the line that announces a new store format, which earlier releases cannot open.
 pub fn format_raised(version: u64) -> String {
     format!(
-        "the store now has format {version}: earlier releases of bd refuse it (bd export is the way back)\n"
+        "the store now has format {version}; earlier releases of bd cannot open it (to go back, run bd export)\n"
     )
 }
 
-/// A reply to a request that could not even be put to a service.
+/// Returns the reply to a request that failed before it reached a service.
 pub fn failure_reply(failure: Failure, format: Format) -> Reply {
     let mut reply = Reply::default();
     fail(&mut reply, failure, format);
@@ -119,14 +144,14 @@ fn fail(reply: &mut Reply, failure: Failure, format: Format) {
     }
 }
 
-/// Messages quote what people typed; a terminal must not obey it.
+/// Escapes a message, because it may quote user input that would control the terminal.
 fn escape_line(line: &str) -> String {
     let mut escaped = crate::escape::escape(line.trim_end_matches('\n')).into_owned();
     escaped.push('\n');
     escaped
 }
 
-/// `validate` fails when it finds errors, and only then.
+/// Returns the exit code of an answer. `validate` fails only when it finds errors.
 fn exit_of(answer: &Answer) -> u8 {
     match answer {
         Answer::Findings(findings) if findings.iter().any(|finding| finding.severity == Severity::Error) => {
@@ -138,10 +163,10 @@ fn exit_of(answer: &Answer) -> u8 {
     }
 }
 
-/// What people should know beside the answer. An import that refused lines has done the rest, and says both. A new bead may
-/// be one that there is already; programs find that in the answer.
-fn complaint(answer: &Answer, output: &Output) -> String {
-    match answer {
+/// Returns the notes and warnings that accompany an answer on standard error. A partly refused import reports
+/// both what it did and what it refused. Programs find similar titles in the answer itself.
+fn stderr_notes(answer: &Answer, output: &Output) -> String {
+    let mut notes = match answer {
         Answer::Imported(imported)
             if !imported.summary.skipped.is_empty() && output.format != Format::Value =>
         {
@@ -154,19 +179,23 @@ fn complaint(answer: &Answer, output: &Output) -> String {
             format!("Error: the file and the store differ in {count} places; nothing was changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
-        Answer::One(one) => remarks([one.as_ref()]),
-        Answer::Many(many) => remarks(many),
-        Answer::ClosedAndClaimed(both) => remarks(&both.closed),
-        Answer::Batch(batch) => remarks(&batch.results),
+        Answer::One(one) => notes_about([one.as_ref()]),
+        Answer::Many(many) => notes_about(many),
+        Answer::ClosedAndClaimed(both) => notes_about(&both.closed),
+        Answer::Batch(batch) => notes_about(&batch.results),
         _ => String::new(),
+    };
+    if output.format == Format::Text && !output.quiet && !output.ids_only {
+        notes.push_str(&report::report(answer, output));
     }
+    notes
 }
 
-/// Which bead an abbreviation stands for, that nothing changed, which beads have nearly the same title, and warnings.
-fn remarks<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
+/// Returns one line for each abbreviated id, unchanged bead, similar title and warning.
+fn notes_about<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
     let mut lines = String::new();
     for one in done {
-        // A dependency is answered with both of its ends.
+        // The answer to a dependency names both of its ends.
         if let (Some(asked), Some(bead), None) = (&one.asked, &one.bead, &one.edge) {
             lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
         }
@@ -192,12 +221,12 @@ fn nothing_changed(one: &Done) -> String {
         "closed" => {
             let by = bead.closed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
             format!(
-                "note: {id} was closed before{by}; nothing changed (--force with --reason replaces the reason)"
+                "note: {id} was already closed{by}; nothing changed (--force with --reason replaces the reason)"
             )
         }
         "reopened" => format!("note: {id} is {}, not closed; nothing changed", bead.status),
-        "unclaimed" => format!("note: {id} is in nobody's hands; nothing changed"),
-        _ => format!("note: nothing changed about {id}"),
+        "unclaimed" => format!("note: {id} is not claimed; nothing changed"),
+        _ => format!("note: {id} did not change"),
     }
 }
 
@@ -205,10 +234,13 @@ fn nothing_changed(one: &Done) -> String {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Shown<'a> {
+    /// The spec dialect.
     Spec(&'a Answer),
+    /// The compat dialect.
     Compat(compat::CompatAnswer<'a>),
 }
 
+/// Returns the answer in a dialect. The default is the spec dialect.
 pub fn shown(answer: &Answer, dialect: Option<Dialect>) -> Shown<'_> {
     match dialect.unwrap_or_default() {
         Dialect::Spec => Shown::Spec(answer),
@@ -220,7 +252,7 @@ fn raw(answer: &Shown<'_>) -> Box<RawValue> {
     to_raw_value(answer).expect("answers serialise to JSON")
 }
 
-/// Pretty, as people and their tools read it.
+/// Returns a value as pretty-printed JSON, escaped for a terminal.
 pub fn json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("answers serialise to JSON");
     text.push('\n');

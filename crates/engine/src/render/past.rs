@@ -1,4 +1,4 @@
-//! Answers about the past: `log`, `blame` and `diff`.
+//! Answers about history: `log`, `blame`, `diff` and `undo`.
 
 use std::fmt::Write;
 
@@ -7,75 +7,105 @@ use beads_core::{Actor, BeadId, Field, FieldChange, Stamp, Text, Title};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::answer::EdgeAnswer;
 use super::style::Style;
 use super::text::edge_line;
+use super::value::value;
 use crate::escape::escape;
 use crate::request::Output;
 
+/// The history of a bead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LogAnswer {
+    /// The bead.
     pub id: BeadId,
-    /// Oldest first.
+    /// The writes, oldest first.
     pub writes: Vec<WriteAnswer>,
-    /// Whether all commits before could be looked at.
+    /// Whether all earlier commits could be read.
     pub complete: bool,
 }
 
 /// Everything that one operation did to the bead.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteAnswer {
+    /// The time of the write.
     pub time: String,
+    /// The stamp of the write.
     pub at: Stamp,
+    /// The actor.
     pub by: Actor,
+    /// Whether it created the bead.
     pub created: bool,
+    /// The changed fields.
     pub changes: Vec<FieldChange>,
+    /// The note it added.
     pub note: Option<Text>,
     /// Notes of the same write beyond the first, such as further evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_notes: Vec<Text>,
+    /// The reason, if it deleted the bead.
     pub deleted: Option<Text>,
-    /// Dependencies of the bead that came or went.
+    /// The dependencies of the bead that it added or removed.
     pub dependencies: Vec<EdgeAnswer>,
 }
 
 /// Who set a field, and when.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BlameAnswer {
+    /// The field.
     pub field: Field,
+    /// Its value.
     pub value: Value,
+    /// When it was set.
     pub time: String,
+    /// The stamp of the write.
     pub at: Stamp,
+    /// The actor who set it.
     pub by: Actor,
 }
 
+/// How a bead differs between two points in time.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DifferenceAnswer {
+    /// The bead.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
+    /// The kind of difference.
     pub kind: DifferenceKind,
+    /// The changed fields.
     pub changes: Vec<FieldChange>,
+    /// The number of new notes.
     pub notes: usize,
 }
 
-/// What undoing an operation did.
+/// The result of undoing an operation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UndoAnswer {
+    /// Whether nothing was changed.
     pub dry_run: bool,
+    /// The changed beads.
     pub beads: Vec<UndoneBead>,
+    /// The dependencies that were added or removed.
     pub dependencies: Vec<EdgeAnswer>,
 }
 
+/// A bead that an undo changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UndoneBead {
+    /// The id.
     pub id: BeadId,
+    /// The title.
     pub title: Title,
     /// `deleted` when its creation was undone, `restored` when its deletion was, else `changed`.
     pub action: &'static str,
+    /// The changed fields.
     pub changes: Vec<FieldChange>,
 }
 
+/// Writes the result of an undo.
 pub fn undone(out: &mut String, answer: &UndoAnswer, output: &Output, style: Style) {
     if output.quiet {
         return;
@@ -92,13 +122,16 @@ pub fn undone(out: &mut String, answer: &UndoAnswer, output: &Output, style: Sty
     }
 }
 
+/// Writes the history of a bead.
 pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
     for write in &log.writes {
-        let _ = write!(out, "{}  {}", style.faint(&write.time), escape(write.by.as_str()));
+        let (time, by) = (style.moment(write.at.into()), escape(write.by.as_str()));
+        let _ = write!(out, "{}  {by}", style.faint(&time));
         if write.created {
             let title = write.changes.iter().find(|change| change.field == Field::Title);
-            let title = title.map(|change| plain(&change.to)).unwrap_or_default();
-            let _ = write!(out, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, 50));
+            let title = title.map(|change| value(Field::Title, &change.to, style)).unwrap_or_default();
+            let used = time.width() + by.width() + log.id.as_str().len() + 14;
+            let _ = write!(out, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, used));
         } else {
             changes(out, &write.changes, style);
         }
@@ -117,18 +150,21 @@ pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
         out.push('\n');
     }
     if !log.complete {
-        out.push_str("… and earlier, in commits that were not read\n");
+        out.push_str("… earlier writes are in commits that were not read\n");
     }
 }
 
+/// Writes who set each field.
 pub fn blame(out: &mut String, fields: &[BlameAnswer], style: Style) {
     for one in fields {
-        let field = one.field.name();
-        let (by, value) = (escape(one.by.as_str()), style.fit(&plain(&one.value), 70));
-        let _ = writeln!(out, "{}  {by}  {field}: {value}", style.faint(&one.time));
+        let (field, by, time) = (one.field.name(), escape(one.by.as_str()), style.moment(one.at.into()));
+        let used = time.width() + by.width() + field.len() + 6;
+        let value = style.fit(&value(one.field, &one.value, style), used);
+        let _ = writeln!(out, "{}  {by}  {field}: {value}", style.faint(&time));
     }
 }
 
+/// Writes differences, one bead per line.
 pub fn diff(out: &mut String, differences: &[DifferenceAnswer], style: Style) {
     for one in differences {
         let kind = match one.kind {
@@ -152,16 +188,7 @@ pub fn diff(out: &mut String, differences: &[DifferenceAnswer], style: Style) {
 
 fn changes(out: &mut String, changes: &[FieldChange], style: Style) {
     for change in changes {
-        let value = |value: &Value| style.fit(&plain(value), 60);
-        let _ = write!(out, "  {}: {} → {}", change.field.name(), value(&change.from), value(&change.to));
-    }
-}
-
-/// A value on one line; texts without quotes.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "(none)".to_owned(),
-        Value::String(text) => escape(text).into_owned(),
-        other => escape(&other.to_string()).into_owned(),
+        let shown = |json: &Value| style.fit(&value(change.field, json, style), 60);
+        let _ = write!(out, "  {}: {} → {}", change.field.name(), shown(&change.from), shown(&change.to));
     }
 }

@@ -1,5 +1,4 @@
-//! JSON Schemas of everything that `--json` prints, in both dialects. `cargo xtask schema` writes them to
-//! `docs/schema/`.
+//! JSON schemas of all `--json` output, in both dialects. `cargo xtask schema` writes them to `docs/schema/`.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::DaemonStatus;
+use super::agents::{ActivityAnswer, AgentAnswer};
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DetailOf, EdgeAnswer, EpicAnswer, ExportAnswer,
     InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
@@ -23,12 +23,14 @@ use super::links::remove_links;
 use super::memory::MemoryAnswer;
 use super::past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer};
 use super::planning::{ExplainAnswer, PlanAnswer};
+use super::question::QuestionAnswer;
+use super::recap::FullRecap;
 use super::sessions::{HeartbeatAnswer, SessionAnswer};
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer, UninstallAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 
-/// One form of answer. Where it holds no bead, both dialects have the same.
+/// One form of answer. Answers without beads have the same schema in both dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     name: &'static str,
@@ -37,7 +39,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The name of its file in `docs/schema/`, without the ending.
+    /// Returns the name of its file in `docs/schema/`, without the extension.
     pub fn name(&self, dialect: Dialect) -> String {
         match (dialect, self.compat) {
             (Dialect::Compat, Some(_)) => format!("{}.compat", self.name),
@@ -45,6 +47,7 @@ impl Shape {
         }
     }
 
+    /// Returns the JSON schema in a dialect.
     pub fn schema(&self, dialect: Dialect) -> Schema {
         let mut schema = match (dialect, self.compat) {
             (Dialect::Compat, Some(schema)) => schema(),
@@ -92,7 +95,7 @@ const CONFLICT: Shape = one::<ConflictAnswer>("conflict");
 const DAEMON: Shape = one::<DaemonStatus>("daemon");
 const TEXT: Shape = one::<TextAnswer>("text");
 
-/// What `close --claim-next` prints.
+/// The output of `close --claim-next`.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct Next<'a, B> {
@@ -101,7 +104,7 @@ struct Next<'a, B> {
     claimed: Option<ClaimedOf<'a, B>>,
 }
 
-/// What `claim --confirm` prints.
+/// The output of `claim --confirm`.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct Confirmed<'a, B> {
@@ -111,7 +114,7 @@ struct Confirmed<'a, B> {
     confirmed_by: Option<String>,
 }
 
-/// What an all-or-nothing batch prints.
+/// The output of an all-or-nothing batch.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct Batch<'a, B> {
@@ -120,8 +123,10 @@ struct Batch<'a, B> {
     results: Vec<DoneOf<'a, B>>,
 }
 
-/// What every command prints with `--json` when it succeeds.
+/// The `--json` output of each command on success.
 pub const OUTPUTS: &[(&str, Shape)] = &[
+    ("activity", one::<ActivityAnswer>("activity")),
+    ("agents", one::<Vec<AgentAnswer>>("agents")),
     ("blame", one::<Vec<BlameAnswer>>("blame")),
     ("blocked", BEADS),
     ("cancel", CLOSED),
@@ -157,6 +162,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("dep tree", one::<Vec<TreeNode>>("tree")),
     ("diff", one::<Vec<DifferenceAnswer>>("diff")),
     ("doctor", one::<DoctorAnswer>("doctor")),
+    ("edit", BEADS),
     ("epic close-eligible", CLOSED),
     ("epic status", EPICS),
     ("export", one::<ExportAnswer>("export")),
@@ -175,16 +181,22 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("label remove", BEADS),
     ("list", BEADS),
     ("log", one::<LogAnswer>("log")),
+    ("man", TEXT),
     ("migrate", one::<MigrationAnswer>("migrate")),
+    ("mine", BEADS),
+    ("next", CLAIMED),
     ("note add", NOTED),
     ("note list", NOTES),
     ("onboard", TEXT),
     ("plan", one::<PlanAnswer>("plan")),
     ("prime", TEXT),
     ("quickstart", TEXT),
+    ("questions", one::<Vec<QuestionAnswer>>("questions")),
     ("ready", BEADS),
     ("ready --explain", EXPLAINED),
     ("recall", one::<Vec<MemoryAnswer>>("memories")),
+    ("recap", one::<FullRecap>("recap")),
+    ("recap --brief", TEXT),
     ("reclaim", BEADS),
     ("remember", CREATED),
     ("renew", RENEWED),
@@ -206,21 +218,21 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("validate", one::<Vec<Finding>>("findings")),
     ("verify", one::<VerifyAnswer>("verify")),
     ("version", one::<VersionAnswer>("version")),
-    // One event a line.
+    // One event per line.
     ("watch", one::<EventAnswer>("event")),
     ("where", one::<PlaceAnswer>("where")),
 ];
 
-/// What every command prints with `--json` when it fails.
+/// The `--json` output of any command on failure.
 pub const ERROR: Shape = one::<ErrorAnswer>("error");
 
-/// The schema of what a command prints, named as in the table: verb, then subcommand.
+/// Returns the schema of the output of a command, named as in the table: verb, then subcommand.
 pub fn output(command: &str, dialect: Dialect) -> Option<Schema> {
     let (_, shape) = OUTPUTS.iter().find(|(name, _)| *name == command)?;
     Some(shape.schema(dialect))
 }
 
-/// Every file of `docs/schema/`: its name and what it holds.
+/// Returns every file of `docs/schema/` by name, with its content.
 pub fn files() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut index = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Answers as text: aligned and coloured on a terminal, nothing but the answer when piped.
+//! Renders answers as text: aligned and coloured on a terminal, plain when piped.
 
 use std::fmt::Write;
 
@@ -6,15 +6,20 @@ use beads_core::query::{Finding, Severity};
 use beads_core::{BeadView, EdgeKind, MEMORY};
 
 use super::answer::{
-    Answer, BalanceAnswer, ConflictAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer,
-    StatusAnswer, SyncAnswer,
+    Answer, BalanceAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
+    UnfinishedAnswer,
 };
 use super::done::{ClosedAndClaimed, ConfirmedAnswer, Done};
-use super::style::Style;
-use super::{detail, graph_answer, import, memory, past, planning, rows, sessions, upkeep};
+use super::style::{Style, age};
+use super::wrap::wrap;
+use super::{
+    agents, conflict, detail, graph_answer, import, memory, past, planning, question, recap, report, rows,
+    screen, sessions, upkeep,
+};
 use crate::escape::escape;
 use crate::request::Output;
 
+/// Renders an answer as text.
 pub fn render(answer: &Answer, output: &Output) -> String {
     let style = Style::new(output);
     let mut out = String::new();
@@ -50,7 +55,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 "claimed {}: {} (until {}; {by})",
                 text("id"),
                 text("title"),
-                text("assignee_expires")
+                style.time(&text("assignee_expires"), Style::at)
             );
         }
         Answer::Unconfirmed(_) => {}
@@ -64,7 +69,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 let _ = writeln!(out, "{}", escape(&over.to_string()));
             }
             None => {
-                let _ = writeln!(out, "the claim {} stands", answer.fence);
+                let _ = writeln!(out, "claim {} is still active", answer.fence);
             }
         },
         Answer::Batch(batch) => batch.results.iter().for_each(|one| done(&mut out, one, output, style)),
@@ -73,13 +78,26 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 if index > 0 {
                     out.push('\n');
                 }
-                detail::bead(&mut out, &detail.bead, detail.progress.as_ref(), style);
+                if style.is_piped() {
+                    detail::bead(&mut out, &detail.bead, detail.progress.as_ref(), style);
+                } else {
+                    screen::bead(&mut out, detail, style);
+                }
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
+        Answer::Unfinished(UnfinishedAnswer { listed, hidden }) => {
+            out = render(listed, output);
+            if *hidden > 0 && !output.quiet {
+                let beads = if *hidden == 1 { "bead is" } else { "beads are" };
+                let line = format!("{hidden} closed {beads} hidden; --all shows them");
+                let _ = writeln!(out, "{}", style.faint(&line));
+            }
+        }
         Answer::Linked(linked) => rows::linked(&mut out, linked, style),
         Answer::Notes(notes) => detail::notes(&mut out, notes, style),
         Answer::Memories(memories) => memory::render(&mut out, memories, style),
+        Answer::Questions(questions) => question::render(&mut out, questions, style),
         Answer::Labels(labels) => {
             for label in labels {
                 let _ = writeln!(out, "{:>6}  {}", label.count, escape(label.label.as_str()));
@@ -98,6 +116,9 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Log(log) => past::log(&mut out, log, style),
+        Answer::Recap(answer) => recap::render(&mut out, answer, style),
+        Answer::Activity(answer) => super::events::lines(&mut out, &answer.events, style),
+        Answer::Agents(answers) => agents::list(&mut out, answers, style),
         Answer::Blame(fields) => past::blame(&mut out, fields, style),
         Answer::Diff(differences) => past::diff(&mut out, differences, style),
         Answer::Undone(undone) => past::undone(&mut out, undone, output, style),
@@ -114,7 +135,12 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Events(batch) => out.push_str(&super::events::events(&batch.events, output)),
-        Answer::Status(status) => self::status(&mut out, status),
+        Answer::Status(status) => {
+            self::status(&mut out, status, style);
+            if let Some(width) = style.width() {
+                out = wrap(&out, width);
+            }
+        }
         Answer::Findings(findings) => self::findings(&mut out, findings, style),
         Answer::Repair(repair) => self::repair(&mut out, repair),
         Answer::Orphans(orphans) => upkeep::orphans(&mut out, orphans),
@@ -146,12 +172,14 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
             (None, _) => {}
         },
-        Answer::Synced(synced) => self::synced(&mut out, synced, output, style),
+        Answer::Synced(synced) if !output.quiet && !style.is_piped() => report::synced(&mut out, synced),
+        // Contract 1: `sync` writes nothing to a pipe. Its report goes to standard error.
+        Answer::Synced(_) => {}
         Answer::Verified(verified) => {
             let _ = writeln!(out, "{}", verified.fingerprint);
         }
-        Answer::Conflicts(conflicts) => conflicts.iter().for_each(|one| conflict(&mut out, one, style)),
-        Answer::Conflict(one) => conflict(&mut out, one, style),
+        Answer::Conflicts(conflicts) => conflict::list(&mut out, conflicts, output, style),
+        Answer::Conflict(one) => conflict::one(&mut out, one, style),
         Answer::Uninstalled(answer) => upkeep::uninstalled(&mut out, answer),
         Answer::Heartbeat(answer) => sessions::heartbeat(&mut out, answer),
         Answer::Sessions(answers) => sessions::list(&mut out, answers, style),
@@ -171,11 +199,11 @@ fn initialised(out: &mut String, init: &InitAnswer) {
     let InitAnswer { prefix, git_dir, compat } = init;
     let _ = writeln!(out, "Store ready in {} (ids start with {prefix}-)", git_dir.display());
     let Some(compat) = compat else { return };
-    out.push_str("json.dialect = compat: --json answers as programs written for the Go bd expect\n");
-    let _ = writeln!(out, "They find {}", compat.metadata.display());
+    out.push_str("json.dialect = compat: --json output has the form that clients of the Go bd expect\n");
+    let _ = writeln!(out, "Metadata for these clients: {}", compat.metadata.display());
     match (compat.export_path, &compat.not_exported) {
         (Some(path), _) => {
-            let _ = writeln!(out, "They find every change in {path}");
+            let _ = writeln!(out, "Every change is exported to {path}");
         }
         (None, Some(why)) => {
             let _ = writeln!(out, "Not exported: {}", escape(why));
@@ -185,7 +213,7 @@ fn initialised(out: &mut String, init: &InitAnswer) {
 }
 
 fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
-    // Contract 1: `close` is silent when piped.
+    // Contract 1: `close` writes nothing to a pipe. Its report goes to standard error.
     if output.quiet || (one.verb == "closed" && style.is_piped()) {
         return;
     }
@@ -194,7 +222,7 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
         return;
     }
     if one.unchanged {
-        // Said on standard error, with the reason.
+        // Standard error has the reason.
         return;
     }
     let would = if one.dry_run { "would have " } else { "" };
@@ -210,13 +238,10 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
         if matches!(one.verb, "claimed" | "renewed")
             && let Some(expires) = bead.assignee_expires
         {
-            let _ = write!(out, " (until {expires})");
+            let _ = write!(out, " (until {})", style.at(expires));
         }
         out.push('\n');
-        for waited in &one.unblocked {
-            let title = escape(waited.title.as_str());
-            let _ = writeln!(out, "unblocked {}: {title}", style.id(waited.id.as_str()));
-        }
+        report::unblocked(out, one, style);
         if let Some(brief) = one.brief.as_ref().filter(|_| one.next) {
             if let Some(fence) = one.fence {
                 let _ = writeln!(out, "{}", style.faint(&format!("fence {fence}")));
@@ -230,7 +255,7 @@ fn is_memory(bead: &BeadView) -> bool {
     bead.type_word.as_ref().is_some_and(|word| word.as_str() == MEMORY)
 }
 
-/// Writes which way each dependency of a new bead runs. The answer to a whole graph lists its edges anyway.
+/// Writes the direction of each dependency of a new bead. The answer to a whole graph lists its edges anyway.
 fn directions(out: &mut String, one: &Done, output: &Output, style: Style) {
     let is_shown = one.verb == "created" && !output.quiet && !output.ids_only;
     let Some(bead) = one.bead.as_ref().filter(|_| is_shown) else { return };
@@ -248,7 +273,7 @@ pub(super) fn edge_line(out: &mut String, would: &str, edge: &EdgeAnswer) {
     let _ = writeln!(out, "{would}{status} {issue_id} -> {depends_on_id} ({dependency_type})");
 }
 
-fn status(out: &mut String, status: &StatusAnswer) {
+fn status(out: &mut String, status: &StatusAnswer, style: Style) {
     let summary = &status.summary;
     let rows = [
         ("open", summary.open_issues),
@@ -268,10 +293,10 @@ fn status(out: &mut String, status: &StatusAnswer) {
     }
     let _ = writeln!(out, "{:<12} {:>6}", "unsaved", status.unsaved);
     if let Some(age) = status.oldest_unsaved_ms {
-        let _ = writeln!(out, "oldest unsaved change: {} s ago", age / 1000);
+        let _ = writeln!(out, "oldest unsaved change: {} ago", self::age(age));
     }
     for skew in &status.clock_skew {
-        let since = skew.since.map(|since| format!(" since {since}")).unwrap_or_default();
+        let since = skew.since.map(|since| format!(" since {}", style.moment(since))).unwrap_or_default();
         let hours = skew.ahead_ms / (60 * 60 * 1000);
         let actor = escape(skew.actor.as_str());
         let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {} beads{since}", skew.beads);
@@ -282,83 +307,42 @@ fn status(out: &mut String, status: &StatusAnswer) {
     if !status.stuck.is_empty() {
         let _ = writeln!(out, "{:<12} {:>6}", "stuck", status.stuck.len());
         out.push_str(
-            "in progress without a claim: bd update ID --status open frees one, bd doctor lists them\n",
+            "in progress without a claim: run bd update ID --status open to free one, bd doctor to list them\n",
         );
     }
-    sessions::silent(out, &status.silent);
+    agents::working(out, &status.working);
+    sessions::silent(out, &status.silent, style);
+    recap::waiting(out, &status.waiting, style);
     let sync = &status.sync;
     if let Some(remote) = sync.remote.as_ref().filter(|_| sync.local_only.is_none()) {
-        let last = sync.last_success.as_deref().unwrap_or("never");
+        let last = sync.last_success.as_deref().map(|time| style.time(time, Style::ago));
+        let last = last.unwrap_or_else(|| "never".to_owned());
         let _ = writeln!(out, "{:<12} {:>6}\nlast synced with {remote}: {last}", "unsynced", sync.unsynced);
         if let Some(age) = sync.oldest_unsynced_ms.filter(|_| sync.unsynced > 0) {
-            let _ = writeln!(out, "oldest unsynced change: {} s ago", age / 1000);
+            let _ = writeln!(out, "oldest unsynced change: {} ago", self::age(age));
         }
     }
     if let Some(error) = &sync.last_error {
-        let _ = writeln!(out, "failing for {} s: {}", error.age_ms / 1000, escape(&error.message));
+        let _ = writeln!(out, "sync failing for {}: {}", age(error.age_ms), escape(&error.message));
     }
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
     }
     if let Some(budget) = &sync.push_budget {
-        let waits = budget.waits_ms.map(|ms| format!(", the next in {} s", ms.div_ceil(1_000)));
+        let waits = budget.waits_ms.map(|ms| format!(", next push in {} s", ms.div_ceil(1_000)));
         let (rate, machines, used) = (budget.rate, budget.machines, budget.last_minute);
         let waits = waits.unwrap_or_default();
         let _ = writeln!(
             out,
-            "push budget: {rate} a minute for {machines} active, {used} of them from here{waits}"
+            "push budget: {rate} per minute for {machines} active, {used} used here in the last minute{waits}"
         );
     }
     if let Some(reason) = &sync.claim_refs_refused {
-        let _ = writeln!(out, "the remote does not take claim refs: {}", escape(reason));
+        let _ = writeln!(out, "the remote rejects claim refs: {}", escape(reason));
     }
-    for lost in &sync.lost_claims {
-        let (holder, won_by) = (escape(&lost.holder), escape(lost.won_by.as_str()));
-        let _ = writeln!(out, "claim lost: {} of {holder} to {won_by}", lost.id);
-    }
+    conflict::lost_claims(out, &sync.lost_claims);
     let commit = status.commit.as_deref().map_or("(no commit yet)", |commit| &commit[..commit.len().min(12)]);
     let _ = writeln!(out, "{} at {commit} in {}", status.reference, status.git_dir.display());
-}
-
-/// Contract 1: `sync` is silent when piped.
-fn synced(out: &mut String, synced: &SyncAnswer, output: &Output, style: Style) {
-    if style.is_piped() || output.quiet {
-        return;
-    }
-    let what = match (&synced.remote, synced.pulled, synced.pushed) {
-        (None, ..) => "Saved; there is no remote".to_owned(),
-        (Some(remote), true, true) => format!("Merged with {remote} and pushed"),
-        (Some(remote), true, false) => format!("Pulled from {remote}"),
-        (Some(remote), false, true) => format!("Pushed to {remote}"),
-        (Some(remote), false, false) => format!("In step with {remote}"),
-    };
-    let _ = writeln!(out, "{what}");
-    if synced.conflicts > 0 {
-        let _ = writeln!(out, "{} concurrent writes were kept: bd conflicts list", synced.conflicts);
-    }
-}
-
-fn conflict(out: &mut String, one: &ConflictAnswer, style: Style) {
-    let id = style.id(one.bead.as_str());
-    if let Some(born) = &one.born {
-        let _ = writeln!(
-            out,
-            "{id}  was made as {born} by {}, which an older bead holds",
-            escape(one.by.as_str())
-        );
-        return;
-    }
-    let value = |value: &serde_json::Value| style.fit(&escape(&value.to_string()), 24);
-    let _ = writeln!(
-        out,
-        "{}  {id} {}\n  lost  {} ({})\n  won   {} ({})",
-        one.id,
-        one.field.unwrap_or_default(),
-        value(&one.value),
-        escape(one.by.as_str()),
-        value(&one.current),
-        one.won_by.as_ref().map(|by| escape(by.as_str()).into_owned()).unwrap_or_default(),
-    );
 }
 
 fn findings(out: &mut String, findings: &[Finding], style: Style) {
@@ -376,7 +360,7 @@ fn findings(out: &mut String, findings: &[Finding], style: Style) {
         let _ = writeln!(out, "{severity}: {place}{}", escape(&finding.message));
     }
     if findings.is_empty() && !style.is_piped() {
-        out.push_str("The store is sound\n");
+        out.push_str("No problems found\n");
     }
 }
 
@@ -402,6 +386,6 @@ fn repair(out: &mut String, repair: &RepairAnswer) {
         let _ = writeln!(out, "{} {}", if repair.applied { "did:" } else { "would:" }, escape(action));
     }
     if repair.applied && !repair.unreadable.is_empty() {
-        out.push_str("What could not be read is kept in the backup\n");
+        out.push_str("Unreadable data is kept in the backup\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Answers about the health of a store, in the shapes that programs written for the Go `bd` ask for.
+//! Answers about the health of a store, in the form that programs written for the Go `bd` expect.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -10,87 +10,113 @@ use serde::Serialize;
 
 use crate::escape::escape;
 
-/// What `repair-deps` found, and how many of them it removed.
+/// The output of `repair-deps`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OrphansAnswer {
+    /// How many orphaned dependencies were found.
     pub orphans_found: usize,
+    /// The orphaned dependencies.
     pub orphans: Vec<OrphanAnswer>,
+    /// How many were removed.
     pub fixed: usize,
 }
 
+/// A dependency with a missing end.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OrphanAnswer {
+    /// The bead that depends on the other one.
     pub issue_id: BeadId,
+    /// The bead it depends on.
     pub depends_on_id: BeadId,
+    /// The kind as clients of the Go `bd` name it.
     #[serde(rename = "type")]
     pub dependency_type: &'static str,
+    /// The kind of the dependency.
     pub kind: EdgeKind,
-    /// `deleted`, or `unknown` for an id that no bead ever held here.
+    /// `deleted`, or `unknown` for an id that no local bead ever had.
     pub reason: &'static str,
 }
 
-/// What `doctor` prints.
+/// The output of `doctor`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DoctorAnswer {
+    /// Whether no check found an error.
     pub overall_ok: bool,
+    /// The checks.
     pub checks: Vec<CheckAnswer>,
-    /// Dependencies that were removed because an end is gone.
+    /// How many orphaned dependencies were removed.
     pub fixed: u64,
 }
 
+/// The result of one check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckAnswer {
-    /// What is looked at.
+    /// The name of the check.
     pub name: &'static str,
     /// `ok`, `warning` or `error`.
     pub status: &'static str,
+    /// The result as a sentence.
     pub message: String,
-    /// As `bd validate` tells them.
+    /// The findings, in the form of `bd validate`.
     #[schemars(with = "Vec<Finding>")]
     pub findings: Vec<serde_json::Value>,
 }
 
-/// What `migrate` prints.
+/// The output of `migrate`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MigrationAnswer {
+    /// The version of the store's file format.
     pub current_version: u64,
+    /// The latest version this program supports.
     pub latest_version: u64,
+    /// Whether a migration is needed.
     pub needs_migration: bool,
+    /// The known migrations.
     pub registered_migrations: Vec<String>,
+    /// Warnings.
     pub warnings: Vec<String>,
+    /// The number of beads.
     pub issue_count: u64,
     /// The store of the earlier implementation that was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_over: Option<TakenOverAnswer>,
 }
 
-/// A store of the earlier implementation that was replaced, and what came of its beads.
+/// A replaced store of the earlier implementation, and the result of importing its beads.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TakenOverAnswer {
     /// The commits that were replaced.
     pub replaced: Vec<String>,
-    /// The references under which they are kept.
+    /// The refs that keep them.
     pub backups: Vec<String>,
+    /// The new commit.
     pub commit: String,
-    /// The remote has it too.
+    /// Whether it was pushed to the remote.
     pub pushed: bool,
+    /// The result of the import.
     pub import: beads_core::import::Summary,
 }
 
-/// What `info --schema` adds: what a bead consists of.
+/// The output of `info --schema`: the data model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StoreSchema {
+    /// The version of the store's file format.
     pub format_version: u64,
+    /// The files of a snapshot.
     pub files: Vec<&'static str>,
+    /// The fields of a bead.
     pub fields: Vec<&'static str>,
+    /// The statuses.
     pub statuses: Vec<&'static str>,
+    /// The types.
     pub types: Vec<&'static str>,
+    /// The kinds of dependencies.
     pub dependency_kinds: Vec<&'static str>,
     /// A few ids, oldest first.
     pub sample_ids: Vec<String>,
 }
 
-/// The word for the worst of some findings, told by their severities.
+/// Returns the status of a check, given the worst severity of its findings.
 pub fn status_word(worst: Option<Severity>) -> &'static str {
     match worst {
         None | Some(Severity::Info) => "ok",
@@ -99,6 +125,7 @@ pub fn status_word(worst: Option<Severity>) -> &'static str {
     }
 }
 
+/// Writes orphaned dependencies, one per line.
 pub fn orphans(out: &mut String, answer: &OrphansAnswer) {
     for orphan in &answer.orphans {
         let OrphanAnswer { issue_id, depends_on_id, kind, reason, .. } = orphan;
@@ -107,21 +134,22 @@ pub fn orphans(out: &mut String, answer: &OrphansAnswer) {
     let _ = writeln!(out, "{} found, {} removed", answer.orphans_found, answer.fixed);
 }
 
-/// `bd uninstall`.
+/// The output of `bd uninstall`.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct UninstallAnswer {
-    /// What was removed.
+    /// The directory that was removed.
     pub store: PathBuf,
-    /// How many beads it held.
+    /// The number of beads in it.
     pub beads: usize,
     /// The ref in this repository that keeps them.
     pub backup: Option<String>,
-    /// Where a private store was moved to.
+    /// The new path of a private store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved: Option<PathBuf>,
-    /// The ref on the remote that keeps the store that was there.
+    /// The ref on the remote that keeps the remote's store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_backup: Option<String>,
+    /// Whether nothing was removed.
     pub dry_run: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Words of other trackers where clients of the Go `bd` look for them: in `status` and `issue_type`.
+//! Puts custom statuses and types where clients of the Go `bd` look for them: in `status` and `issue_type`.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,15 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// What may carry words beside its status and type.
-pub trait Words: Serialize {
+/// A value that may have a custom status or type.
+pub trait CustomWords: Serialize {
+    /// Returns the custom status.
     fn status_word(&self) -> Option<&Word>;
+    /// Returns the custom type.
     fn type_word(&self) -> Option<&Word>;
 }
 
-impl Words for BeadFacts {
+impl CustomWords for BeadFacts {
     fn status_word(&self) -> Option<&Word> {
         self.state.as_ref()
     }
@@ -24,7 +26,7 @@ impl Words for BeadFacts {
     }
 }
 
-impl Words for LinkView {
+impl CustomWords for LinkView {
     fn status_word(&self) -> Option<&Word> {
         self.state.as_ref()
     }
@@ -34,11 +36,11 @@ impl Words for LinkView {
     }
 }
 
-/// The same with the words instead of the values they stand for.
+/// A value that serialises with its custom status and type instead of the built-in ones.
 #[derive(Debug)]
 pub struct Worded<'a, T>(pub &'a T);
 
-impl<T: Words> Serialize for Worded<'_, T> {
+impl<T: CustomWords> Serialize for Worded<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (status, kind) = (self.0.status_word(), self.0.type_word());
         if status.is_none() && kind.is_none() {
@@ -49,22 +51,22 @@ impl<T: Words> Serialize for Worded<'_, T> {
             Ok(_) => return Err(S::Error::custom("a bead is an object")),
             Err(error) => return Err(S::Error::custom(error)),
         };
-        let mut put = |names: &[&str], word: Option<&Word>| {
+        let mut replace = |names: &[&str], word: Option<&Word>| {
             for name in names {
                 if let (Some(field), Some(word)) = (fields.get_mut(*name), word) {
                     *field = Value::String(word.to_string());
                 }
             }
         };
-        put(&["status"], status);
-        put(&["type", "issue_type"], kind);
+        replace(&["status"], status);
+        replace(&["type", "issue_type"], kind);
         fields.remove("state");
         fields.remove("type_word");
         fields.serialize(serializer)
     }
 }
 
-/// The schema of the plain form, in which a status or a type may be any word.
+/// The schema of the plain form, except that statuses and types may be any string.
 impl<T: JsonSchema> JsonSchema for Worded<'_, T> {
     fn inline_schema() -> bool {
         true

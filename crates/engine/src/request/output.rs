@@ -1,44 +1,57 @@
 use serde::{Deserialize, Serialize};
 
+use super::LocalClock;
 use crate::dialect::Dialect;
+use crate::field_name::FieldName;
 
-/// How the answer should look.
+/// How to render an answer.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Output {
+    /// A value, text or JSON.
     pub format: Format,
-    /// The dialect of a value or of JSON that was asked for; the store's setting and the caller decide when absent.
+    /// The requested dialect. If absent, the store's setting decides, then the kind of caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
-    /// The caller passed what only programs written for the Go `bd` pass.
+    /// The command line had options that only programs written for the Go `bd` pass.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub compat_caller: bool,
+    /// Color the text.
     pub color: bool,
-    /// Columns of the terminal; absent when the output is piped.
+    /// The columns of the terminal; absent if the output is piped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<usize>,
+    /// Show local and relative times in text. If absent, times are exact and in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<LocalClock>,
+    /// Print errors only.
     pub quiet: bool,
-    /// As text, nothing but the ids of the beads that a mutation was about.
+    /// As text, print only the ids of the beads that a mutation affected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ids_only: bool,
+    /// Only these fields of each bead; all if empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldName>,
+    /// Print more details.
     pub verbose: bool,
 }
 
 impl Output {
-    /// The dialect that suits the caller when nothing else decides.
-    pub fn dialect_of_caller(&self) -> Dialect {
+    /// Returns the dialect for this kind of caller, if neither the request nor the store's settings decide.
+    pub fn default_dialect(&self) -> Dialect {
         if self.compat_caller { Dialect::Compat } else { Dialect::Spec }
     }
 }
 
+/// The form of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// The answer as a value, for programs that speak the protocol themselves.
+    /// A JSON value in the reply, for programs that use the protocol directly.
     #[default]
     Value,
-    /// Rendered for people.
+    /// Text for people.
     Text,
-    /// Rendered as `--json` prints it.
+    /// JSON text, as `--json` prints it.
     Json,
 }

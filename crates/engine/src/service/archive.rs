@@ -1,4 +1,4 @@
-//! Answers questions about the past and about what is on disk, from this thread or from another one.
+//! Answers queries about the past and about what is on disk, in this thread or in another.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,13 @@ use beads_core::Catalog;
 use beads_store::{CommitId, GitRepository, JournalCopy, Record};
 
 use super::Service;
+use super::recap::WorkLog;
 use crate::failure::Failure;
 use crate::render::Answer;
 use crate::request::{Call, Query};
 
-/// The beads at one moment, with what led there: the commits of the ref, and the mutations that it does not hold yet.
+/// The beads at one point in time with their history: the commits of the ref, and the mutations that are not
+/// on the ref yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Archive<'a> {
     pub(super) catalog: &'a Catalog,
@@ -19,40 +21,49 @@ pub(super) struct Archive<'a> {
     /// The commit that the beads build on.
     pub(super) base: Option<&'a str>,
     pub(super) records: &'a [Record],
-    /// Commits that were saved here and cannot be read any more.
+    /// Commits that were saved here and can no longer be read.
     pub(super) missing: &'a [CommitId],
+    /// For reports about the work of all actors; otherwise empty.
+    pub(super) work: &'a WorkLog,
 }
 
 impl Archive<'_> {
+    /// Answers a call about the past or about what is on disk.
     pub(super) fn call(&self, call: &Call) -> Result<Answer, Failure> {
         match call {
             Call::Validate => Ok(self.validate()),
             Call::Query(query) => self.query(query),
-            _ => Err(Failure::internal("this is not a question about the past")),
+            _ => Err(Failure::internal("not a query about the past")),
         }
     }
 
+    /// Answers a query about the past.
     pub(super) fn query(&self, query: &Query) -> Result<Answer, Failure> {
         match query {
             Query::ShowAsOf { ids, moment } => self.show_as_of(ids, moment),
             Query::Log { id } => self.log(id),
             Query::Diff { from, to } => self.diff(from, to.as_ref()),
-            _ => Err(Failure::internal("this is not a question about the past")),
+            Query::Recap(asked) => Ok(self.recap(asked)),
+            Query::Activity(asked) => self.activity(asked),
+            Query::Agents { since } => Ok(self.agents(*since)),
+            _ => Err(Failure::internal("not a query about the past")),
         }
     }
 }
 
-/// What an archive needs besides the beads, set aside for another thread.
+/// What an archive needs besides the beads, copied for another thread.
 #[derive(Debug)]
 pub(super) struct ArchiveCopy {
     git_dir: PathBuf,
     base: Option<CommitId>,
     journal: JournalCopy,
     missing: Vec<CommitId>,
+    work: WorkLog,
 }
 
 impl ArchiveCopy {
-    /// Opens the repository once more: the engine's own stays with the engine.
+    /// Passes the archive to `ask`. Opens the repository again, because the engine's handle stays with the
+    /// engine.
     pub(super) fn with<T>(
         self,
         catalog: &Catalog,
@@ -68,14 +79,17 @@ impl ArchiveCopy {
             base: self.base.as_deref(),
             records: &records,
             missing: &self.missing,
+            work: &self.work,
         })
     }
 }
 
 impl Service {
+    /// Passes the archive of the open store to `ask`.
     pub(super) fn with_archive<T>(
         &self,
         journal: JournalCopy,
+        work: &WorkLog,
         ask: impl FnOnce(Archive<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let records = journal.records()?;
@@ -83,28 +97,41 @@ impl Service {
             catalog: self.replica.catalog(),
             now_ms: self.replica.now_ms(),
             repository: self.repository.inner(),
-            base: self.replica.base(),
+            base: self.replica.known_tip(),
             records: &records,
             missing: self.replica.missing_commits(),
+            work,
         })
     }
 
-    /// Sets aside what the answer to a call needs besides the beads.
+    /// Copies what the answer to a call needs besides the beads.
     pub(super) fn copy_archive(&self, call: &Call) -> Result<Option<ArchiveCopy>, Failure> {
-        let journal = match call {
-            Call::Validate => JournalCopy::default(),
-            Call::Query(query) if is_about_the_past(query) => self.replica.copy_unsaved()?,
+        let (journal, work) = match call {
+            Call::Validate => (JournalCopy::default(), WorkLog::default()),
+            Call::Query(query) if is_about_the_past(query) => {
+                (self.replica.copy_unsaved()?, self.work_log(query))
+            }
             _ => return Ok(None),
         };
         Ok(Some(ArchiveCopy {
             git_dir: self.place.git_dir.clone(),
-            base: self.replica.base().map(str::to_owned),
+            base: self.replica.known_tip().map(str::to_owned),
             journal,
             missing: self.replica.missing_commits().to_vec(),
+            work,
         }))
     }
 }
 
+/// Returns whether a query needs the history.
 pub(super) fn is_about_the_past(query: &Query) -> bool {
-    matches!(query, Query::ShowAsOf { .. } | Query::Log { .. } | Query::Diff { .. })
+    matches!(
+        query,
+        Query::ShowAsOf { .. }
+            | Query::Log { .. }
+            | Query::Diff { .. }
+            | Query::Recap(_)
+            | Query::Activity(_)
+            | Query::Agents { .. }
+    )
 }

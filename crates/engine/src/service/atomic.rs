@@ -11,7 +11,7 @@ use crate::render::{Answer, BatchAnswer};
 use crate::request::{Atomic, Request};
 
 impl Service {
-    /// All operations as one, or none of them.
+    /// Applies all operations, or none of them.
     pub(super) fn atomic(&mut self, request: &Request, atomic: &Atomic) -> Result<Answer, Failure> {
         if atomic.ops.is_empty() {
             return Err(Failure::usage("nothing to do"));
@@ -19,7 +19,7 @@ impl Service {
         let caller = self.caller(request, 0);
         let batch = Batch { ops: &atomic.ops, names: &atomic.names };
         let answer = if atomic.dry_run {
-            self.replica.rehearse_all(batch, &caller, |catalog, applied| show(catalog, atomic, applied))
+            self.replica.dry_run_all(batch, &caller, |catalog, applied| show(catalog, atomic, applied))
         } else {
             if !self.replica.has_receipt(&caller)? {
                 atomic.ops.iter().try_for_each(|op| self.admit(request, op))?;
@@ -32,11 +32,11 @@ impl Service {
             }
             applied.map(|applied| show(self.replica.catalog(), atomic, &applied))
         };
-        answer.map_err(|error| which(atomic, error))?.map(Answer::Batch)
+        answer.map_err(|error| with_operation(atomic, error))?.map(Answer::Batch)
     }
 }
 
-/// Read from the catalog as it is after all operations, so that every bead has its edges.
+/// Builds the answer from the catalog after all operations, so that every bead has its edges.
 fn show(catalog: &Catalog, atomic: &Atomic, applied: &[Applied]) -> Result<BatchAnswer, Failure> {
     let results =
         atomic.ops.iter().zip(applied).map(|(op, applied)| done(catalog, op, applied, atomic.dry_run));
@@ -46,8 +46,8 @@ fn show(catalog: &Catalog, atomic: &Atomic, applied: &[Applied]) -> Result<Batch
     Ok(BatchAnswer { ids, results: results.collect::<Result<_, Failure>>()? })
 }
 
-/// The failure of one operation, and which one it was.
-fn which(atomic: &Atomic, error: beads_store::Error) -> Failure {
+/// Adds to an error which operation failed.
+fn with_operation(atomic: &Atomic, error: beads_store::Error) -> Failure {
     let beads_store::Error::Batch { index, source } = error else { return error.into() };
     let subject = atomic.ops.get(index).map(subject).unwrap_or_default();
     let cause = Failure::from(*source);

@@ -1,4 +1,5 @@
-//! The claims that were handed out here: what became of each, and whether the remote has it.
+//! Tracks the claims made through this process: reports their ends to their holders, and confirms them with
+//! the remote.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,15 @@ use crate::failure::{Code, Failure};
 use crate::render::{Answer, ClaimOverAnswer, ConfirmedAnswer, Done, EachAnswer, SyncAnswer, shown};
 use crate::request::{Call, ClaimOver, Format, HandedOut, Output, OverReason, Reply, Request};
 
-/// How many events are looked through at a time for a claim that no bead has any more.
+/// The number of events searched at a time for a claim that is no longer on a bead.
 const EVENTS_AT_ONCE: usize = 1_000;
 
-/// Claims by holder and fence. Only a daemon lives long enough to watch any.
+/// The watched claims by holder and fence. Only a daemon runs long enough to watch claims.
 #[derive(Debug, Default)]
 pub struct Watched(BTreeMap<Actor, BTreeMap<Stamp, Lineage>>);
 
 impl Service {
-    /// Watches every claim that is there, so that its holder learns of its end.
+    /// Watches all current claims, so that their holders learn when they end.
     pub fn watch_claims(&mut self) {
         let catalog = self.replica.catalog();
         let taken = catalog.live().filter(|(_, bead)| bead.status() == Status::InProgress);
@@ -33,19 +34,25 @@ impl Service {
         }
     }
 
-    /// Notes which claims an answer hands out, and puts what ended beside it.
-    pub(super) fn accompany(&mut self, request: &Request, handed_out: Vec<HandedOut>, reply: &mut Reply) {
+    /// Watches the claims that an answer hands out, and adds the caller's ended claims to the reply.
+    pub(super) fn track_and_report_claims(
+        &mut self,
+        request: &Request,
+        handed_out: Vec<HandedOut>,
+        reply: &mut Reply,
+    ) {
         for claim in &handed_out {
             let lineage = self.replica.catalog().resolve_any(&claim.id).ok().cloned();
             if let (Some(lineage), Ok(fence)) = (lineage, claim.fence.parse()) {
                 if !claim.renewed {
-                    self.note_made(&lineage, fence);
+                    self.note_offline_claim(&lineage, fence);
                 }
                 self.watched.0.entry(request.actor.clone()).or_default().insert(fence, lineage);
             }
         }
         reply.handed_out = handed_out.into_iter().filter(|claim| !claim.renewed).collect();
-        // With `--json`, an error is one line on standard error; the next answer reports what ended.
+        // With `--json`, an error is the only line on standard error; the next answer reports the ended
+        // claims.
         if reply.exit != 0 && request.output.format == Format::Json {
             return;
         }
@@ -62,12 +69,12 @@ impl Service {
         }
     }
 
-    /// Claims of an actor that ended since it was last answered, but for those that it ended itself.
+    /// Returns the actor's claims that others ended, or that expired, since its last answer.
     fn claims_over(&mut self, actor: &Actor) -> Vec<ClaimOver> {
         let Some(claims) = self.watched.0.get(actor) else { return Vec::new() };
         let ended: Vec<(Stamp, ClaimOver)> = claims
             .iter()
-            .filter_map(|(fence, lineage)| Some((*fence, self.over(lineage, *fence)?)))
+            .filter_map(|(fence, lineage)| Some((*fence, self.claim_end(lineage, *fence)?)))
             .collect();
         if let Some(claims) = self.watched.0.get_mut(actor) {
             ended.iter().for_each(|(fence, _)| drop(claims.remove(fence)));
@@ -78,10 +85,10 @@ impl Service {
             .collect()
     }
 
-    /// How the claim with a fence ended; `None` while it runs.
-    fn over(&self, lineage: &Lineage, fence: Stamp) -> Option<ClaimOver> {
+    /// Returns how the claim with a fence ended; `None` if it has not.
+    fn claim_end(&self, lineage: &Lineage, fence: Stamp) -> Option<ClaimOver> {
         let catalog = self.replica.catalog();
-        let (known, fence) = (fence, self.claim_refs.book.current(fence));
+        let (known, fence) = (fence, self.claim_refs.book.current_fence(fence));
         let over = |reason, by: Option<&Actor>| ClaimOver {
             id: catalog.id_of(lineage).clone(),
             fence: known.to_string(),
@@ -107,17 +114,18 @@ impl Service {
         bead.claim.expired(self.replica.now_ms()).then(|| over(OverReason::Expired, None))
     }
 
-    /// Whether a claim is over.
+    /// Answers whether the claim with a fence has ended.
     pub(super) fn claim_over(&self, fence: Stamp) -> Result<Answer, Failure> {
         let lineage = match self.claimed_under(fence) {
             Some(lineage) => lineage,
             None => self.once_claimed_under(fence)?,
         };
-        let claim_over = self.over(&lineage, fence);
+        let claim_over = self.claim_end(&lineage, fence);
         let (over, fence) = (claim_over.is_some(), fence.to_string());
         Ok(Answer::ClaimOver(ClaimOverAnswer { over, fence, claim_over }))
     }
 
+    /// Returns the bead of a watched or current claim.
     fn claimed_under(&self, fence: Stamp) -> Option<Lineage> {
         let watched = self.watched.0.values().find_map(|claims| claims.get(&fence));
         let catalog = self.replica.catalog();
@@ -125,7 +133,7 @@ impl Service {
         watched.or_else(|| found().map(|(lineage, _)| lineage)).cloned()
     }
 
-    /// The bead that a claim of the past was about, as the events tell.
+    /// Returns the bead of a past claim, found in the events.
     fn once_claimed_under(&self, fence: Stamp) -> Result<Lineage, Failure> {
         let catalog = self.replica.catalog();
         let text = fence.to_string();
@@ -139,14 +147,14 @@ impl Service {
                 return Ok(catalog.resolve_any(id.as_str())?.clone());
             }
             if !batch.more {
-                let message = format!("no claim known here has the fence {text}");
+                let message = format!("there is no claim with the fence {text}");
                 return Err(Failure::new(Code::NotFound, message));
             }
             since = batch.cursor;
         }
     }
 
-    /// A claim, and what is to be shown for it once the remote has it.
+    /// Makes a claim that has to be confirmed by a sync with the remote.
     pub(super) fn confirm(
         &mut self,
         request: &Request,
@@ -154,7 +162,9 @@ impl Service {
         output: &Output,
     ) -> Result<Answer, Failure> {
         if !is_claim(call) {
-            return Err(Failure::usage("only a claim on its own can be confirmed; nothing was changed"));
+            return Err(Failure::usage(
+                "only a request with a single claim can be confirmed; nothing was changed",
+            ));
         }
         let answer = self.call(request, call, output)?;
         let claimed = serde_json::to_value(shown(&answer, output.dialect)).map_err(Failure::internal)?;
@@ -166,7 +176,7 @@ impl Service {
         self.confirmed(claimed, synced)
     }
 
-    /// Whether a claim still stands after an exchange with the remote.
+    /// Returns the answer to a claim after a sync: confirmed, or lost to another machine.
     pub fn confirmed(&self, claimed: Value, synced: Result<SyncAnswer, Failure>) -> Result<Answer, Failure> {
         let (id, fence) = (claimed["id"].as_str().unwrap_or_default(), &claimed["fence"]);
         let synced = synced.map_err(|failure| {
@@ -177,8 +187,8 @@ impl Service {
         let now = self.reader().view(lineage)?;
         if now.assignee_at.map(|at| at.to_string()).as_deref() != fence.as_str() {
             let expires = now.assignee_expires.map(|time| time.to_string());
-            let holder = now.assignee.as_ref().map_or("nobody", |holder| holder.as_str());
-            let message = format!("{id} is held by {holder}, who was faster on another machine");
+            let holder = now.assignee.as_ref().map_or("another actor", |holder| holder.as_str());
+            let message = format!("{id} was claimed by {holder} on another machine first");
             let details = json!({"id": id, "holder": now.assignee, "expires": expires});
             return Err(Failure::new(Code::AlreadyClaimed, message).with(details));
         }
@@ -187,7 +197,7 @@ impl Service {
     }
 }
 
-/// The claims that an answer hands out.
+/// Returns the claims that an answer hands out.
 pub fn claims(answer: &Answer, request: &Request) -> Vec<HandedOut> {
     let handed_out = |id: String, fence: String, renewed: bool| HandedOut {
         actor: request.actor.clone(),

@@ -1,4 +1,5 @@
-//! Programs written for the Go `bd`: what they look for in a work tree, and how a store is set up for them.
+//! Support for programs written for the Go `bd`: the files they expect in a work tree, and the setup of a
+//! store for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,26 +12,28 @@ use crate::place::{Kind, Place};
 use crate::render::CompatSetup;
 use beads_store::replace_file;
 
-/// The file that clients watch, relative to the main work tree.
+/// The export file that these programs watch, relative to the main work tree.
 pub const EXPORT_PATH: &str = ".beads/issues.jsonl";
 
-/// The file by which clients recognise a workspace, in `.beads`.
+/// The file in `.beads` by which these programs recognize a workspace.
 pub const METADATA: &str = "metadata.json";
 
-/// As the Go `bd` writes it.
+/// The content that the Go `bd` writes.
 const METADATA_CONTENT: &str = "{\n  \"database\": \"beads.db\",\n  \"jsonl_export\": \"issues.jsonl\"\n}\n";
 
-/// Says in the store's directory that the user was pointed to `bd init --compat`.
+/// A file in the store's directory that records that `bd init --compat` was suggested.
 const POINTED: &str = "pointed-to-compat";
 
 impl Service {
-    /// The directory that paths in settings are relative to: the main work tree, or the one that has the `.beads` directory.
+    /// Returns the directory that paths in settings are relative to: the main work tree, or the parent of the
+    /// `.beads` directory.
     pub(super) fn home(&self) -> PathBuf {
         let work_tree = self.repository.inner().work_tree().filter(|_| self.place.kind == Kind::Repository);
         work_tree.unwrap_or_else(|| self.place.home()).to_owned()
     }
 
-    /// Sets the dialect, and makes what clients look for. A file that is there is left as it is.
+    /// Sets the compat dialect and creates the files that these programs expect. Existing files are not
+    /// changed.
     pub(super) fn set_up_clients(&mut self) -> Result<CompatSetup, Failure> {
         self.set("json.dialect", "compat")?;
         let beads = self.home().join(".beads");
@@ -54,21 +57,23 @@ impl Service {
         Ok(CompatSetup { json_dialect: Dialect::Compat, metadata, export_path, not_exported })
     }
 
-    /// A store that clients of the Go `bd` used is read by them further on.
-    pub(super) fn expect_clients(&mut self, imported: &Path) -> Result<(), Failure> {
-        let go_era = imported.parent().and_then(Path::file_name).is_some_and(|name| name == ".beads");
-        if go_era && self.config.get("json.dialect")?.is_empty() {
+    /// Sets the compat dialect after an import from a `.beads` directory, because programs written for the Go
+    /// `bd` will go on reading this store.
+    pub(super) fn adopt_compat_dialect(&mut self, imported: &Path) -> Result<(), Failure> {
+        let from_go_bd = imported.parent().and_then(Path::file_name).is_some_and(|name| name == ".beads");
+        if from_go_bd && self.config.get("json.dialect")?.is_empty() {
             self.set("json.dialect", "compat")?;
-            let line = "json.dialect is now compat: --json answers as programs written for the Go bd expect; \
-                        bd config set json.dialect spec changes that";
+            let line = "json.dialect is now compat: --json prints what programs written for the Go bd expect; \
+                        to change this, run bd config set json.dialect spec";
             self.remarks.push(line.to_owned());
         }
         Ok(())
     }
 
-    /// Points once to `bd init --compat` when a work tree has what clients look for and the store is not set up.
-    pub(super) fn look_for_clients(&mut self) {
-        if std::mem::replace(&mut self.looked_for_clients, true) {
+    /// Suggests `bd init --compat` once, if the work tree has files of the Go `bd` and the store has no
+    /// configured dialect.
+    pub(super) fn suggest_compat_setup(&mut self) {
+        if std::mem::replace(&mut self.checked_for_clients, true) {
             return;
         }
         let set = self.config.get("json.dialect").is_ok_and(|dialect| !dialect.is_empty());
@@ -76,7 +81,7 @@ impl Service {
         if set || !self.home().join(".beads").join(METADATA).is_file() || pointed.exists() {
             return;
         }
-        // Where nothing can be written it is said each time, which does no harm.
+        // If this fails, the suggestion is repeated, which does no harm.
         let _ = fs::write(&pointed, b"");
         self.remarks.push(
             "this work tree has .beads/metadata.json; bd init --compat sets the store up for the programs that read it"
@@ -84,8 +89,9 @@ impl Service {
         );
     }
 
-    /// Returns where a file at `export.path` is written. Refuses a file that git tracks, because every change of a bead would
-    /// change the work tree; a pipe or a device; and a path in the work tree that a link leads out of it.
+    /// Returns the file that `export.path` names. Rejects a file that git tracks, because every change of a
+    /// bead would change the work tree; a pipe or a device; and a path in the work tree that leads out of it
+    /// through a symbolic link.
     pub(super) fn check_export_path(&self, path: &str) -> Result<PathBuf, Failure> {
         let refused = |why: &str| {
             Failure::invalid(format!("{path} {why}; nothing is exported there. Choose another export.path"))
@@ -101,20 +107,21 @@ impl Service {
         if fs::metadata(&target).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             return Err(refused("is not a regular file"));
         }
-        // A path outside was chosen by the user; one inside may have been replaced by whoever wrote the clone.
+        // A path outside the work tree was chosen by the user. One inside may be a link in a cloned,
+        // untrusted repository.
         if lexical(&target).starts_with(&home) {
             match confined(&home, &target) {
                 Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
                     return Err(refused(&format!("is refused: {error}")));
                 }
-                // What else is in the way shows when the file is written.
+                // Other errors will show when the file is written.
                 _ => {}
             }
         }
         Ok(target)
     }
 
-    /// Keeps the repository of a private store out of `git status` of the work tree around it.
+    /// Excludes a private store from `git status` of the surrounding work tree.
     pub(super) fn hide_private_store(&self) -> Result<(), Failure> {
         let directory = self.place.git_dir.parent().unwrap_or(&self.place.git_dir);
         match Place::repository_around(directory) {
@@ -131,7 +138,7 @@ impl Service {
     }
 }
 
-/// Adds paths of a work tree to `info/exclude`, unless they are there.
+/// Adds paths of a work tree to `info/exclude`, unless they are listed already.
 fn exclude(git_dir: &Path, work_tree: &Path, paths: &[&Path]) -> Result<(), Failure> {
     let file = git_dir.join("info/exclude");
     let mut text = match fs::read_to_string(&file) {

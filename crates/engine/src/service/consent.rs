@@ -1,4 +1,5 @@
-//! Nothing is published unasked. A store that the remote has is joined; a new one stays here until it was asked for.
+//! Publishes nothing without consent. If the remote has a store, it is merged automatically. A new store
+//! stays local until the user asks for a sync.
 
 use beads_store::Repository;
 
@@ -6,7 +7,7 @@ use super::Service;
 use crate::request::{Call, Format, Query, Request};
 
 impl Service {
-    /// Notes that a sync was asked for: the store may be published to its remote from now on.
+    /// Records that the user asked for a sync, so the store may be published to its remote from now on.
     pub fn consent(&mut self) {
         let Ok(Some(name)) = self.sync_plan().remote_name() else { return };
         if self.sync_state.consent.as_ref() != Some(&name) {
@@ -15,12 +16,12 @@ impl Service {
         }
     }
 
-    /// Whether exchanges happen without being asked for.
-    pub fn syncs_itself(&self) -> bool {
+    /// Returns whether the daemon syncs automatically.
+    pub fn auto_sync_enabled(&self) -> bool {
         self.config.get("sync.auto").is_ok_and(|auto| auto != "false")
     }
 
-    /// The remote to which the store would be published, when it is not there and nobody asked for that.
+    /// Returns the remote, if it has no store and the user has not consented to publishing this one.
     pub(super) fn local_only(&self) -> Option<String> {
         if self.config.get("sync.auto").is_ok_and(|auto| auto == "true") {
             return None;
@@ -32,7 +33,7 @@ impl Service {
         (state.consent.as_ref() != Some(&name) && !is_there).then_some(name)
     }
 
-    /// Says in one line that nothing leaves this machine: with the first bead that is made, and with the status.
+    /// Adds a note that the store is local only, to the first mutation that creates a bead and to the status.
     pub(super) fn note_local_only(&mut self, request: &Request, before: u64) {
         let output = &request.output;
         if output.format != Format::Text || output.quiet || output.ids_only || request.offline {

@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use crate::render::{Answer, EventAnswer, EventsAnswer};
 use crate::request::EventsQuery;
 
-/// How many events one answer holds at most; whoever wants more asks again with the cursor.
+/// The maximum number of events in one answer. A client gets more with the returned cursor.
 const MAX_EVENTS: usize = 1_000;
 
 impl Service {
-    /// What happened behind a cursor, and where to go on. Without a cursor: where to begin.
+    /// Returns the events after a cursor and the next cursor. Without a cursor, returns only the newest one.
     pub(super) fn events(&self, query: &EventsQuery) -> Result<Answer, Failure> {
         let Some(since) = &query.since else {
             let cursor = self.replica.cursor().to_string();

@@ -1,4 +1,5 @@
-//! Beads as files for other programs: asked for with `bd export`, or kept up to date at `export.path`.
+//! Exports beads for other programs: with `bd export`, or to the file at `export.path`, which is kept up to
+//! date.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_core::{BeadView, EdgeKind, State, export_earlier_store, export_jsonl};
+use beads_core::{BeadView, EdgeKind, State, export_jsonl, export_legacy_store};
 
 use beads_store::{open_regular, replace_file};
 
@@ -17,16 +18,17 @@ use crate::failure::Failure;
 use crate::render::{Answer, ArrowAnswer, ExportAnswer, NodeAnswer, csv, dot, markdown, mermaid};
 use crate::request::{ExportFormat, Request};
 
-/// The file at `export.path` and whether it has to be written.
+/// Tracks whether the file at `export.path` has to be written.
 #[derive(Debug, Default)]
 pub(super) struct AutoExport {
     due: bool,
+    /// The number of the last job.
     turn: u64,
-    /// The last turn that was written. Threads that write take turns here.
+    /// The number of the last job that was written. The mutex also serializes the writing threads.
     written: Arc<Mutex<u64>>,
 }
 
-/// One writing of the file at `export.path`, from a state set aside.
+/// A job that writes the file at `export.path` from a snapshot.
 #[derive(Debug)]
 pub struct ExportJob {
     state: State,
@@ -36,14 +38,14 @@ pub struct ExportJob {
 }
 
 impl ExportJob {
-    /// Replaces the file, unless it is as it should be or a later turn has written it.
+    /// Replaces the file, unless its content is already right or a later job has written it.
     pub fn run(&self) -> Result<(), Failure> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if *written > self.turn {
             return Ok(());
         }
         let content = jsonl(&self.state).into_bytes();
-        if !is_already(&self.path, &content) {
+        if !has_content(&self.path, &content) {
             write(&self.path, &content)?;
         }
         *written = self.turn;
@@ -51,15 +53,15 @@ impl ExportJob {
     }
 }
 
-/// One line for each bead, with nothing in them that a terminal obeys.
+/// Renders one line for each bead, with terminal control characters escaped.
 fn jsonl(state: &State) -> String {
     printable(export_jsonl(state))
 }
 
-/// An object with the contents of the files of an earlier store by name.
+/// Renders the files of a legacy store, as an object from file name to content.
 fn legacy_store(state: &State) -> String {
     let files: BTreeMap<_, _> =
-        export_earlier_store(state).into_iter().map(|(name, lines)| (name, printable(lines))).collect();
+        export_legacy_store(state).into_iter().map(|(name, lines)| (name, printable(lines))).collect();
     escape_json(serde_json::json!(files).to_string())
 }
 
@@ -70,8 +72,8 @@ fn printable(lines: Vec<u8>) -> String {
     )
 }
 
-/// Whether the file has this content. Anything but a regular file has not, and is not waited for.
-fn is_already(path: &Path, content: &[u8]) -> bool {
+/// Returns whether a regular file has this content. Does not block on pipes.
+fn has_content(path: &Path, content: &[u8]) -> bool {
     let same_length =
         |file: &File| file.metadata().is_ok_and(|metadata| metadata.len() == content.len() as u64);
     let Some(mut file) = open_regular(path).ok().filter(same_length) else { return false };
@@ -85,17 +87,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 impl Service {
-    /// Takes note of a change for the file at `export.path`. A caller who asked not to flush leaves it to the next one.
+    /// Marks the file at `export.path` as outdated after a change. With `no_export`, that is left to the next
+    /// change.
     pub(super) fn note_change(&mut self, request: &Request, before: u64) {
         self.auto_export.due |= self.replica.position() > before && !request.no_export;
     }
 
-    /// Takes note that a merge may have brought something for the file.
+    /// Marks the file as outdated after a merge.
     pub(super) fn note_merge(&mut self) {
         self.auto_export.due = true;
     }
 
-    /// What has to be written, if anything. Only what is durable may be told, so this comes after a commit.
+    /// Returns the job that updates the file, if it is outdated. Call it after a commit, because the file
+    /// must only show durable changes.
     pub fn take_export(&mut self) -> Option<ExportJob> {
         if !std::mem::take(&mut self.auto_export.due) {
             return None;
@@ -110,7 +114,7 @@ impl Service {
         })
     }
 
-    /// Writes at once, so that whoever sets the path learns whether it can be written.
+    /// Writes the file immediately, so that a user who sets the path learns whether it can be written.
     pub(super) fn export_now(&mut self) -> Result<(), Failure> {
         self.commit()?;
         self.note_merge();
@@ -119,12 +123,13 @@ impl Service {
 
     fn export_path(&self) -> Option<PathBuf> {
         let path = self.config.get("export.path").ok().filter(|path| !path.is_empty())?;
-        // It may have been added to the index, or replaced by a link, since the setting was made.
+        // The file may have been added to the index, or replaced by a link, since the path was set.
         self.check_export_path(path).ok()
     }
 }
 
 impl Reader<'_> {
+    /// Renders all beads in a file format.
     pub(super) fn export(&self, format: ExportFormat) -> Answer {
         let (beads, content) = self.exported(format);
         Answer::Exported(ExportAnswer { format, beads, path: None, content: Some(content) })
@@ -152,7 +157,7 @@ impl Reader<'_> {
             }
         };
         let content = match format {
-            // Rows end with a carriage return there, and every cell was looked at.
+            // Rows of CSV end with a carriage return, and its cells are already escaped.
             ExportFormat::Csv => content,
             _ => escape_lines(&content).into_owned(),
         };
@@ -165,7 +170,7 @@ fn drawn(views: &[BeadView], draw: impl Fn(&[NodeAnswer], &[ArrowAnswer]) -> Str
     draw(&nodes, &edges)
 }
 
-/// Every live bead and every edge between two of them. Nothing stands out, and there are no layers.
+/// Returns every live bead and every edge between two of them, without layers or a critical path.
 fn graph(views: &[BeadView]) -> (Vec<NodeAnswer>, Vec<ArrowAnswer>) {
     let (mut nodes, mut edges) = (Vec::new(), Vec::new());
     for view in views {

@@ -13,10 +13,10 @@ use crate::failure::Failure;
 use crate::render::{Answer, ImportAnswer};
 use crate::request::{Call, ImportSource, Reply, Request};
 
-/// About so many bytes of an import are taken in at a time, so that other clients wait for no more than that.
+/// The approximate size of the parts in which an import is applied. Other clients wait for one part at most.
 const PART_BYTES: usize = 1024 * 1024;
 
-/// An import to be read, in any thread, with a snapshot to compare it with.
+/// An import to read, in any thread, with a snapshot to compare it with.
 #[derive(Debug)]
 pub struct ImportJob {
     source: ImportSource,
@@ -25,21 +25,21 @@ pub struct ImportJob {
 }
 
 impl ImportJob {
-    /// Reads and parses the files, and decides about every line.
+    /// Reads and parses the files, and decides what to do with every line.
     pub fn read(self) -> Result<ReadImport, Failure> {
         let import = read(&self.source)?;
         Ok(import.plan(&self.indexes.of(self.state)).into())
     }
 }
 
-/// An import about whose lines everything is decided. What remains is to take its beads in.
+/// An import that has been read and planned. Its parts remain to be applied.
 #[derive(Debug)]
 pub struct ReadImport {
     parts: VecDeque<Delta>,
     leases: Vec<(Lineage, Claim)>,
     summary: Summary,
     decisions: Vec<Decision>,
-    /// The position and the format of the store before the first part was taken in.
+    /// The position and the format version of the store before the first part.
     began: Option<(u64, u64)>,
 }
 
@@ -53,39 +53,40 @@ impl From<Plan> for ReadImport {
 }
 
 impl Service {
-    /// Reads a foreign store and joins it, in one commit of the journal.
+    /// Reads and applies an import, in one commit of the journal.
     pub(super) fn import(&mut self, request: &Request, source: &ImportSource) -> Result<Answer, Failure> {
-        if let Some(answer) = self.told_of_import(request)? {
+        if let Some(answer) = self.cached_import_answer(request)? {
             return Ok(answer);
         }
         let mut import = read(source)?.plan(self.replica.catalog()).into();
         loop {
-            if let Some(answer) = self.take_part(request, &mut import)? {
+            if let Some(answer) = self.apply_part(request, &mut import)? {
                 return Ok(answer);
             }
         }
     }
 
-    /// Sets a snapshot aside for an import, which is read elsewhere. One that is asked for again has its answer.
+    /// Takes a snapshot for an import, which another thread reads. Returns the reply instead if the request
+    /// is a retry or invalid.
     pub fn begin_import(&mut self, request: &Request) -> Result<ImportJob, Box<Reply>> {
-        let told = request.call.check_paths().and_then(|()| {
+        let cached = request.call.check_paths().and_then(|()| {
             self.identify(request, &request.call)?;
-            self.told_of_import(request)
+            self.cached_import_answer(request)
         });
-        let result = match (told, &request.call) {
+        let result = match (cached, &request.call) {
             (Ok(None), Call::Import { source, .. }) => {
                 let (state, indexes) = (self.replica.catalog().state().clone(), self.indexes.clone());
                 return Ok(ImportJob { source: source.clone(), state, indexes });
             }
             (Ok(Some(answer)), _) => Ok(answer),
-            (Ok(None), _) => Err(Failure::internal("this call imports nothing")),
+            (Ok(None), _) => Err(Failure::internal("not an import")),
             (Err(failure), _) => Err(failure),
         };
-        let (output, format) = (self.settle(&request.output), self.format_version());
+        let (output, format) = (self.resolve_dialect(&request.output), self.format_version());
         Err(Box::new(self.reply_to(request, result, &output, format)))
     }
 
-    /// Takes the next part of an import in. Returns the answer when it was the last; like any other, it must not leave before
+    /// Applies the next part of an import. Returns the reply after the last part; it must not be sent before
     /// [`commit`](Self::commit).
     pub fn continue_import(
         &mut self,
@@ -99,33 +100,33 @@ impl Service {
         };
         let taken = match import {
             Ok(import) => {
-                self.identify(request, &request.call).and_then(|()| self.take_part(request, import))
+                self.identify(request, &request.call).and_then(|()| self.apply_part(request, import))
             }
             Err(failure) => Err(failure.clone()),
         };
         self.note_change(request, now.0);
         let result = taken.transpose()?;
         self.note_local_only(request, before);
-        let output = self.settle(&request.output);
+        let output = self.resolve_dialect(&request.output);
         Some(self.reply_to(request, result, &output, format))
     }
 
-    /// The answer to an import that was done before under the same request id.
-    fn told_of_import(&self, request: &Request) -> Result<Option<Answer>, Failure> {
+    /// Returns the answer to an earlier import with the same request id.
+    fn cached_import_answer(&self, request: &Request) -> Result<Option<Answer>, Failure> {
         if matches!(request.call, Call::Import { dry_run: true, .. }) {
             return Ok(None);
         }
-        let summary = self.told(&self.caller(request, 0))?;
+        let summary = self.cached_answer(&self.caller(request, 0))?;
         Ok(summary.map(|summary| Answer::Imported(Box::new(ImportAnswer { summary, decisions: None }))))
     }
 
-    /// `None` while there are more parts.
-    fn take_part(&mut self, request: &Request, import: &mut ReadImport) -> Result<Option<Answer>, Failure> {
+    /// Applies the next part. Returns `None` while there are more.
+    fn apply_part(&mut self, request: &Request, import: &mut ReadImport) -> Result<Option<Answer>, Failure> {
         let Call::Import { source, dry_run, decisions, input, .. } = &request.call else {
-            return Err(Failure::internal("this call imports nothing"));
+            return Err(Failure::internal("not an import"));
         };
-        // The same request may have come twice, and the other one was faster.
-        if let Some(answer) = self.told_of_import(request)? {
+        // A retry of the same request may have finished first.
+        if let Some(answer) = self.cached_import_answer(request)? {
             return Ok(Some(answer));
         }
         import.summary.dry_run = *dry_run;
@@ -133,18 +134,18 @@ impl Service {
         import.summary.warnings.clone_from(&input.warnings);
         if !dry_run {
             let caller = self.caller(request, 0);
-            let part = import.parts.pop_front().unwrap_or_default();
+            let batch = import.parts.pop_front().unwrap_or_default();
             if !import.parts.is_empty() {
-                let nameless = Caller { request: None, ..caller };
-                self.replica.absorb(part, &[], &nameless, &Value::Null)?;
+                let anonymous = Caller { request: None, ..caller };
+                self.replica.absorb(batch, &[], &anonymous, &Value::Null)?;
                 return Ok(None);
             }
             let catalog = self.replica.catalog();
-            import.leases.retain(|(lineage, claim)| still_stands(catalog, lineage, claim));
-            let told = serde_json::to_value(&import.summary).map_err(Failure::internal)?;
-            self.replica.absorb(part, &import.leases, &caller, &told)?;
+            import.leases.retain(|(lineage, claim)| is_still_current(catalog, lineage, claim));
+            let cached = serde_json::to_value(&import.summary).map_err(Failure::internal)?;
+            self.replica.absorb(batch, &import.leases, &caller, &cached)?;
             if let ImportSource::Jsonl { path, copy_of: None, .. } = source {
-                self.expect_clients(path)?;
+                self.adopt_compat_dialect(path)?;
             }
         }
         let decisions = decisions.then(|| std::mem::take(&mut import.decisions));
@@ -153,9 +154,9 @@ impl Service {
     }
 }
 
-/// Whether a claim of an import is the one that its bead has, or will have once it is taken in. The bead may have been claimed
-/// here while the import was read, and that claim has its own lease.
-fn still_stands(catalog: &Catalog, lineage: &Lineage, claim: &Claim) -> bool {
+/// Returns whether an imported claim is the one that its bead will have. The bead may have been claimed here
+/// while the import was read, and that claim has its own lease.
+fn is_still_current(catalog: &Catalog, lineage: &Lineage, claim: &Claim) -> bool {
     catalog
         .bead(lineage)
         .is_none_or(|known| known.claim.mark <= claim.mark && known.claim.expires_mark <= claim.expires_mark)

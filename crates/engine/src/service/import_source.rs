@@ -1,4 +1,4 @@
-//! Reads the files of an import. The input is only read.
+//! Reads the files of an import.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -59,7 +59,8 @@ fn read_lines(
     })
 }
 
-/// The files of the earlier store in a directory, relative to it: beads before what belongs to them.
+/// Returns the files of a legacy store in a directory, relative to it, with beads before what refers to
+/// them.
 fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
     let failed = |path: &Path, error: &std::io::Error| Failure::io("read", path, error);
     let mut found: Vec<String> = LEGACY_FILES
@@ -88,7 +89,7 @@ fn legacy_files(directory: &Path) -> Result<Vec<String>, Failure> {
         return Err(Failure::new(
             Code::NotFound,
             format!(
-                "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not the earlier store",
+                "{} has neither {} nor {LEGACY_NAMESPACES}/, so it is not a legacy store",
                 directory.display(),
                 LEGACY_FILES[0]
             ),
@@ -102,18 +103,19 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// So many lines, or so many bytes of them, are in memory at once, besides what was understood.
+/// The maximum number of unparsed lines in memory.
 const BATCH_LINES: usize = 4_096;
+/// The maximum size of unparsed lines in memory.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// Some lines of a file, with their numbers.
 enum Batch<'a> {
     Lines(&'a [(usize, Vec<u8>)]),
-    /// A line past the bound was passed over.
+    /// A line that is too long, and was skipped.
     TooLong(usize, &'a str),
 }
 
-/// Reads a file, some lines at a time.
+/// Reads a file in batches of lines.
 fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| Failure::io("read", path, error);
     let mut reader = BufReader::with_capacity(1 << 18, open_regular(path).map_err(|error| failed(&error))?);

@@ -1,5 +1,5 @@
 use beads_core::op::{Renew, Unclaim};
-use beads_core::{Bead, Op, Status};
+use beads_core::{Actor, Bead, Op, Status, Text};
 
 use super::Service;
 use crate::dialect::Dialect;
@@ -8,7 +8,7 @@ use crate::render::{Answer, LostClaim};
 use crate::request::{Mutate, Request};
 
 impl Service {
-    /// Renews everything that the caller holds.
+    /// Renews the leases of all beads that the caller holds.
     pub(super) fn renew_held(
         &mut self,
         request: &Request,
@@ -17,21 +17,44 @@ impl Service {
     ) -> Result<Answer, Failure> {
         let now_ms = self.replica.now_ms();
         let mine = |bead: &Bead| bead.claim.holder(now_ms) == Some(&request.actor) && !bead.is_offer();
-        let ops = self.started(mine).map(|(id, _)| Op::Renew(Renew { id, lease_ms, ..Renew::default() }));
+        let ops = self.in_progress(mine).map(|(id, _)| Op::Renew(Renew { id, lease_ms, ..Renew::default() }));
         let ops = ops.collect();
         self.mutate(request, &Mutate { ops, many: true, dry_run: false }, dialect)
     }
 
-    /// Gives back everything whose lease ran out.
+    /// Releases all claims of an actor. Claims of another actor are released only with `force`.
+    pub(super) fn unclaim_all(
+        &mut self,
+        request: &Request,
+        assignee: Option<&Actor>,
+        force: bool,
+        reason: &Text,
+        dialect: Option<Dialect>,
+    ) -> Result<Answer, Failure> {
+        let holder = assignee.unwrap_or(&request.actor);
+        let held = |bead: &Bead| bead.claim.assignee.as_ref() == Some(holder) && !bead.is_offer();
+        let unclaim =
+            |(id, _)| Op::Unclaim(Unclaim { id, force, reason: reason.clone(), ..Unclaim::default() });
+        let ops = self.in_progress(held).map(unclaim).collect();
+        self.mutate(request, &Mutate { ops, many: true, dry_run: false }, dialect)
+    }
+
+    /// Releases all claims whose leases have expired, or those of one actor.
     pub(super) fn reclaim_expired(
         &mut self,
         request: &Request,
+        assignee: Option<&Actor>,
         dry_run: bool,
         dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
         let now_ms = self.replica.now_ms();
         let mut ops = Vec::new();
-        for (id, bead) in self.started(|bead| bead.claim.assignee.is_some() && bead.claim.expired(now_ms)) {
+        let is_expired = |bead: &Bead| {
+            let holder = bead.claim.assignee.as_ref();
+            holder.is_some_and(|holder| assignee.is_none_or(|wanted| wanted == holder))
+                && bead.claim.expired(now_ms)
+        };
+        for (id, bead) in self.in_progress(is_expired) {
             let holder = bead.claim.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
             let end = bead.claim.expires.map(|end| end.to_string()).unwrap_or_default();
             let reason = format!("reclaimed: the lease of {holder} ran out at {end}").parse()?;
@@ -40,14 +63,15 @@ impl Service {
         self.mutate(request, &Mutate { ops, many: true, dry_run }, dialect)
     }
 
-    fn started(&self, which: impl Fn(&Bead) -> bool) -> impl Iterator<Item = (String, &Bead)> {
+    /// Returns the beads in progress that match a predicate.
+    fn in_progress(&self, which: impl Fn(&Bead) -> bool) -> impl Iterator<Item = (String, &Bead)> {
         let catalog = self.replica.catalog();
-        let started = move |bead: &Bead| bead.status() == Status::InProgress && which(bead);
-        let found = catalog.live().filter(move |(_, bead)| started(bead));
+        let matches = move |bead: &Bead| bead.status() == Status::InProgress && which(bead);
+        let found = catalog.live().filter(move |(_, bead)| matches(bead));
         found.map(|(lineage, bead)| (catalog.id_of(lineage).to_string(), bead.as_ref()))
     }
 
-    /// Claims that lost against a claim on another machine, until somebody dismisses the conflict.
+    /// Returns the claims that lost against another machine and whose conflicts are not dismissed.
     pub(super) fn lost_claims(&self) -> Vec<LostClaim> {
         let catalog = self.replica.catalog();
         let conflicts = catalog.state().conflicts().iter();

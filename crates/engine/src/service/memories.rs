@@ -2,7 +2,7 @@ use beads_core::Timestamp;
 use beads_core::query::Memory;
 
 use super::reader::Reader;
-use crate::render::{MemoryAnswer, beginning};
+use crate::render::{MemoryAnswer, excerpt};
 
 impl Reader<'_> {
     pub(super) fn memories(&self, asked: Option<&str>, brief: bool) -> Vec<MemoryAnswer> {
@@ -13,7 +13,7 @@ impl Reader<'_> {
         let catalog = self.catalog;
         let written = &catalog.bead(&memory.lineage)?.description;
         let whole = written.value.as_str();
-        let text = if brief { beginning(whole) } else { whole.to_owned() };
+        let text = if brief { excerpt(whole) } else { whole.to_owned() };
         Some(MemoryAnswer {
             key: memory.key.clone(),
             id: catalog.id_of(&memory.lineage).clone(),

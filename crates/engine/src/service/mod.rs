@@ -1,4 +1,4 @@
-//! Answers requests on an open store. The daemon and a command without daemon run exactly this.
+//! Answers requests on an open store. The daemon and a command without a daemon both use this code.
 
 mod archive;
 mod atomic;
@@ -6,12 +6,13 @@ mod claims;
 mod clients;
 mod conflicts;
 mod consent;
+mod discover_remote_store;
 mod events;
 mod exclusive;
 mod export;
-mod first_look;
 mod import;
 mod import_source;
+mod label;
 mod leases;
 mod memories;
 mod migrate;
@@ -21,8 +22,10 @@ mod past;
 mod planning;
 mod push_budget;
 mod query;
+mod questions;
 mod read_only;
 mod reader;
+mod recap;
 mod repair;
 mod repair_deps;
 mod replaced;
@@ -36,10 +39,10 @@ mod uninstall;
 mod validate;
 
 pub use claims::claims;
-pub use exclusive::{ClaimJob, ClaimRound, Picked, RoundResult, Settled};
+pub use exclusive::{ClaimJob, ClaimRound, NextStep, Picked, RoundResult};
 pub use export::ExportJob;
 pub use import::{ImportJob, ReadImport};
-pub use migrate::{earlier_commits, take_over};
+pub use migrate::{legacy_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
@@ -61,60 +64,61 @@ use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
 use import_source::compare_file;
 
-/// Without a daemon a command saves to the ref itself when the journal holds more than this.
+/// Without a daemon, a command saves to the ref itself once the journal holds more records than this.
 const MAX_UNSAVED_RECORDS: u64 = 1_000;
 
-/// An open store. Whoever has one holds the lock.
+/// An open store. Its owner holds the store's lock, unless the store is only read.
 #[derive(Debug)]
 pub struct Service {
     place: Place,
     replica: Replica<RealDisk, RealWorld>,
     repository: Guarded<GitRepository>,
     identity: Arc<Identity>,
-    /// SHA-256 of the remote's address, once it was looked up.
+    /// SHA-256 of the remote's URL, once it was looked up.
     remote: Option<String>,
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
-    /// What the last long question needed.
+    /// The indexes of the last long query.
     indexes: Arc<reader::Indexes>,
-    /// The remote was asked for a store, or need not be.
-    looked: bool,
-    /// Of the request that is being answered.
+    /// The remote was asked whether it has a store, or need not be.
+    checked_remote: bool,
+    /// The digest of the request that is being answered.
     digest: String,
     watched: claims::Watched,
     claim_refs: exclusive::ClaimRefs,
     sessions: Arc<sessions::Sessions>,
     pushes: push_budget::Pushes,
-    /// Claims are confirmed by a sync in another thread, not while a request is answered.
+    /// Claims are confirmed by a sync in another thread instead of while the request is answered. The daemon
+    /// sets this.
     pub confirms_later: bool,
-    /// What to say on standard error beside the next answer.
+    /// Notes to print on standard error with the next answer.
     remarks: Vec<String>,
-    /// Whether it was looked for clients that the store is not set up for.
-    looked_for_clients: bool,
-    /// Absent where the store is only read.
+    /// Set once the check for files of the Go `bd` was made.
+    checked_for_clients: bool,
+    /// Absent if the store is only read.
     _lock: Option<StoreLock>,
 }
 
 impl Service {
-    /// Opens the store under a lock that is already held. Nothing is changed on disk.
+    /// Opens the store. The caller passes the lock, which it already holds. Changes nothing on disk.
     pub fn open(place: &Place, lock: StoreLock) -> Result<Self, Failure> {
-        crate::names::without_plugins();
+        crate::name_lookup::disable_plugins();
         let repository = match place.kind {
             Kind::Repository => GitRepository::open(&place.git_dir)?,
             Kind::Private => GitRepository::open_or_init_bare(&place.git_dir)?,
         };
-        let identity = pinned(place)?;
+        let identity = pin_identity(place)?;
         let repository = Guarded::new(repository, &place.git_dir, identity.clone());
         let open = || {
-            let disk = RealDisk::watched(place.store_dir(), identity.clone());
+            let disk = RealDisk::guarded(place.store_dir(), identity.clone());
             Replica::open(disk, &repository, RealWorld)
         };
         let replica = match open() {
-            Err(_) if repository.inner().take_back_unfinished_save()? => open()?,
+            Err(_) if repository.inner().roll_back_unfinished_save()? => open()?,
             opened => opened?,
         };
-        journal_end::look(place, replica.journal_end().into(), replica.now_ms());
+        journal_end::check(place, replica.journal_end().into(), replica.now_ms());
         let mut service = Self::assemble(place, (replica, repository, identity), Some(lock))?;
         if service.config.tombstone_ttl()?.is_some() {
             service.replica.keep_tags();
@@ -122,7 +126,7 @@ impl Service {
         Ok(service)
     }
 
-    /// Puts an open store together. Without the lock it is only read.
+    /// Assembles an open store. Without the lock it is only read.
     fn assemble(
         place: &Place,
         (replica, repository, identity): (
@@ -143,7 +147,7 @@ impl Service {
             sync_state: SyncState::load(&store_dir),
             auto_export: Default::default(),
             indexes: Arc::default(),
-            looked: !writes,
+            checked_remote: !writes,
             digest: String::new(),
             watched: claims::Watched::default(),
             claim_refs: exclusive::ClaimRefs::load(&store_dir),
@@ -151,26 +155,29 @@ impl Service {
             pushes: push_budget::Pushes::default(),
             confirms_later: false,
             remarks: Vec::new(),
-            looked_for_clients: false,
+            checked_for_clients: false,
             _lock: lock,
         })
     }
 
-    /// Opens one store and speaks of it as another: an empty one in place of one that is not there.
+    /// Opens the store at `actual`, but names `named` in answers: for an empty store in place of one that
+    /// does not exist.
     pub fn open_as(actual: &Place, named: &Place, lock: StoreLock) -> Result<Self, Failure> {
         Ok(Self { place: named.clone(), ..Self::open(actual, lock)? })
     }
 
-    /// Lets go of the store, and leaves what is in memory to the end of the process, which is near: freeing each of
-    /// thousands of beads first would be a good part of a short command.
-    pub fn part(self) {
+    /// Closes the store without freeing its memory. For a process that is about to exit, freeing thousands of
+    /// beads would take a considerable part of its run time.
+    pub fn close_without_drop(self) {
         std::mem::forget(self.replica);
     }
 
+    /// Returns the settings of this replica.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
+    /// Returns where the store is.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -185,15 +192,21 @@ impl Service {
         self.replica.unsaved().records > 0
     }
 
-    /// Applies and answers in memory. The reply must not leave before [`commit`](Self::commit).
+    /// Applies a request in memory and returns the reply, which must not be sent before
+    /// [`commit`](Self::commit).
     pub fn answer(&mut self, request: &Request) -> Reply {
-        if let Some(reply) = self.answer_exclusively(request) {
+        if let Some(reply) = self.answer_remote_claim(request) {
             return reply.unwrap_or_else(|| {
                 let failure = Failure::from(beads_core::Error::NothingReady);
-                self.reply_to(request, Err(failure), &self.settle(&request.output), self.format_version())
+                self.reply_to(
+                    request,
+                    Err(failure),
+                    &self.resolve_dialect(&request.output),
+                    self.format_version(),
+                )
             });
         }
-        let output = self.settle(&request.output);
+        let output = self.resolve_dialect(&request.output);
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
@@ -201,20 +214,22 @@ impl Service {
         self.reply_to(request, result, &output, format)
     }
 
-    /// A claim that asks the remote, in this thread. A daemon never has one come here.
-    fn answer_exclusively(&mut self, request: &Request) -> Option<Option<Reply>> {
+    /// Makes a claim that the remote decides, in this thread. Returns `None` for other requests, and in the
+    /// daemon, which makes such claims in another thread.
+    fn answer_remote_claim(&mut self, request: &Request) -> Option<Option<Reply>> {
         if self.confirms_later {
             return None;
         }
         match self.claim_job(request)? {
-            Ok(job) => Some(self.claim_here(job)),
+            Ok(job) => Some(self.claim_in_this_thread(job)),
             Err(failure) => {
-                let (output, format) = (self.settle(&request.output), self.format_version());
+                let (output, format) = (self.resolve_dialect(&request.output), self.format_version());
                 Some(Some(self.reply_to(request, Err(failure), &output, format)))
             }
         }
     }
 
+    /// Renders the reply to a request, with the claims that it hands out and reports.
     fn reply_to(
         &mut self,
         request: &Request,
@@ -231,27 +246,29 @@ impl Service {
         };
         let mut reply = self.reply(result, output, format_before);
         reply.unconfirmed = unconfirmed;
-        self.accompany(request, handed_out, &mut reply);
+        self.track_and_report_claims(request, handed_out, &mut reply);
         reply
     }
 
-    /// With the dialect that was asked for; else, for `--json`, the one set here; else the one that suits the caller.
-    fn settle(&self, output: &Output) -> Output {
-        let set = || self.dialect_set().filter(|_| output.format == Format::Json);
-        let dialect = output.dialect.or_else(set).unwrap_or_else(|| output.dialect_of_caller());
+    /// Returns the output options with their dialect filled in: the requested one; or else, for `--json`, the
+    /// configured one; or else the default for the caller.
+    fn resolve_dialect(&self, output: &Output) -> Output {
+        let set = || self.configured_dialect().filter(|_| output.format == Format::Json);
+        let dialect = output.dialect.or_else(set).unwrap_or_else(|| output.default_dialect());
         Output { dialect: Some(dialect), ..output.clone() }
     }
 
-    fn dialect_set(&self) -> Option<Dialect> {
+    fn configured_dialect(&self) -> Option<Dialect> {
         self.config.get("json.dialect").ok()?.parse().ok()
     }
 
-    /// The same, but nothing for a request that waits for something that is not there yet.
+    /// Like [`answer`](Self::answer), but returns `None` for a waiting request whose result does not exist
+    /// yet.
     pub fn attempt(&mut self, request: &Request) -> Option<Reply> {
-        if let Some(reply) = self.answer_exclusively(request) {
+        if let Some(reply) = self.answer_remote_claim(request) {
             return reply;
         }
-        let output = self.settle(&request.output);
+        let output = self.resolve_dialect(&request.output);
         let (before, format) = (self.replica.position(), self.format_version());
         let result = self.call(request, &request.call, &output);
         self.note_change(request, before);
@@ -266,14 +283,14 @@ impl Service {
         self.replica.catalog().state().format_version()
     }
 
-    /// Renders an answer, with what was noticed beside it, and says so when the request raised the format of the store.
+    /// Renders an answer with its notes, and reports if the request raised the store's format version.
     fn reply(&mut self, result: Result<Answer, Failure>, output: &Output, format_before: u64) -> Reply {
         let mut reply = render::reply(result, output, self.replica.position());
         if self.format_version() > format_before {
             reply.stderr.push_str(&render::format_raised(self.format_version()));
         }
         if output.format != Format::Value && !output.quiet {
-            self.look_for_clients();
+            self.suggest_compat_setup();
             for remark in self.remarks.drain(..) {
                 reply.stderr.push_str(&format!("note: {remark}\n"));
             }
@@ -282,23 +299,24 @@ impl Service {
         reply
     }
 
-    /// When a lease or a deferral ends, so that something may be ready although nobody did anything.
+    /// Returns when the next lease or deferral ends, so that a bead may become ready without a change.
     pub fn next_ready_by_time(&self) -> Option<Instant> {
         let now_ms = self.replica.now_ms();
         let at_ms = self.replica.catalog().next_ready_by_time(now_ms)?;
-        // One more, because a lease has run out only after its last millisecond.
+        // One more, because a lease expires only after its last millisecond.
         Instant::now().checked_add(Duration::from_millis(at_ms.saturating_sub(now_ms).saturating_add(1)))
     }
 
     /// Makes everything answered so far durable.
     pub fn commit(&mut self) -> Result<(), Failure> {
-        // First the session of a claim, then the claim: a session without its claim means nothing.
+        // The session of a claim is saved before the claim, because a session without its claim has no
+        // effect.
         self.save_sessions();
         Ok(self.replica.commit()?)
     }
 
-    /// Saves to the ref when the last save was long ago; for a command without a daemon. The changes are safe in the journal, so a
-    /// failure is left to `bd status` and the next command.
+    /// Saves to the ref if the last save was long ago, for a command without a daemon. A failure is ignored:
+    /// the changes are safe in the journal, `bd status` reports it, and the next command retries.
     pub fn save_if_due(&mut self) {
         let unsaved = self.replica.unsaved();
         let now_ms = self.replica.now_ms();
@@ -309,13 +327,14 @@ impl Service {
         }
     }
 
+    /// Runs a call and returns its answer.
     fn call(&mut self, request: &Request, call: &Call, output: &Output) -> Result<Answer, Failure> {
         call.check_paths()?;
         self.identify(request, call)?;
-        self.first_look(request, call);
+        self.discover_remote_store(request, call);
         match call {
-            // Whoever took the request has read them.
-            Call::Words(_) => Err(Failure::usage("these words ask for nothing that can be done here")),
+            // The daemon's front end has parsed forwarded command lines before they get here.
+            Call::CommandLine(_) => Err(Failure::usage("unsupported forwarded command")),
             Call::Wait { call, .. } => self.call(request, call, output),
             Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => {
@@ -332,22 +351,30 @@ impl Service {
             }
             Call::Query(query) => self.query(query, output),
             Call::Note(note) => self.note(request, note, output),
+            Call::Label(asked) => self.label(request, asked, output.dialect),
             Call::CloseAndClaim { close, next } => self.close_and_claim(request, close, next, output.dialect),
             Call::RenewHeld { lease_ms } => self.renew_held(request, *lease_ms, output.dialect),
             Call::ClaimMine { lease_ms } => self.claim_mine(request, *lease_ms, output.dialect),
             Call::Heartbeat => self.heartbeat(request),
             Call::EndSession { keep, fences } => self.end_session(request, *keep, fences, output.dialect),
             Call::Sessions => Ok(self.list_sessions()),
-            Call::ReclaimExpired { dry_run } => self.reclaim_expired(request, *dry_run, output.dialect),
+            Call::UnclaimAll { assignee, force, reason } => {
+                self.unclaim_all(request, assignee.as_ref(), *force, reason, output.dialect)
+            }
+            Call::ReclaimExpired { assignee, dry_run } => {
+                self.reclaim_expired(request, assignee.as_ref(), *dry_run, output.dialect)
+            }
             Call::Init { prefix, compat, private } => {
                 self.init(request, prefix.as_deref(), *compat, *private)
             }
             Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
-            Call::ConflictList { all } => Ok(self.conflicts(*all)),
+            Call::ConflictList { all, bead } => self.conflicts(*all, bead.as_deref()),
+            Call::ResolveConflicts(asked) => self.resolve_conflicts(request, asked, output.dialect),
             Call::ConflictShow { id } => self.conflict(id),
-            Call::Validate => self.with_archive(JournalCopy::default(), |archive| Ok(archive.validate())),
+            Call::Validate => self
+                .with_archive(JournalCopy::default(), &Default::default(), |archive| Ok(archive.validate())),
             Call::Repair { .. } => self.repair_plan(),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
@@ -370,13 +397,13 @@ impl Service {
     }
 }
 
-/// Pins the git directory and the lock file that are at their paths now.
-fn pinned(place: &Place) -> Result<Arc<Identity>, Failure> {
+/// Records the identity of the git directory and the lock file.
+fn pin_identity(place: &Place) -> Result<Arc<Identity>, Failure> {
     let identity = Identity::of(&[&place.git_dir, &place.lock_path()]);
     identity.map(Arc::new).map_err(|error| Failure::io("look at", &place.git_dir, &error))
 }
 
-/// Whether there is nothing yet of what the caller waits for.
+/// Returns whether the result that the caller waits for does not exist yet.
 fn is_empty(result: &Result<Answer, Failure>) -> bool {
     match result {
         Ok(Answer::Beads(beads)) => beads.is_empty(),

@@ -12,6 +12,7 @@ use crate::render::{
 use crate::request::{Each, Mutate, Request};
 
 impl Service {
+    /// Applies independent mutations.
     pub(super) fn mutate(
         &mut self,
         request: &Request,
@@ -21,7 +22,7 @@ impl Service {
         let mut done = Vec::new();
         let mut failed = Vec::new();
         for (index, op) in mutate.ops.iter().enumerate() {
-            match self.one(request, op, index, mutate.dry_run) {
+            match self.apply_one(request, op, index, mutate.dry_run) {
                 Ok(answer) => done.push(answer),
                 Err(failure) => failed.push((subject(op), failure)),
             }
@@ -37,21 +38,28 @@ impl Service {
         }
     }
 
-    /// Each operation on its own, each with its own answer.
+    /// Applies independent mutations and answers each one separately.
     pub(super) fn each(&mut self, request: &Request, each: &Each) -> Answer {
-        let one = |(index, op)| self.one(request, op, each.first + index, each.dry_run).into();
+        let one = |(index, op)| self.apply_one(request, op, each.first + index, each.dry_run).into();
         Answer::Each(each.ops.iter().enumerate().map(one).collect())
     }
 
-    fn one(&mut self, request: &Request, op: &Op, index: usize, dry_run: bool) -> Result<Done, Failure> {
+    /// Applies one operation. `index` is its index under the request id.
+    fn apply_one(
+        &mut self,
+        request: &Request,
+        op: &Op,
+        index: usize,
+        dry_run: bool,
+    ) -> Result<Done, Failure> {
         let caller = self.caller(request, index);
         if let Op::Close(close) = op {
             self.check_commits(close)?;
         }
         if dry_run {
-            let applied = self.replica.rehearse(op, &caller)?;
+            let applied = self.replica.dry_run(op, &caller)?;
             let mut catalog = self.replica.catalog().clone();
-            catalog.take(&applied.delta)?;
+            catalog.join_delta(&applied.delta)?;
             return done(&catalog, op, &applied, true);
         }
         let op = &self.with_current_fence(op);
@@ -69,7 +77,8 @@ impl Service {
         Ok(done)
     }
 
-    /// While other machines claim from the same store, each tries beads of one priority in an order of its own.
+    /// While other machines are active, makes each machine try beads of the same priority in a different
+    /// order.
     fn spread(&self, op: &Op) -> Op {
         let mut op = op.clone();
         if let Op::ClaimNext(next) = &mut op
@@ -80,7 +89,7 @@ impl Service {
         op
     }
 
-    /// A commit that is named as evidence must be in the repository, where there is one.
+    /// Checks that commits given as evidence exist in the repository, if the store has one.
     fn check_commits(&self, close: &Close) -> Result<(), Failure> {
         if self.place.kind != Kind::Repository {
             return Ok(());
@@ -96,7 +105,7 @@ impl Service {
         }
     }
 
-    /// Closes, and if all of that went through takes the next bead. That nothing is left to take is no failure.
+    /// Closes beads and, if that succeeded, claims the next one. It is not an error if there is none.
     pub(super) fn close_and_claim(
         &mut self,
         request: &Request,
@@ -109,16 +118,18 @@ impl Service {
             Answer::Many(closed) => closed,
             other => return Ok(other),
         };
-        let claimed = match self.one(request, &Op::ClaimNext(Box::new(next.clone())), close.len(), false) {
-            Ok(claimed) => Some(Box::new(claimed)),
-            Err(failure) if failure.code == Code::NothingReady => None,
-            Err(failure) => {
-                return Err(failure.with(json!({"closed": shown(&Answer::Many(closed), dialect)})));
-            }
-        };
+        let claimed =
+            match self.apply_one(request, &Op::ClaimNext(Box::new(next.clone())), close.len(), false) {
+                Ok(claimed) => Some(Box::new(claimed)),
+                Err(failure) if failure.code == Code::NothingReady => None,
+                Err(failure) => {
+                    return Err(failure.with(json!({"closed": shown(&Answer::Many(closed), dialect)})));
+                }
+            };
         Ok(Answer::ClosedAndClaimed(ClosedAndClaimed { closed, claimed }))
     }
 
+    /// Closes the epics whose children are all closed.
     pub(super) fn close_eligible_epics(
         &mut self,
         request: &Request,
@@ -134,7 +145,7 @@ impl Service {
     }
 }
 
-/// What to show for an operation, read from the catalog as it is right after it.
+/// Returns the answer to an operation, read from the catalog right after it.
 pub(super) fn done(
     catalog: &beads_core::Catalog,
     op: &Op,
@@ -185,7 +196,7 @@ pub(super) fn done(
     })
 }
 
-/// What the caller wrote for the bead, when that is not its id.
+/// Returns what the caller wrote for the bead, if that is not its full id.
 fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
     let named = match op {
         Op::Create(_) | Op::ClaimNext(_) => return None,
@@ -194,6 +205,7 @@ fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
     bead.filter(|bead| bead.id.as_str() != named).map(|_| named)
 }
 
+/// Returns the past participle that answers use for an operation.
 fn verb(op: &Op) -> &'static str {
     match op {
         Op::Create(_) => "created",
@@ -204,6 +216,8 @@ fn verb(op: &Op) -> &'static str {
         Op::Close(_) => "closed",
         Op::Cancel(_) => "cancelled",
         Op::HandOver(_) => "handed over",
+        Op::Ask(_) => "asked",
+        Op::Answer(_) => "answered",
         Op::Reopen(_) => "reopened",
         Op::Delete(_) => "deleted",
         Op::Restore(_) => "restored",
@@ -221,7 +235,7 @@ fn verb(op: &Op) -> &'static str {
     }
 }
 
-/// What an operation was asked about, in the caller's words.
+/// Returns what an operation is about, as the caller wrote it.
 pub(super) fn subject(op: &Op) -> String {
     match op {
         Op::Create(op) => op.title.to_string(),
@@ -233,6 +247,8 @@ pub(super) fn subject(op: &Op) -> String {
         Op::Close(op) => op.id.clone(),
         Op::Cancel(op) => op.id.clone(),
         Op::HandOver(op) => op.id.clone(),
+        Op::Ask(op) => op.id.clone(),
+        Op::Answer(op) => op.id.clone(),
         Op::Reopen(op) => op.id.clone(),
         Op::Delete(op) => op.id.clone(),
         Op::Restore(op) => op.id.clone(),
@@ -250,7 +266,7 @@ pub(super) fn subject(op: &Op) -> String {
     }
 }
 
-/// Some went through, some did not: say which.
+/// Returns the failure of a request whose operations only partly succeeded.
 fn partial(done: Vec<Done>, failed: &[(String, Failure)], dialect: Option<Dialect>) -> Failure {
     let each: Vec<_> = failed.iter().map(|(id, failure)| format!("{id}: {}", failure.message)).collect();
     let all = done.len() + failed.len();

@@ -10,26 +10,26 @@ use crate::render::{Answer, BlameAnswer, Detail, DifferenceAnswer, EdgeAnswer, L
 use crate::request::Moment;
 
 impl Archive<'_> {
-    /// What was done to a bead: from the commits of the ref, from the journal for what is not there yet, and as it is.
+    /// Returns the history of a bead: from the commits of the ref, the journal, and the current state.
     pub(super) fn log(&self, id: &str) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let lineage = catalog.resolve_any(id)?;
-        let mut history = History::of(lineage);
+        let mut history = History::new(lineage);
         let (mut complete, mut bead) = (true, None);
         if let Some(base) = self.base {
             complete = self.repository.gather_history(base, lineage, &mut history)?;
             bead = self.repository.bead_of(base, lineage)?;
         }
-        // Each record on top of what was there before it, which begins as the commit has it.
+        // Records are applied in order, on top of the state in the commit.
         for record in self.records {
             if let Some(patch) = record.delta.beads.get(lineage) {
-                bead = history.take_patch(bead, patch);
+                bead = history.record_patch(bead, patch);
             }
             take_edges(&mut history, catalog, lineage, &record.delta.edges);
         }
         take_edges(&mut history, catalog, lineage, catalog.state().edges());
         if let Some(bead) = catalog.bead(lineage) {
-            history.take(bead);
+            history.record(bead);
         }
         let id = catalog.id_of(lineage);
         let writes = history.writes().into_iter().map(|write| WriteAnswer {
@@ -46,6 +46,7 @@ impl Archive<'_> {
         Ok(Answer::Log(LogAnswer { id: id.clone(), writes: writes.collect(), complete }))
     }
 
+    /// Returns the differences between two states.
     pub(super) fn diff(&self, from: &Moment, to: Option<&Moment>) -> Result<Answer, Failure> {
         let before = self.state_at(from)?;
         let after = match to {
@@ -60,27 +61,29 @@ impl Archive<'_> {
         Ok(Answer::Diff(before.differences(&after).into_iter().filter_map(answer).collect()))
     }
 
-    /// A whole bead as it was.
+    /// Returns beads in full, as they were at a point in the past.
     pub(super) fn show_as_of(&self, ids: &[String], moment: &Moment) -> Result<Answer, Failure> {
         let past = Catalog::from(self.state_at(moment)?);
         let detail = |id: &String| -> Result<Detail, Failure> {
-            let gone = || Failure::new(Code::NotFound, format!("{id} was not there"));
-            let bead = past.view(past.resolve(id)?).ok_or_else(gone)?;
+            let missing = || Failure::new(Code::NotFound, format!("{id} did not exist then"));
+            let bead = past.view(past.resolve(id)?).ok_or_else(missing)?;
             Ok(Detail {
                 bead,
                 dependencies: Vec::new(),
                 dependents: Vec::new(),
                 progress: None,
                 confirmed: None,
+                conflicts: Vec::new(),
+                last_seen: None,
             })
         };
         Ok(Answer::Details(ids.iter().map(detail).collect::<Result<_, Failure>>()?))
     }
 
-    /// The state that a commit of the ref holds, or that there was at a time.
-    fn state_at(&self, moment: &Moment) -> Result<State, Failure> {
+    /// Returns the state in a commit of the ref, or at a time.
+    pub(super) fn state_at(&self, moment: &Moment) -> Result<State, Failure> {
         let past = match self.base {
-            Some(base) => self.repository.past(base)?,
+            Some(base) => self.repository.history(base)?,
             None => Vec::new(),
         };
         let time = match moment {
@@ -99,7 +102,7 @@ impl Archive<'_> {
             Some(index) => state.join_until(&self.repository.state_of(&past[index].commit)?, time),
             None => {
                 for record in self.records.iter().filter(|record| record.at_ms <= time) {
-                    state.take(&record.delta)?;
+                    state.join_delta(&record.delta)?;
                 }
             }
         }
@@ -108,14 +111,14 @@ impl Archive<'_> {
 }
 
 impl Reader<'_> {
-    /// Who set each field that is not empty, and when.
+    /// Returns who last set each field that is not empty, and when.
     pub(super) fn blame(&self, id: &str) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let lineage = catalog.resolve_any(id)?;
         let Some(bead) = catalog.bead(lineage) else { return Ok(Answer::Blame(Vec::new())) };
         let field = |field: &Field| {
             let (mark, value) = (bead.mark(*field), bead.value_json(*field));
-            // An empty field that was never touched is nobody's doing.
+            // Leave out empty fields that were never set.
             (!value.is_null() || *mark != lineage.mark()).then(|| BlameAnswer {
                 field: *field,
                 value,
@@ -128,7 +131,7 @@ impl Reader<'_> {
     }
 }
 
-/// Edges that start at a bead, under the id that the other end has now.
+/// Adds the edges that start at a bead to its history, with the current ids of their targets.
 fn take_edges<'a>(
     history: &mut History,
     catalog: &Catalog,
@@ -140,7 +143,7 @@ fn take_edges<'a>(
             Endpoint::Bead(to) => catalog.id_of(to),
             Endpoint::Bare(id) => id,
         };
-        history.take_edge(key.kind, to, edge);
+        history.record_edge(key.kind, to, edge);
     }
 }
 

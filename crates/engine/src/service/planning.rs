@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use beads_core::query::{DrawingOf, PlanFor, ReadyFilter};
+use beads_core::query::{DrawingRequest, PlanRequest, ReadyFilter};
 use beads_core::{BeadFacts, BeadId, EdgeKind, Lineage};
 
 use super::query::cycles;
@@ -12,13 +12,14 @@ use crate::render::{
 };
 use crate::request::{Format, GraphFormat};
 
-/// What a bead without an estimate is taken to last, unless somebody says otherwise.
+/// The default estimate of a bead without one, in minutes.
 pub const DEFAULT_MINUTES: u64 = 60;
 
-/// A drawing with more beads than this is neither drawn nor read by anyone.
+/// The maximum number of beads in a drawing. A larger one would be unreadable.
 const MAX_DRAWN: usize = 2_000;
 
 impl Reader<'_> {
+    /// Explains why each bead is ready or not.
     pub(super) fn explain(&self, asked: &ReadyFilter, format: Format) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let explained = catalog.explain(asked, self.now_ms)?;
@@ -37,7 +38,8 @@ impl Reader<'_> {
         })))
     }
 
-    pub(super) fn plan(&self, asked: &PlanFor) -> Result<Answer, Failure> {
+    /// Schedules the open work.
+    pub(super) fn plan(&self, asked: &PlanRequest) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let plan = catalog.plan(asked, self.now_ms)?;
         let critical: BTreeSet<&Lineage> = plan.critical_path.iter().collect();
@@ -68,6 +70,7 @@ impl Reader<'_> {
         })))
     }
 
+    /// Returns the dependency graph.
     pub(super) fn graph(
         &self,
         id: Option<&String>,
@@ -75,14 +78,14 @@ impl Reader<'_> {
         format: GraphFormat,
     ) -> Result<Answer, Failure> {
         let catalog = self.catalog;
-        let asked = DrawingOf { around: id.cloned(), closed };
+        let asked = DrawingRequest { around: id.cloned(), closed };
         let drawing = catalog.drawing(&asked, DEFAULT_MINUTES, self.now_ms)?;
         if format == GraphFormat::Svg && drawing.beads.len() > MAX_DRAWN {
             let count = drawing.beads.len();
-            let message = format!("{count} beads are more than the {MAX_DRAWN} that one drawing shows");
+            let message = format!("the graph has {count} beads, but a drawing can show at most {MAX_DRAWN}");
             return Err(Failure::new(
                 Code::TooLarge,
-                format!("{message}; name a bead to see what is around it"),
+                format!("{message}; pass the id of a bead to draw only what is connected to it"),
             ));
         }
         let critical: BTreeSet<&Lineage> = drawing.critical_path.iter().collect();

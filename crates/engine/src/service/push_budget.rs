@@ -1,4 +1,4 @@
-//! How often this machine pushes to a server that others share.
+//! Limits how often this machine pushes to a server that it shares with others.
 
 use std::time::{Duration, Instant};
 
@@ -7,18 +7,18 @@ use beads_store::PushBudget;
 use super::Service;
 use crate::render::PushBudgetStatus;
 
-/// Pushes a minute to a remote reached over a network, by all machines together.
+/// The default limit for a remote over a network: pushes per minute of all machines together.
 const NETWORK_RATE: u32 = 6;
 
-/// A machine that wrote within this time counts as active.
+/// A machine that made a change within this time counts as active.
 const ACTIVE_MS: u64 = 10 * 60 * 1000;
 
-/// The budget, and where its time begins.
+/// The push budget, whose times are relative to `began`.
 #[derive(Debug)]
 pub struct Pushes {
     budget: PushBudget,
     began: Instant,
-    /// Whether the remote is reached over a network, once that is known.
+    /// Whether the remote is reached over a network; false until that is known.
     over_network: bool,
 }
 
@@ -35,7 +35,7 @@ impl Pushes {
 }
 
 impl Service {
-    /// Pushes a minute by all machines together; `None` for as many as there are.
+    /// Returns the limit in pushes per minute of all machines together; `None` for no limit.
     fn push_rate(&self) -> Option<u32> {
         let rate = match self.config.get("sync.push_rate").unwrap_or_default() {
             "" => {
@@ -50,33 +50,34 @@ impl Service {
         (rate > 0).then_some(rate)
     }
 
-    /// Until when changes here wait for the budget, if there are any that the remote does not have.
+    /// Returns until when the budget delays pushes, if there are changes to push.
     pub fn push_not_before(&self, now: Instant) -> Option<Instant> {
         let waits = self.replica.position() > self.sync_state.pushed_position;
         let next = self.pushes.budget.next(self.push_rate(), self.pushes.at(now)).filter(|_| waits)?;
         self.pushes.began.checked_add(next)
     }
 
-    /// Takes note of a push, whoever asked for it.
+    /// Records a push, whatever caused it.
     pub fn note_push(&mut self) {
         let now = self.pushes.at(Instant::now());
-        self.pushes.budget.pushed(now);
+        self.pushes.budget.record_push(now);
     }
 
-    /// Takes note of where the remote is, and of who wrote lately.
-    pub(super) fn note_exchange(&mut self, over_network: bool, brought_something: bool) {
+    /// Records whether the remote is reached over a network, and how many machines are active.
+    pub(super) fn note_exchange(&mut self, over_network: bool, has_merged_changes: bool) {
         self.pushes.over_network = over_network;
-        if brought_something || self.pushes.budget.machines == 0 {
+        if has_merged_changes || self.pushes.budget.machines == 0 {
             let since_ms = self.replica.now_ms().saturating_sub(ACTIVE_MS);
             self.pushes.budget.machines = self.replica.catalog().active_replicas(since_ms).max(1);
         }
     }
 
-    /// Whether another machine wrote within the last minutes.
-    pub fn is_in_company(&self) -> bool {
+    /// Returns whether another machine made a change within the last minutes.
+    pub fn others_wrote_recently(&self) -> bool {
         self.pushes.budget.machines > 1
     }
 
+    /// Describes the push budget for `bd status`.
     pub(super) fn push_budget_status(&self) -> Option<PushBudgetStatus> {
         let rate = self.push_rate()?;
         let now = Instant::now();

@@ -1,25 +1,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use beads_core::query::{Direction, TreeRow};
-use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView, Status};
+use beads_core::query::{Direction, Filter, TreeRow};
+use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView, Status, Timestamp};
 use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
 use super::reader::Reader;
+use super::sessions::Liveness;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::render::{
     Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress,
-    TreeNode, shown,
+    TreeNode, UnfinishedAnswer, shown,
 };
 use crate::request::{Format, Output, Query};
 
 impl Service {
+    /// Answers a query.
     pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
         match query {
             query if is_about_the_past(query) => {
-                self.with_archive(self.replica.copy_unsaved()?, |archive| archive.query(query))
+                let work = self.work_log(query);
+                self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
             Query::Status => self.status(),
             Query::Events(asked) => self.events(asked),
@@ -28,13 +31,16 @@ impl Service {
                 let mut answer = self.reader().query(query, output)?;
                 if let Answer::Details(details) = &mut answer {
                     details.iter_mut().for_each(|detail| self.note_confirmation(detail));
+                    if output.width.is_some() && output.format == Format::Text {
+                        details.iter_mut().for_each(|detail| self.note_for_terminal(detail));
+                    }
                 }
                 Ok(answer)
             }
         }
     }
 
-    /// Notes whether the claim on a bead is the one that its ref on the remote names.
+    /// Adds whether the remote has confirmed the claim on a bead.
     fn note_confirmation(&self, detail: &mut Detail) {
         let bead = &detail.bead;
         if bead.status == Status::InProgress && bead.assignee_expires.is_some() {
@@ -44,16 +50,36 @@ impl Service {
     }
 }
 
+impl Service {
+    /// Adds what `show` only shows on a terminal: open conflicts and when the holder was last heard from.
+    fn note_for_terminal(&self, detail: &mut Detail) {
+        let Ok(lineage) = self.replica.catalog().resolve_any(detail.bead.id.as_str()) else { return };
+        detail.conflicts = self.conflicts_of(lineage);
+        let held = self.sessions.held(lineage, detail.bead.assignee_at);
+        detail.last_seen = held.and_then(|held| {
+            let (Liveness::Live(ms) | Liveness::Silent(ms) | Liveness::Ended(ms)) =
+                self.sessions.liveness(held, self.replica.now_ms());
+            Timestamp::from_ms(ms).ok()
+        });
+    }
+}
+
 impl Reader<'_> {
-    /// Answers a question about the beads as they are. The past is in an [`Archive`](super::archive::Archive); the
-    /// status and events are asked of the [`Service`].
+    /// Answers a query about the current beads. Queries about the past need an
+    /// [`Archive`](super::archive::Archive); the status and events need the [`Service`].
     pub(super) fn query(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
-        let format = output.format;
+        // A row has no parent, notes and hash, which `--fields` may ask for.
+        let format = if output.fields.is_empty() { output.format } else { Format::Value };
         let (catalog, now_ms) = (self.catalog, self.now_ms);
         match query {
             Query::Show { ids } => self.show(ids, output.dialect),
-            Query::List(filter) => self.beads(catalog.list(filter)?.iter(), format),
-            Query::Forest(filter) if format == Format::Text => self.forest(&catalog.list(filter)?),
+            Query::List(filter) => {
+                let answer = self.beads(catalog.list(filter)?.iter(), format)?;
+                self.count_hidden(answer, filter, output)
+            }
+            Query::Forest(filter) if format == Format::Text => {
+                self.count_hidden(self.forest(&catalog.list(filter)?)?, filter, output)
+            }
             Query::Forest(filter) => self.beads(catalog.list(filter)?.iter(), format),
             Query::Details(filter) => {
                 let found = catalog.list(filter)?;
@@ -83,6 +109,7 @@ impl Reader<'_> {
             Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),
             Query::Memories { asked, brief } => Ok(Answer::Memories(self.memories(asked.as_deref(), *brief))),
+            Query::Questions => Ok(Answer::Questions(self.questions())),
             Query::Labels => Ok(Answer::Labels(catalog.labels())),
             Query::LabelsOf { id } => Ok(Answer::LabelsOf(self.view(catalog.resolve(id)?)?.facts.labels)),
             Query::DepList { id, direction, kind } => self.dep_list(id, *direction, *kind),
@@ -109,15 +136,26 @@ impl Reader<'_> {
             }
             Query::Revisions { ids } => Ok(Answer::Revisions(self.revisions(ids))),
             Query::Blame { id } => self.blame(id),
+            Query::NotesBy { author, id } => self.notes_by(author, id.as_deref()),
             Query::ShowAsOf { .. }
             | Query::Log { .. }
             | Query::Diff { .. }
+            | Query::Recap(_)
+            | Query::Activity(_)
+            | Query::Agents { .. }
             | Query::Status
             | Query::Events(_)
-            | Query::ClaimOver { .. } => {
-                Err(Failure::internal("this is not a question about the beads as they are"))
-            }
+            | Query::ClaimOver { .. } => Err(Failure::internal("not a query about the current beads")),
         }
+    }
+
+    /// Adds the number of closed beads that a list hides, which is only shown on a terminal.
+    fn count_hidden(&self, answer: Answer, filter: &Filter, output: &Output) -> Result<Answer, Failure> {
+        if !filter.hide_closed || output.format != Format::Text || output.width.is_none() {
+            return Ok(answer);
+        }
+        let hidden = self.catalog.count(&filter.hidden())?;
+        Ok(Answer::Unfinished(UnfinishedAnswer { listed: Box::new(answer), hidden }))
     }
 
     fn revisions(&self, ids: &[String]) -> BTreeMap<String, u64> {
@@ -128,7 +166,7 @@ impl Reader<'_> {
         found.into_iter().filter_map(of).collect()
     }
 
-    /// Deleted beads that are named.
+    /// Returns deleted beads by id.
     fn deleted(&self, ids: &[String], format: Format) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let mut found = Vec::new();
@@ -143,7 +181,7 @@ impl Reader<'_> {
         self.beads(found.into_iter(), format)
     }
 
-    /// All of them, or an error that names each that is missing.
+    /// Returns all of the beads, or an error that lists the missing ones.
     fn show(&self, ids: &[String], dialect: Option<Dialect>) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let mut details = Vec::new();
@@ -171,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    /// With its neighbours as whole beads where the dialect shows them.
+    /// Returns a bead in full, with its linked beads if the dialect shows them.
     fn detail(&self, lineage: &Lineage, dialect: Option<Dialect>) -> Result<Detail, Failure> {
         let bead = self.view(lineage)?;
         let whole = |links: &[LinkView]| match dialect.unwrap_or_default() {
@@ -187,7 +225,15 @@ impl Reader<'_> {
                 closed: progress.closed_children,
                 closeable: progress.eligible_for_close,
             });
-        Ok(Detail { bead, dependencies, dependents, progress, confirmed: None })
+        Ok(Detail {
+            bead,
+            dependencies,
+            dependents,
+            progress,
+            confirmed: None,
+            conflicts: Vec::new(),
+            last_seen: None,
+        })
     }
 
     fn linked(&self, link: &LinkView) -> Result<LinkedBead, Failure> {
@@ -203,7 +249,7 @@ impl Reader<'_> {
         Ok(Answer::Beads(lineages.map(|lineage| self.line(lineage, format)).collect::<Result<_, Failure>>()?))
     }
 
-    /// Each bead below its parent, if that is listed too, in the order of the list.
+    /// Arranges beads below their parents, if those are listed, too. Otherwise keeps the order of the list.
     fn forest(&self, listed: &[Lineage]) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let all: BTreeSet<&Lineage> = listed.iter().collect();
@@ -213,8 +259,8 @@ impl Reader<'_> {
             below.entry(parent).or_default().push(lineage);
         }
         let roots = below.get(&None).map_or(&[][..], Vec::as_slice);
-        // The last comes first. At the bottom everything once more: beads whose parents form a circle, which a merge
-        // may bring, hang below no root.
+        // The stack is processed from its end. At the bottom, all beads are pushed once more, because beads
+        // whose parents form a cycle, which a merge may create, are below no root.
         let starts = listed.iter().rev().chain(roots.iter().rev().copied());
         let mut stack: Vec<(&Lineage, usize, bool)> = starts.map(|lineage| (lineage, 0, false)).collect();
         let (mut rows, mut seen) = (Vec::new(), BTreeSet::new());
@@ -230,18 +276,19 @@ impl Reader<'_> {
         Ok(Answer::Tree(rows.iter().map(node).collect::<Result<_, Failure>>()?))
     }
 
-    /// What one line of a list needs: as text little, as JSON everything.
+    /// Returns what one line of a list needs: a few fields for text, the whole bead for JSON.
     pub(super) fn line(&self, lineage: &Lineage, format: Format) -> Result<BeadView, Failure> {
         if format != Format::Text {
             return self.view(lineage);
         }
-        let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        let mut row = self.catalog.row(lineage).ok_or_else(gone)?;
+        let missing = || Failure::new(Code::NotFound, format!("{lineage:?} does not exist"));
+        let mut row = self.catalog.row(lineage).ok_or_else(missing)?;
         self.note_silence(lineage, &mut row);
         Ok(row)
     }
 
-    /// Direct neighbours as full beads. The parent is a dependency only when it is asked for by its kind.
+    /// Returns the directly linked beads in full. The parent is only included if that kind of edge is
+    /// requested.
     fn dep_list(&self, id: &str, direction: Direction, kind: Option<EdgeKind>) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let lineage = catalog.resolve(id)?;

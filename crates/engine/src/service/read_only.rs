@@ -1,4 +1,4 @@
-//! Opening a store that can only be read: without the lock, and without a trace.
+//! Opens a store that can only be read: without the lock, and without writing anything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use super::Service;
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 
-/// Whoever holds the lock may trim the journal while it is read; so often it is read again.
+/// How often to retry if the lock holder trims the journal while it is read.
 const MAX_ATTEMPTS: usize = 10;
 
 impl Service {
-    /// Opens the store for queries. The ref and the journal's segments must be the same before and after: what is
-    /// trimmed from the journal is on the ref, and would be missing from what was read in between.
+    /// Opens the store for queries. The ref and the journal's segments must be the same before and after
+    /// reading: records that were moved from the journal to the ref in between would be missing.
     pub fn open_to_read(place: &Place) -> Result<Self, Failure> {
-        crate::names::without_plugins();
+        crate::name_lookup::disable_plugins();
         for _ in 0..MAX_ATTEMPTS {
             let repository = GitRepository::open(&place.git_dir)?;
             let before = (repository.tip()?, segments(&place.store_dir()));
@@ -34,13 +34,13 @@ impl Service {
     fn read_once(place: &Place, repository: GitRepository) -> Result<Self, Failure> {
         let pinned = Identity::of(&[&place.git_dir]);
         let identity = Arc::new(pinned.map_err(|error| Failure::io("look at", &place.git_dir, &error))?);
-        let repository = Guarded::reading(repository, &place.git_dir, identity.clone());
-        let replica = Replica::open(RealDisk::reading(place.store_dir()), &repository, RealWorld)?;
+        let repository = Guarded::read_only(repository, &place.git_dir, identity.clone());
+        let replica = Replica::open(RealDisk::read_only(place.store_dir()), &repository, RealWorld)?;
         Self::assemble(place, (replica, repository, identity), None)
     }
 }
 
-/// The names of the journal's segments.
+/// Returns the names of the journal's segments.
 fn segments(store_dir: &Path) -> Vec<std::ffi::OsString> {
     let entries = std::fs::read_dir(store_dir).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name());

@@ -1,4 +1,4 @@
-//! Answers questions from a catalog alone: the store's own, or a snapshot in another thread.
+//! Answers queries from a catalog: the store's own, or a snapshot in another thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,23 +12,24 @@ use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, ClaimOver, Format, Output, Query, Reply, Request};
 
-/// A question about all beads of a store with more than these is answered from a snapshot, so that nobody waits behind it.
+/// In a store with more beads than this, a query about all beads is answered from a snapshot, so that it does
+/// not delay other requests.
 const LONG_BEADS: usize = 2_000;
 
-/// A list that ends after so many beads is short, whatever the size of the store.
+/// A list of at most this many beads is short, however large the store is.
 const SHORT_LIST: usize = 200;
 
-/// The beads at one moment.
+/// The beads at one point in time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) now_ms: u64,
-    /// For beads whose holders are silent.
+    /// Tells which claims have silent sessions.
     pub(super) sessions: &'a Sessions,
 }
 
 impl Reader<'_> {
-    /// Notes since when the session behind a claim is silent.
+    /// Adds since when the session that holds a bead has been silent.
     pub(super) fn note_silence(&self, lineage: &Lineage, view: &mut BeadView) {
         let held = view.facts.status == Status::InProgress;
         let fence = view.facts.assignee_at.filter(|_| held);
@@ -37,14 +38,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn view(&self, lineage: &Lineage) -> Result<BeadView, Failure> {
-        let gone = || Failure::new(Code::NotFound, format!("{lineage:?} is not here"));
-        let mut view = self.catalog.view(lineage).ok_or_else(gone)?;
+        let missing = || Failure::new(Code::NotFound, format!("{lineage:?} does not exist"));
+        let mut view = self.catalog.view(lineage).ok_or_else(missing)?;
         self.note_silence(lineage, &mut view);
         Ok(view)
     }
 }
 
-/// A question with a snapshot to answer it from. Copies of a state share their entries, so making one is cheap.
+/// A query with a snapshot of the state. Copies of a state share their entries, so a snapshot is cheap.
 #[derive(Debug)]
 pub struct LongQuestion {
     state: State,
@@ -56,15 +57,16 @@ pub struct LongQuestion {
     claim_over: Vec<ClaimOver>,
     indexes: Arc<Indexes>,
     sessions: Arc<Sessions>,
-    /// For a question about the past, or about what is on disk.
+    /// For queries about the past, or about what is on disk.
     archive: Result<Option<ArchiveCopy>, Failure>,
 }
 
-/// The catalog that the last question needed, for the next one about the same state.
+/// The catalog of the last long query, reused by the next one on the same state.
 #[derive(Debug, Default)]
 pub(super) struct Indexes(Mutex<Option<Arc<Catalog>>>);
 
 impl Indexes {
+    /// Returns the catalog of a state, from the cache if possible.
     pub(super) fn of(&self, state: State) -> Arc<Catalog> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
@@ -77,7 +79,7 @@ impl Indexes {
         }
     }
 
-    /// Lets go of a state that nobody asks about any more.
+    /// Drops the cached catalog.
     pub(super) fn forget(&self) {
         if let Ok(mut last) = self.0.try_lock() {
             *last = None;
@@ -96,7 +98,7 @@ impl LongQuestion {
             (None, Call::Query(query)) => reader.query(query, &self.output),
             (None, Call::Export { format, .. }) => Ok(reader.export(*format)),
             (None, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
-            _ => Err(Failure::internal("this call has no long answer")),
+            _ => Err(Failure::internal("not a long query")),
         };
         let result = call.check_paths().and(self.archive).and_then(answer);
         let mut reply = render::reply(result, &self.output, self.position);
@@ -112,7 +114,7 @@ impl Service {
         Reader { catalog, now_ms, sessions: &self.sessions }
     }
 
-    /// Whether answering may take long: in proportion to a large store, to its history or to a file.
+    /// Returns whether answering may take long: in proportion to a large store, its history or a file.
     pub fn is_long(&self, call: &Call) -> bool {
         match call {
             Call::Validate | Call::CompareFile { .. } | Call::Import { .. } => return true,
@@ -134,6 +136,7 @@ impl Service {
                 | Query::Plan(_)
                 | Query::Graph { .. }
                 | Query::Cycles
+                | Query::NotesBy { .. }
                 | Query::Epics => true,
                 _ => false,
             },
@@ -141,23 +144,23 @@ impl Service {
         }
     }
 
-    /// Lets go of the snapshot of the last long question: the next one is about another state.
+    /// Drops the catalog cached for long queries, because the state has changed.
     pub fn forget_indexes(&self) {
         self.indexes.forget();
     }
 
-    /// Sets a snapshot aside for a question. What it shows must be durable, so this comes after a commit.
+    /// Takes a snapshot for a long query. Call it after a commit, because the answer must be durable.
     pub fn long_question(&mut self, request: Request) -> LongQuestion {
-        self.first_look(&request, &request.call);
-        let output = self.settle(&request.output);
-        let mut beside = Reply::default();
+        self.discover_remote_store(&request, &request.call);
+        let output = self.resolve_dialect(&request.output);
+        let mut extra = Reply::default();
         if output.format != Format::Value && !output.quiet {
-            self.look_for_clients();
-            beside.stderr.extend(self.remarks.drain(..).map(|remark| format!("note: {remark}\n")));
+            self.suggest_compat_setup();
+            extra.stderr.extend(self.remarks.drain(..).map(|remark| format!("note: {remark}\n")));
         }
-        // With `--json`, an error is one line on standard error, and this question may still fail.
+        // With `--json`, an error is the only line on standard error, and this query may still fail.
         if output.format != Format::Json {
-            self.accompany(&request, Vec::new(), &mut beside);
+            self.track_and_report_claims(&request, Vec::new(), &mut extra);
         }
         LongQuestion {
             archive: self.copy_archive(&request.call),
@@ -166,8 +169,8 @@ impl Service {
             now_ms: self.replica.now_ms(),
             call: request.call,
             output,
-            stderr: beside.stderr,
-            claim_over: beside.claim_over,
+            stderr: extra.stderr,
+            claim_over: extra.claim_over,
             indexes: self.indexes.clone(),
             sessions: self.sessions.clone(),
         }

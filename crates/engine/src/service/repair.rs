@@ -11,12 +11,13 @@ use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
 use crate::request::Request;
 
 impl Service {
-    /// Shows what is wrong on disk while the store is open. Only a command that holds the lock itself repairs.
+    /// Reports damage on disk while the store is open. Only a command that holds the lock itself can repair
+    /// it.
     pub(super) fn repair_plan(&self) -> Result<Answer, Failure> {
         repair(&self.place, false)
     }
 
-    /// Starts the next epoch of the garbage-collection floor.
+    /// Lowers the garbage-collection floor by starting its next epoch.
     pub(super) fn reset_gc_floor(&mut self, request: &Request) -> Result<Answer, Failure> {
         let before = self.replica.catalog().state().gc_floor();
         if before.stamp == Stamp::ZERO {
@@ -26,19 +27,18 @@ impl Service {
         self.replica.apply(&Op::ResetGcFloor(ResetGcFloor {}), &caller)?;
         let (at, epoch) = (Timestamp::from(before.stamp), before.epoch + 1);
         Ok(Answer::Repair(RepairAnswer {
-            damage: vec![format!("the floor of garbage collection stood at {at}")],
+            damage: vec![format!("the garbage-collection floor was at {at}")],
             applied: true,
             actions: vec![format!(
-                "reset the floor, which begins epoch {epoch}; deleted beads that any replica still holds come back with \
-                 its next sync"
+                "reset the floor and began epoch {epoch}; deleted beads that a replica still has will come back when it syncs"
             )],
             ..RepairAnswer::default()
         }))
     }
 }
 
-/// Repairs a store that perhaps cannot be opened. The caller holds the lock. The repository is opened afresh, because the
-/// library remembers objects that it has read once.
+/// Plans the repair of a store, which may be impossible to open, and carries it out if `apply` is set. The
+/// caller holds the lock. The repository is opened again, because the git library caches objects.
 pub fn repair(place: &Place, apply: bool) -> Result<Answer, Failure> {
     let repository = GitRepository::open(&place.git_dir)?;
     let plan = examine(&place.store_dir(), &repository, RealWorld)?;

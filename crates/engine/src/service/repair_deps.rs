@@ -9,8 +9,8 @@ use crate::render::{Answer, OrphanAnswer, OrphansAnswer};
 use crate::request::{Mutate, Request};
 
 impl Service {
-    /// Edges from or to beads that are not there. With `fix` those go that a deletion left behind; an edge to an id that no
-    /// bead ever held here may belong to a bead that is still to come from another machine.
+    /// Lists edges from or to beads that do not exist. With `fix`, removes those that a deletion left behind.
+    /// An edge to an unknown id is kept, because its bead may still arrive from another machine.
     pub(super) fn repair_deps(
         &mut self,
         request: &Request,

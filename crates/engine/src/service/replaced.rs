@@ -1,8 +1,9 @@
-//! When the repository was replaced under an open store: put the state aside, and join such a state elsewhere.
+//! Handles a repository that was replaced while its store was open: writes the state to a rescue file, and
+//! merges rescue files.
 
 use std::path::{Path, PathBuf};
 
-use beads_store::{Fate, Rescue, RescueHeader, default_remote, remote_fingerprint};
+use beads_store::{Rescue, RescueHeader, StoreChange, default_remote, remote_fingerprint};
 
 use super::Service;
 use super::sync::NO_REMOTE;
@@ -12,40 +13,41 @@ use crate::render::{Answer, RescuedAnswer};
 use crate::rescued;
 
 impl Service {
-    /// Whether this is still the store that was opened.
-    pub fn fate(&mut self) -> Fate {
+    /// Checks whether this is still the store that was opened.
+    pub fn store_change(&mut self) -> StoreChange {
         match self.identity.check() {
-            Fate::Touched => match self.replica.journal_is_intact() {
+            StoreChange::Touched => match self.replica.journal_is_intact() {
                 Some(true) => {
-                    // Only its time differs, as after a backup program put it back.
+                    // Only its time differs, for example after a backup program restored it.
                     self.identity.accept();
-                    Fate::Same
+                    StoreChange::Unchanged
                 }
-                Some(false) => Fate::Replaced,
-                // It is looked at again before the next answer.
-                None => Fate::Same,
+                Some(false) => StoreChange::Replaced,
+                // It is checked again before the next answer.
+                None => StoreChange::Unchanged,
             },
-            fate => fate,
+            change => change,
         }
     }
 
-    /// The same for a command that does its own work, before it says that it is done.
+    /// Fails if this is no longer the store that was opened. A command without a daemon calls it before it
+    /// reports success.
     pub fn check_identity(&mut self) -> Result<(), Failure> {
-        match self.fate() {
-            Fate::Same | Fate::Touched => Ok(()),
-            fate => Err(self.replaced(fate)),
+        match self.store_change() {
+            StoreChange::Unchanged | StoreChange::Touched => Ok(()),
+            change => Err(self.handle_replaced(change)),
         }
     }
 
-    /// Notes where the journal ends, if it alone holds something, for the next opening to compare.
+    /// Records where the journal ends, if it has unsaved changes, so that the next process can check it.
     pub fn note_journal_end(&self) {
         let unsaved = self.replica.unsaved().records;
         if unsaved > 0 {
-            journal_end::note(&self.place, self.replica.journal_end().into(), unsaved);
+            journal_end::record(&self.place, self.replica.journal_end().into(), unsaved);
         }
     }
 
-    /// Remembers which remote this store belongs to, for a rescue file.
+    /// Looks up which remote this store belongs to, for a rescue file.
     pub fn note_remote(&mut self) {
         let name = match self.config.get("sync.remote").unwrap_or_default() {
             NO_REMOTE => None,
@@ -55,21 +57,23 @@ impl Service {
         self.remote = name.and_then(|name| remote_fingerprint(&self.place.git_dir, &name));
     }
 
-    /// Puts aside what exists nowhere else, and says what happened.
-    pub fn replaced(&mut self, fate: Fate) -> Failure {
+    /// Saves unsaved changes to a rescue file, and returns the failure that reports it.
+    pub fn handle_replaced(&mut self, change: StoreChange) -> Failure {
         let path = self.place.git_dir.display().to_string();
-        let what = match fate {
-            Fate::Moved => "was moved",
+        let what = match change {
+            StoreChange::Moved => "was moved",
             _ => "was replaced or deleted",
         };
-        let (rescue, advice) = match self.rescue(fate) {
+        let (rescue, advice) = match self.rescue(change) {
             Ok(Some(file)) => {
                 let advice =
-                    format!("unsaved changes are in {}; bd import --rescued joins them", file.display());
+                    format!("unsaved changes are in {}; merge them with bd import --rescued", file.display());
                 (Some(file), advice)
             }
             Ok(None) => (None, "everything acknowledged is saved; run the command again".to_owned()),
-            Err(failure) => (None, format!("unsaved changes could not be put aside: {}", failure.message)),
+            Err(failure) => {
+                (None, format!("unsaved changes could not be saved to a rescue file: {}", failure.message))
+            }
         };
         let message = format!("the repository {path} {what} while its store was open; {advice}");
         crate::log::note(&message);
@@ -77,10 +81,10 @@ impl Service {
             .with(serde_json::json!({"git_dir": path, "rescue_file": rescue}))
     }
 
-    /// Nothing needs rescue where the store went elsewhere as a whole, or where the remote has everything.
-    fn rescue(&mut self, fate: Fate) -> Result<Option<PathBuf>, Failure> {
+    /// Writes a rescue file, unless the whole store was moved or the remote has all changes.
+    fn rescue(&mut self, change: StoreChange) -> Result<Option<PathBuf>, Failure> {
         let (position, pushed_position) = (self.replica.position(), self.sync_state.pushed_position);
-        if fate == Fate::Moved || position == 0 || pushed_position >= position {
+        if change == StoreChange::Moved || position == 0 || pushed_position >= position {
             return Ok(None);
         }
         let header = RescueHeader {
@@ -89,12 +93,13 @@ impl Service {
             at_ms: self.replica.now_ms(),
             position,
             pushed_position,
-            base: self.replica.base().map(str::to_owned),
+            base: self.replica.known_tip().map(str::to_owned),
             remote: self.remote.clone(),
         };
         rescued::write(&self.place, &header, self.replica.catalog().state()).map(Some)
     }
 
+    /// Merges a rescue file.
     pub(super) fn import_rescued(
         &mut self,
         path: &Path,
@@ -106,7 +111,7 @@ impl Service {
         let same_remote = rescue.header.remote.is_some() && rescue.header.remote == self.remote;
         if !force && !same_remote && !self.replica.shares_history(&self.repository, &rescue) {
             let message = format!(
-                "{} is of the store {}, which has no history in common with this one; nothing was changed",
+                "{} is from the store {}, which has no history in common with this one; nothing was changed",
                 path.display(),
                 rescue.header.git_dir
             );
@@ -125,7 +130,7 @@ impl Service {
         if !dry_run {
             conflicts = self.replica.join_rescued(&self.repository, &rescue)?;
             self.note_merge();
-            rescued::set_imported(path);
+            rescued::mark_imported(path);
         }
         let file = path.to_owned();
         Ok(Answer::Rescued(RescuedAnswer { file, added, changed, conflicts, dry_run }))

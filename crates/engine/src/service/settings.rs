@@ -1,4 +1,4 @@
-//! Making a store, and its settings.
+//! Creates a store, and changes its settings.
 
 use beads_core::Op;
 use beads_core::op::{SetPrefix, SetSetting};
@@ -10,6 +10,7 @@ use crate::render::{Answer, InitAnswer, SettingAnswer};
 use crate::request::Request;
 
 impl Service {
+    /// Creates the store.
     pub(super) fn init(
         &mut self,
         request: &Request,
@@ -87,7 +88,7 @@ impl Service {
 
     pub(super) fn config_unset(&mut self, request: &Request, key: &str) -> Result<Answer, Failure> {
         if key == PREFIX_KEY {
-            return Err(Failure::invalid("issue_prefix always has a value; set another one"));
+            return Err(Failure::invalid("issue_prefix cannot be unset; set it to another value"));
         }
         if is_replicated(key) {
             self.set_setting(request, key, "")?;

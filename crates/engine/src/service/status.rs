@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::render::{Answer, StatusAnswer, SyncErrorStatus, SyncStatus};
 
 impl Service {
+    /// Describes the store and its last sync.
     pub(super) fn status(&self) -> Result<Answer, Failure> {
         let now_ms = self.replica.now_ms();
         let unsaved = self.replica.unsaved();
@@ -23,8 +24,11 @@ impl Service {
             clock_skew: self.replica.catalog().clock_skew(now_ms),
             skipped_records: self.replica.skipped().to_vec(),
             memories: self.replica.catalog().memories(None).len(),
+            questions: self.reader().questions(),
             stuck: self.stuck(),
             silent: self.silent_claims(),
+            working: self.replica.catalog().held_beads(now_ms),
+            waiting: self.replica.catalog().waits_for_person(now_ms),
             sync: self.sync_status(now_ms),
         })))
     }
@@ -38,7 +42,8 @@ impl Service {
         let state = &self.sync_state;
         let shown = |ms: u64| Timestamp::text_of(ms);
         let unsynced = self.replica.position().saturating_sub(state.pushed_position);
-        // Until the first save the journal knows when the wait began. A state that was lost knows the last success at best.
+        // Until the first save, the journal knows when the oldest change was made. If the sync state was
+        // lost, the last success is the best estimate.
         let waiting_since = state.first_unpushed_ms.or(self.replica.unsaved().oldest_ms);
         let waiting_since = waiting_since.or(state.last_success_ms).unwrap_or(now_ms);
         SyncStatus {

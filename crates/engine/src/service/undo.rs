@@ -1,4 +1,4 @@
-use beads_core::op::{Overwritten, Undo, Was};
+use beads_core::op::{Overwritten, PriorState, Undo};
 use beads_core::{Catalog, EdgeKey, Field, FieldChange, Lineage, Op};
 use serde_json::json;
 
@@ -8,15 +8,15 @@ use crate::render::{Answer, EdgeAnswer, UndoAnswer, UndoneBead};
 use crate::request::Request;
 
 impl Service {
-    /// Takes the caller's last operation back.
+    /// Undoes the caller's last operation.
     pub(super) fn undo(&mut self, request: &Request, dry_run: bool) -> Result<Answer, Failure> {
         let caller = self.caller(request, 0);
         let undo = self.replica.last_operation(&request.actor).cloned();
         let op = Op::Undo(Box::new(undo.ok_or(beads_core::Error::NothingToUndo)?));
         if dry_run {
-            let applied = self.replica.rehearse(&op, &caller)?;
+            let applied = self.replica.dry_run(&op, &caller)?;
             let mut after = self.replica.catalog().clone();
-            after.take(&applied.delta)?;
+            after.join_delta(&applied.delta)?;
             return Ok(Answer::Undone(answer(&after, &applied.undone.unwrap_or_default(), true)));
         }
         let undone = self.replica.apply(&op, &caller)?.undone.unwrap_or_default();
@@ -24,13 +24,13 @@ impl Service {
     }
 }
 
-/// What undoing did, from what it overwrote and what there is now.
+/// Describes an undo, from what it overwrote and the state after it.
 fn answer(now: &Catalog, redo: &Undo, dry_run: bool) -> UndoAnswer {
     let bead = |(lineage, old): (&Lineage, &Overwritten)| {
         let bead = now.bead(lineage)?;
-        let action = match (&bead.deletion, &old.was) {
+        let action = match (&bead.deletion, &old.prior) {
             (Some(_), _) => "deleted",
-            (None, Was::Deleted { .. }) => "restored",
+            (None, PriorState::Deleted { .. }) => "restored",
             (None, _) => "changed",
         };
         let claim = old.claim.iter().map(|old| (Field::Assignee, json!(old.assignee)));

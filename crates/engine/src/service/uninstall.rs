@@ -7,8 +7,8 @@ use crate::failure::{Code, Failure};
 use crate::place::{Kind, Place};
 use crate::render::UninstallAnswer;
 
-/// Removes a store from this clone, and with `remote` from the remote. What it held stays behind backup refs. Nobody else
-/// uses the store meanwhile: the lock is held.
+/// Removes a store from this clone, and with `remote` also from the remote. Backup refs keep its content. The
+/// lock ensures that no other process uses the store.
 pub fn uninstall(
     place: &Place,
     lock: StoreLock,
@@ -31,7 +31,7 @@ pub fn uninstall(
         let removed = remove_remote_store(&open, &name, &service.ref_prefix());
         answer.remote_backup = removed.map_err(|error| {
             let failure = Failure::from(error);
-            let message = format!("{}; nothing was removed here or there", failure.message);
+            let message = format!("{}; nothing was removed, neither here nor on the remote", failure.message);
             Failure { message, ..failure }
         })?;
     }
@@ -44,14 +44,16 @@ pub fn uninstall(
     Ok(answer)
 }
 
-/// Removes what is beside the repository; a private store is one, and is only moved.
+/// Removes the store's files from a repository. A private store is a repository itself, and is moved instead.
 fn remove_files(place: &Place, name: &str) -> Result<Option<std::path::PathBuf>, Failure> {
     match place.kind {
         Kind::Repository => {
             let directory = place.store_dir();
             std::fs::remove_dir_all(&directory).map_err(|error| {
-                let message =
-                    format!("the store is removed, but not all of {}: {error}", directory.display());
+                let message = format!(
+                    "the store was removed, but some files in {} were not: {error}",
+                    directory.display()
+                );
                 Failure::new(Code::IoError, message).with(json!({"path": directory}))
             })?;
             Ok(None)

@@ -11,7 +11,7 @@ use crate::render::Answer;
 const FILES: [&str; 5] = [CONFLICTS, DEPS, META, STATE, TOMBSTONES];
 
 impl Archive<'_> {
-    /// The ref as it stands, decoded afresh, and then the state in memory.
+    /// Checks the ref, which is decoded again, and the state in memory.
     pub(super) fn validate(&self) -> Answer {
         let mut findings = Vec::new();
         match tip(self.repository) {
@@ -29,31 +29,33 @@ impl Archive<'_> {
             },
             Err(error) => findings.push(damage(&error.into())),
         }
-        if self.repository.has_branch_in_the_way() {
-            findings.push(trouble(Code::GitError, beads_store::Error::BranchInTheWay.to_string()));
+        if self.repository.has_conflicting_branch() {
+            findings
+                .push(repository_finding(Code::GitError, beads_store::Error::ConflictingBranch.to_string()));
         }
         for commit in self.missing {
             let message = format!(
                 "commit {commit} was saved here, but {REF} does not contain it and it cannot be read; changes may be \
-                 missing: see whether another clone has it, and sync with that"
+                 missing. If another clone has the commit, sync with that clone"
             );
-            findings.push(trouble(Code::UnreadableRef, message));
+            findings.push(repository_finding(Code::UnreadableRef, message));
         }
         findings.extend(self.catalog.findings(self.now_ms));
         Answer::Findings(findings)
     }
 }
 
-/// Something wrong with the repository around the store.
-fn trouble(code: Code, message: String) -> Finding {
+/// Returns a finding about the repository.
+fn repository_finding(code: Code, message: String) -> Finding {
     Finding { severity: Severity::Error, code, file: None, line: None, id: None, message }
 }
 
+/// Reads the snapshot that the ref points to.
 fn tip(repository: &impl Repository) -> beads_store::Result<Option<Snapshot>> {
     repository.tip()?.map(|tip| repository.snapshot(&tip)).transpose()
 }
 
-/// Finds everything that is wrong with a store that cannot even be opened.
+/// Returns all findings about a store that cannot be opened.
 pub fn findings_of(place: &Place, failure: &Failure) -> Answer {
     let snapshot = GitRepository::open(&place.git_dir).and_then(|repository| tip(&repository));
     Answer::Findings(match snapshot {
@@ -62,15 +64,15 @@ pub fn findings_of(place: &Place, failure: &Failure) -> Answer {
     })
 }
 
-/// Every line that cannot be read, and why the whole cannot: a file may also be wrong as a whole, with lines that are
-/// each in order.
+/// Returns a finding for every line that does not parse, and one for the whole snapshot, because a file can
+/// be wrong even if each of its lines is valid.
 fn all_damage(snapshot: &Snapshot, failure: &Failure) -> Vec<Finding> {
     let mut salvage = Salvage::default();
     let files: Vec<_> =
         snapshot.files().into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).collect();
     let first = damage(failure);
-    // A later format is refused as a whole.
-    let unreadable = salvage.take_files(&files).map(|()| salvage.finish().1).unwrap_or_default();
+    // A later format is rejected as a whole.
+    let unreadable = salvage.add_files(&files).map(|()| salvage.finish().1).unwrap_or_default();
     let mut findings: Vec<Finding> = unreadable
         .into_iter()
         .filter(|lost| lost.line.is_some())
@@ -87,7 +89,7 @@ fn all_damage(snapshot: &Snapshot, failure: &Failure) -> Vec<Finding> {
     findings
 }
 
-/// A store that does not decode, as a finding under the code that every other command fails with.
+/// Returns a finding about a store that does not decode, with the code that other commands fail with.
 fn damage(failure: &Failure) -> Finding {
     let name = failure.details["file"].as_str();
     Finding {

@@ -1,11 +1,12 @@
-//! A line on the daemon's socket. What it asks to change is tried on a store.
+//! A line on the daemon's socket. Its mutations are applied to a store.
 
 use beads_engine::request::{Call, Request};
 use beads_store::Caller;
 
-use super::stays_the_same;
-use crate::sample::seasoned;
+use super::check_round_trip;
+use crate::sample::machine_with_history;
 
+/// Returns some requests.
 pub fn corpus() -> Vec<Vec<u8>> {
     let calls = [
         r#"{"mutate":{"ops":[{"op":"create","title":"x","id":"bd-7","priority":1,"labels":["a"]}]}}"#,
@@ -29,15 +30,16 @@ pub fn corpus() -> Vec<Vec<u8>> {
     calls.into_iter().map(|call| line(call).into_bytes()).collect()
 }
 
+/// Parses the request, and applies its mutations.
 pub fn run(bytes: &[u8]) {
     let Ok(request) = serde_json::from_slice::<Request>(bytes) else { return };
-    stays_the_same(&request);
+    check_round_trip(&request);
     let Call::Mutate(mutate) = &request.call else { return };
-    let machine = seasoned(1);
+    let machine = machine_with_history(1);
     let mut replica = machine.replica.expect("it is open");
     let caller = Caller { actor: request.actor, branch: request.branch, lease_ms: 1_000, request: None };
     for op in &mutate.ops {
-        // Refused or done; either way the store stays one that can be read.
+        // Whether refused or applied, the store must stay readable.
         let _ = replica.apply(op, &caller);
     }
     let encoded = replica.catalog().state().encode();

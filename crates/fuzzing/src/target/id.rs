@@ -1,4 +1,4 @@
-//! Everything that is one short text: what can be read prints as something that reads the same.
+//! Short texts such as ids: whatever parses prints as a text that parses to the same value.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,6 +8,7 @@ use beads_core::{
 };
 use beads_store::Cursor;
 
+/// Returns some texts of every kind.
 pub fn corpus() -> Vec<Vec<u8>> {
     let texts = [
         "bd-1",
@@ -31,27 +32,29 @@ pub fn corpus() -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
+/// Parses the text as every kind of value.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    settles::<BeadId>(text);
-    settles::<Prefix>(text);
-    settles::<Actor>(text);
-    settles::<Label>(text);
-    settles::<Title>(text);
-    settles::<Line>(text);
-    settles::<ConflictId>(text);
-    settles::<Stamp>(text);
-    settles::<Timestamp>(text);
-    settles::<Status>(text);
-    settles::<BeadType>(text);
-    settles::<EdgeKind>(text);
-    settles::<Cursor>(text);
+    check_round_trip::<BeadId>(text);
+    check_round_trip::<Prefix>(text);
+    check_round_trip::<Actor>(text);
+    check_round_trip::<Label>(text);
+    check_round_trip::<Title>(text);
+    check_round_trip::<Line>(text);
+    check_round_trip::<ConflictId>(text);
+    check_round_trip::<Stamp>(text);
+    check_round_trip::<Timestamp>(text);
+    check_round_trip::<Status>(text);
+    check_round_trip::<BeadType>(text);
+    check_round_trip::<EdgeKind>(text);
+    check_round_trip::<Cursor>(text);
     let _ = beads_engine::config::parse_duration(text);
 }
 
-fn settles<T: FromStr + Display + PartialEq>(text: &str) {
+/// Checks that a value survives printing and parsing.
+fn check_round_trip<T: FromStr + Display + PartialEq>(text: &str) {
     let Ok(value) = text.parse::<T>() else { return };
     let printed = value.to_string();
-    let again = printed.parse::<T>().ok().expect("what was printed can be read");
+    let again = printed.parse::<T>().ok().expect("a printed value can be parsed");
     assert!(again == value, "{text:?} prints as {printed:?}, which means something else");
 }

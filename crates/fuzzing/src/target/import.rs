@@ -1,14 +1,15 @@
-//! Lines of another tracker's file. What comes of them is a delta that any store can take.
+//! Lines of another tracker's file. They become a delta that any store can take.
 
 use beads_core::import::Import;
 use beads_core::{Catalog, export_jsonl};
 
-use crate::sample::seasoned;
+use crate::sample::machine_with_history;
 
+/// Returns some exports, and a line of another tracker.
 pub fn corpus() -> Vec<Vec<u8>> {
     let mut corpus: Vec<Vec<u8>> = (0..4)
         .map(|seed| {
-            let machine = seasoned(seed);
+            let machine = machine_with_history(seed);
             export_jsonl(machine.replica.expect("it is open").catalog().state())
         })
         .collect();
@@ -17,6 +18,7 @@ pub fn corpus() -> Vec<Vec<u8>> {
     corpus
 }
 
+/// Imports the lines into an empty store.
 pub fn run(bytes: &[u8]) {
     let mut import = Import::default();
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -25,11 +27,11 @@ pub fn run(bytes: &[u8]) {
     }
     let mut catalog = Catalog::default();
     let plan = import.plan(&catalog);
-    catalog.take(&plan.delta).expect("what was planned can be taken");
+    catalog.join_delta(&plan.delta).expect("a planned delta can be applied");
     let encoded = catalog.state().encode();
-    let decoded = encoded.decode().expect("what was imported can be read").state;
+    let decoded = encoded.decode().expect("an imported store can be decoded").state;
     assert!(decoded.encode() == encoded);
-    // Taking it twice changes nothing.
-    catalog.take(&plan.delta).expect("what was planned can be taken");
+    // Applying it twice changes nothing.
+    catalog.join_delta(&plan.delta).expect("a planned delta can be applied");
     assert!(catalog.state().encode() == encoded);
 }

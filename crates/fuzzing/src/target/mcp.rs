@@ -3,6 +3,7 @@
 use beads::mcp::rpc::{self, Incoming};
 use serde_json::Value;
 
+/// Returns some messages of clients.
 pub fn corpus() -> Vec<Vec<u8>> {
     let lines = [
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
@@ -15,12 +16,13 @@ pub fn corpus() -> Vec<Vec<u8>> {
     lines.iter().map(|line| line.as_bytes().to_vec()).collect()
 }
 
+/// Parses the message, and checks the reply to it.
 pub fn run(bytes: &[u8]) {
     match rpc::read(bytes) {
         Ok(Incoming::Request { id, method, params }) => {
-            assert!(id.is_string() || id.is_number(), "an answer to {id} could not be told apart");
+            assert!(id.is_string() || id.is_number(), "a reply to {id} would be ambiguous");
             let answer = rpc::answer(&id, Ok(Value::Object(params))).to_string();
-            assert!(!answer.contains('\n'), "{method} would be answered in two lines");
+            assert!(!answer.contains('\n'), "the reply to {method} would have two lines");
         }
         Ok(_) => {}
         Err((id, error)) => {

@@ -1,8 +1,9 @@
-//! The standard input of a JSON tool, given to each of them in turn.
+//! The standard input of a JSON tool, passed to each tool in turn.
 
 use beads::tool::table;
 use serde_json::Value;
 
+/// Returns some inputs.
 pub fn corpus() -> Vec<Vec<u8>> {
     let inputs = [
         r#"{"title":"x","priority":2,"labels":["a","b"],"description":"text","deps":["bd-1"]}"#,
@@ -21,12 +22,18 @@ pub fn corpus() -> Vec<Vec<u8>> {
     inputs.iter().map(|input| input.as_bytes().to_vec()).collect()
 }
 
+/// Checks the input with every tool.
 pub fn run(bytes: &[u8]) {
     let Ok(input) = serde_json::from_slice::<Value>(bytes) else { return };
     for tool in table() {
-        let judged = tool.check(&input);
-        assert_eq!(judged.is_ok(), tool.check(&input).is_ok(), "{} judges twice differently", tool.name);
-        if let Err(failure) = judged {
+        let checked = tool.check(&input);
+        assert_eq!(
+            checked.is_ok(),
+            tool.check(&input).is_ok(),
+            "{} checks twice with different results",
+            tool.name
+        );
+        if let Err(failure) = checked {
             assert!(!failure.message.is_empty(), "{} does not say why", tool.name);
         }
     }

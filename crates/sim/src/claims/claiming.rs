@@ -1,36 +1,36 @@
-//! What agents do: claim, renew, release, close and hand over.
+//! The actions of agents: claim, renew, release, close and hand over.
 
 use std::collections::BTreeSet;
 
 use beads_core::op::{ClaimBead, ClaimNext, Close, Fence, Guard, HandOver, Renew, Unclaim};
 use beads_core::{Actor, CLAIM_REFS, Lineage, Op, Status};
-use beads_store::{Attempt, Outcome, Steady};
+use beads_store::{Attempt, Outcome, SteadyClock};
 
 use super::node::{LEASE_MS, Scope, agent};
-use super::play::Play;
+use super::run::ClaimRun;
 use super::scenario::Action;
 use crate::dice::Dice;
-use crate::machine::Broken;
+use crate::machine::Violation;
 
-/// How many beads one claim tries.
+/// The maximum number of beads that one claim tries.
 const MAX_TRIES: usize = 5;
 
-impl Play {
-    /// `claim --next`, as the engine does it.
-    pub(super) fn claim(&mut self, index: usize, dice: &mut Dice) -> Result<String, Broken> {
+impl ClaimRun {
+    /// Runs `claim --next` like the engine.
+    pub(super) fn claim(&mut self, index: usize, dice: &mut Dice) -> Result<String, Violation> {
         if self.nodes[index].claiming {
             return Ok("another claim is under way".into());
         }
-        let life = self.nodes[index].life;
+        let incarnation = self.nodes[index].incarnation;
         self.nodes[index].claiming = true;
         let outcome = self.claim_next(index, dice);
-        if self.nodes[index].life == life {
+        if self.nodes[index].incarnation == incarnation {
             self.nodes[index].claiming = false;
         }
         outcome
     }
 
-    fn claim_next(&mut self, index: usize, dice: &mut Dice) -> Result<String, Broken> {
+    fn claim_next(&mut self, index: usize, dice: &mut Dice) -> Result<String, Violation> {
         let actor = self.nodes[index].actor(dice);
         let (mut tried, mut exchanged) = (BTreeSet::new(), false);
         for _ in 0..MAX_TRIES {
@@ -42,29 +42,29 @@ impl Play {
                 continue;
             };
             let node = &mut self.nodes[index];
-            let replica = node.replica.as_mut().ok_or("the process does not run")?;
+            let replica = node.replica.as_mut().ok_or("the process is not running")?;
             let begun = node.book.begin(replica, lineage.clone(), &actor, LEASE_MS);
             let attempt = begun.map_err(|error| error.to_string())?;
-            let careful = !exchanged && dice.chance(50);
-            let round = node.book.round(replica, CLAIM_REFS.into(), vec![attempt.clone()], careful);
+            let require_current = !exchanged && dice.chance(50);
+            let round = node.book.round(replica, CLAIM_REFS.into(), vec![attempt.clone()], require_current);
             node.save();
             let clock = node.clock.clone();
-            let result = self.online(index, dice, |own, line| round.run(own, line, &clock))?;
+            let result = self.online(index, dice, |own, connection| round.run(own, connection, &clock))?;
             let Some(result) = result else { return Ok("died while claiming".into()) };
             let node = &mut self.nodes[index];
             let outcome =
-                result.ok().and_then(|result| node.book.round_done(result, &node.clock.now()).pop());
-            node.book.tried(&attempt.record.claim, outcome.as_ref());
+                result.ok().and_then(|result| node.book.round_finished(result, &node.clock.now()).pop());
+            node.book.attempt_finished(&attempt.record.claim, outcome.as_ref());
             node.save();
             match outcome {
                 Some(Outcome::Won(..)) => return self.make(index, &attempt, "won"),
-                None | Some(Outcome::WonUnseen(..)) if node.scope == Scope::Auto => {
+                None | Some(Outcome::WonUnchecked(..)) if node.scope == Scope::Auto => {
                     return self.make(index, &attempt, "without an answer");
                 }
-                None | Some(Outcome::WonUnseen(..)) => return Ok("no answer; nothing was claimed".into()),
+                None | Some(Outcome::WonUnchecked(..)) => return Ok("no answer; nothing was claimed".into()),
                 Some(Outcome::Held(_)) => drop(tried.insert(lineage)),
-                Some(Outcome::WonTooLate | Outcome::Behind) => {
-                    if matches!(outcome, Some(Outcome::WonTooLate)) {
+                Some(Outcome::WonButClosed | Outcome::StoreBehind) => {
+                    if matches!(outcome, Some(Outcome::WonButClosed)) {
                         tried.insert(lineage);
                     }
                     exchanged = true;
@@ -72,7 +72,7 @@ impl Play {
                         return Ok("died while fetching".into());
                     }
                 }
-                Some(Outcome::Low(_) | Outcome::Gone | Outcome::Refused(_)) => {}
+                Some(Outcome::FenceTooLow(_) | Outcome::Gone | Outcome::Refused(_)) => {}
             }
         }
         Ok(format!("nothing for {actor} after {MAX_TRIES} tries"))
@@ -83,11 +83,11 @@ impl Play {
         index: usize,
         actor: &Actor,
         tried: &BTreeSet<Lineage>,
-    ) -> Result<Option<Lineage>, Broken> {
+    ) -> Result<Option<Lineage>, Violation> {
         let node = &mut self.nodes[index];
         let (now, next) =
             (node.clock.now(), ClaimNext { spread: Some(index.to_string()), ..Default::default() });
-        let replica = node.replica.as_ref().ok_or("the process does not run")?;
+        let replica = node.replica.as_ref().ok_or("the process is not running")?;
         let found = next.candidates(replica.catalog(), actor, replica.now_ms(), 99);
         let free = |lineage: &Lineage| {
             !tried.contains(lineage)
@@ -97,8 +97,8 @@ impl Play {
         Ok(found.map_err(|error| error.to_string())?.into_iter().find(free))
     }
 
-    /// Puts the claim into the store and answers.
-    fn make(&mut self, index: usize, attempt: &Attempt, how: &str) -> Result<String, Broken> {
+    /// Writes the claim to the store and answers.
+    fn make(&mut self, index: usize, attempt: &Attempt, how: &str) -> Result<String, Violation> {
         let node = &mut self.nodes[index];
         let (lineage, claim) = (&attempt.record.lineage, &attempt.record.claim);
         let id = node.id_of(lineage)?;
@@ -117,13 +117,13 @@ impl Play {
         if let Some((commit, _)) = pushed.as_ref().filter(|(commit, _)| self.server.is_too_late(commit)) {
             return Err(format!("{lineage:?} was handed out by {commit} after its close was on the remote"));
         }
-        self.holders.look(&self.nodes[index])?;
+        self.holders.observe(&self.nodes[index])?;
         let holder = &attempt.record.holder;
         Ok(format!("{how}: {holder} has {lineage:?} as {claim}, confirmed: {}", pushed.is_some()))
     }
 
-    /// A claim on this machine alone: by an old version, or while the remote is left alone.
-    pub(super) fn claim_here(&mut self, index: usize, dice: &mut Dice) -> Result<String, Broken> {
+    /// Claims without asking the remote: as an old version, or while the remote is not used.
+    pub(super) fn claim_here(&mut self, index: usize, dice: &mut Dice) -> Result<String, Violation> {
         let actor = self.nodes[index].actor(dice);
         let node = &mut self.nodes[index];
         let next = ClaimNext { lease_ms: Some(LEASE_MS), ..ClaimNext::default() };
@@ -134,14 +134,19 @@ impl Play {
         if let (Some(lineage), Some(fence)) = (&claimed.bead, claimed.fence)
             && node.scope != Scope::Old
         {
-            node.book.note_made(lineage, fence);
+            node.book.note_offline_claim(lineage, fence);
         }
         node.commit()?;
         Ok(format!("{actor} has {:?}", claimed.bead))
     }
 
-    /// An agent goes on with a bead that it holds, with its fence; an old version closes whatever is open.
-    pub(super) fn work(&mut self, index: usize, action: Action, dice: &mut Dice) -> Result<String, Broken> {
+    /// An agent continues with a bead that it holds, using its fence. An old version may close any open bead.
+    pub(super) fn work(
+        &mut self,
+        index: usize,
+        action: Action,
+        dice: &mut Dice,
+    ) -> Result<String, Violation> {
         let node = &mut self.nodes[index];
         let actor = node.actor(dice);
         let any = node.scope == Scope::Old && action == Action::Close;
@@ -153,7 +158,7 @@ impl Play {
         let mine: Vec<_> = mine.map(|(lineage, bead)| (lineage.clone(), bead.claim.fence())).collect();
         let Some((lineage, fence)) = dice.pick(&mine).cloned() else { return Ok("nothing to do".into()) };
         let id = node.id_of(&lineage)?;
-        let fence = fence.filter(|_| !any).map(|fence| Fence(node.book.current(fence)));
+        let fence = fence.filter(|_| !any).map(|fence| Fence(node.book.current_fence(fence)));
         let guard = Guard { fence, ..Guard::default() };
         let other = agent(dice.index(self.nodes.len()), dice.below(2));
         let op = match action {

@@ -1,25 +1,26 @@
-//! Exclusive claims in the simulator: the protocol of `beads_store` runs on machines whose wall clocks are apart, over a
-//! network that loses, repeats and delays requests. The oracle: no bead is ever held by two confirmed claims at once, a bead
-//! that was closed on the remote is not handed out by a confirmed claim, nothing that was acknowledged is lost, and in the
-//! end everything open can be claimed.
+//! Exclusive claims in the simulator. The protocol of `beads_store` runs on machines with diverging wall
+//! clocks, over a network that loses, repeats and delays requests. The oracle checks that no bead is ever
+//! held by two confirmed claims at once, that a bead closed on the remote is not handed out by a confirmed
+//! claim, that nothing acknowledged is lost, and that in the end every open bead can be claimed.
 
 mod claiming;
 mod clock;
+mod connection;
 mod exchanging;
-mod line;
 mod node;
 mod objects;
 mod oracle;
-mod play;
+mod run;
 mod scenario;
 
 pub use scenario::ClaimScenario;
 
-/// What the ordinary run plays.
+/// The seeds of the default run: all below this one.
 pub const SEEDS: u64 = 300;
+/// The number of steps per seed.
 pub const STEPS: usize = 120;
 
-/// Runs one seed. `Ok` is what happened, step by step; `Err` is a report with the seed and a shrunk trace.
+/// Runs one seed. `Ok` is the trace; `Err` is a report with the seed and a shrunk trace.
 pub fn run_seed(seed: u64, steps: usize) -> Result<Vec<String>, String> {
     let scenario = ClaimScenario::from_seed(seed, steps);
     scenario.run().map_err(|(message, trace)| scenario.describe(message, trace))

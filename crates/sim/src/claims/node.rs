@@ -1,32 +1,34 @@
-//! One machine: the real replica, and what it knows of claim refs.
+//! One machine: the real replica, and what it knows about claim refs.
 
 use std::collections::BTreeMap;
 
 use beads_core::{Actor, Applied, Lineage, Op};
-use beads_store::{Caller, ClaimBook, Own, Replica, Steady, Watch, Watched};
+use beads_store::{Caller, ClaimBook, OwnClaim, Replica, SteadyClock, Watch, Watched};
 
 use super::clock::LeaseClock;
 use crate::dice::Dice;
 use crate::disk::SimDisk;
 use crate::faults::Faults;
-use crate::ledger::{Fact, Reading, facts};
-use crate::machine::Broken;
+use crate::ledger::{Fact, ParsedSnapshot, facts};
+use crate::machine::Violation;
 use crate::repository::SimRepository;
 use crate::world::SimWorld;
 
+/// The lease of a claim.
 pub const LEASE_MS: u64 = 60_000;
 
-/// What a machine does with claims.
+/// How a machine decides claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The remote decides, or there is no claim.
+    /// The remote decides; without an answer there is no claim.
     Remote,
     /// The remote decides if it answers.
     Auto,
-    /// An older version, which knows nothing of claim refs.
+    /// An older version, which does not use claim refs.
     Old,
 }
 
+/// One machine.
 #[derive(Debug)]
 pub struct Node {
     pub index: usize,
@@ -37,21 +39,23 @@ pub struct Node {
     pub clock: LeaseClock,
     pub replica: Option<Replica<SimDisk, SimWorld>>,
     pub book: ClaimBook,
-    /// The file in which the book is kept over restarts.
-    file: (BTreeMap<String, Own>, BTreeMap<String, Watched>),
+    /// The file that keeps the claim book across restarts.
+    file: (BTreeMap<String, OwnClaim>, BTreeMap<String, Watched>),
     pub partitioned: bool,
-    /// Does nothing before this step.
+    /// The machine does nothing before this step.
     pub asleep_until: usize,
     /// How often its process was started.
-    pub life: u64,
-    /// An exchange or a round of claims is under way; there is at most one of each.
+    pub incarnation: u64,
+    /// Whether an exchange is in progress; there is at most one.
     pub exchanging: bool,
+    /// Whether a round of claims is in progress; there is at most one.
     pub claiming: bool,
     pub facts: Vec<Fact>,
     pending: Vec<Fact>,
 }
 
 impl Node {
+    /// Returns a machine whose process is not running.
     pub fn new(index: usize, scope: Scope, world: SimWorld, clock: LeaseClock, dice: &mut Dice) -> Self {
         Self {
             index,
@@ -65,7 +69,7 @@ impl Node {
             file: Default::default(),
             partitioned: false,
             asleep_until: 0,
-            life: 0,
+            incarnation: 0,
             exchanging: false,
             claiming: false,
             facts: Vec::new(),
@@ -73,37 +77,38 @@ impl Node {
         }
     }
 
-    /// The two agents that work here.
+    /// Returns one of the two agents that work here.
     pub fn actor(&self, dice: &mut Dice) -> Actor {
         agent(self.index, dice.below(2))
     }
 
-    /// Starts the process if it does not run.
-    pub fn open(&mut self) -> Result<(), Broken> {
+    /// Starts the process if it is not running.
+    pub fn open(&mut self) -> Result<(), Violation> {
         if self.replica.is_some() {
             return Ok(());
         }
-        self.life += 1;
+        self.incarnation += 1;
         let opened = Replica::open(self.disk.clone(), &self.repository, self.world.clone());
         let replica = opened.map_err(|error| format!("opening failed: {error}"))?;
-        let reading = Reading::new(&replica.catalog().state().encode())?;
-        reading.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))?;
+        let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+        parsed.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))?;
         self.replica = Some(replica);
         let (own, watched) = self.file.clone();
         self.book = ClaimBook { own, watch: Watch::new(watched), ..ClaimBook::default() };
         Ok(())
     }
 
-    pub fn replica(&mut self) -> Result<&mut Replica<SimDisk, SimWorld>, Broken> {
-        self.replica.as_mut().ok_or_else(|| "the process does not run".to_owned())
+    /// Returns the open replica.
+    pub fn replica(&mut self) -> Result<&mut Replica<SimDisk, SimWorld>, Violation> {
+        self.replica.as_mut().ok_or_else(|| "the process is not running".to_owned())
     }
 
-    /// As the engine writes `claim-refs.json`.
+    /// Writes the claim book, as the engine writes `claim-refs.json`.
     pub fn save(&mut self) {
         self.file = (self.book.own.clone(), self.book.watch.all());
     }
 
-    /// The process dies; perhaps its file of claim refs is lost with it.
+    /// Kills the process, and with `with_file` also loses its file of claim refs.
     pub fn kill(&mut self, with_file: bool) {
         self.replica = None;
         self.pending.clear();
@@ -113,6 +118,7 @@ impl Node {
         }
     }
 
+    /// Turns the power off and on again.
     pub fn lose_power(&mut self) {
         self.kill(false);
         self.disk.lose_power();
@@ -120,8 +126,8 @@ impl Node {
         self.clock.restart();
     }
 
-    /// Applies one operation, not yet acknowledged. What the core refuses is an error code.
-    pub fn apply(&mut self, op: &Op, actor: &Actor) -> Result<Result<Applied, String>, Broken> {
+    /// Applies one operation without acknowledging it. Returns the error code if the core rejects it.
+    pub fn apply(&mut self, op: &Op, actor: &Actor) -> Result<Result<Applied, String>, Violation> {
         let branch = Default::default();
         let caller = Caller { actor: actor.clone(), branch, lease_ms: LEASE_MS, request: None };
         match self.replica()?.apply(op, &caller) {
@@ -134,22 +140,23 @@ impl Node {
         }
     }
 
-    /// From here on it must not be lost.
-    pub fn commit(&mut self) -> Result<(), Broken> {
+    /// Syncs the journal. From now on pending mutations must not be lost.
+    pub fn commit(&mut self) -> Result<(), Violation> {
         self.replica()?.commit().map_err(|error| format!("commit failed: {error}"))?;
         self.facts.append(&mut self.pending);
         Ok(())
     }
 
-    pub fn id_of(&mut self, lineage: &Lineage) -> Result<String, Broken> {
+    /// Returns the id of a bead.
+    pub fn id_of(&mut self, lineage: &Lineage) -> Result<String, Violation> {
         Ok(self.replica()?.catalog().id_of(lineage).to_string())
     }
 
-    /// The claims of this machine that its users see as confirmed, with the end of their safety.
-    pub fn confirmed(&self) -> Vec<(String, Own)> {
+    /// Returns this machine's claims that its users see as confirmed.
+    pub fn confirmed(&self) -> Vec<(String, OwnClaim)> {
         let Some(replica) = &self.replica else { return Vec::new() };
         let now = self.clock.now();
-        let is_confirmed = |own: &Own| {
+        let is_confirmed = |own: &OwnClaim| {
             let bead = replica.catalog().bead(&own.lineage);
             bead.is_some_and(|bead| {
                 bead.claim.fence() == Some(own.fence)

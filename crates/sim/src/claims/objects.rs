@@ -1,4 +1,4 @@
-//! Values of claim refs in a simulated repository.
+//! The values of claim refs in a simulated repository.
 
 use beads_core::canonical::hex;
 use beads_core::{Bead, ClaimRecord, Lineage, find_bead};

@@ -1,17 +1,17 @@
-//! Who holds what, by a confirmed claim.
+//! Checks that each bead has at most one confirmed holder.
 
 use std::collections::BTreeMap;
 
 use beads_core::{Lineage, Stamp, Status};
-use beads_store::{Own, Steady, Uptime, World};
+use beads_store::{OwnClaim, SteadyClock, Uptime, World};
 
 use super::clock::LeaseClock;
 use super::node::Node;
-use crate::machine::Broken;
+use crate::machine::Violation;
 use crate::world::SimWorld;
 
-/// Confirmed claims as their holders know them. A holder whose process died relies on its last answer until the lease is over
-/// or the machine is started anew.
+/// Confirmed claims as their holders know them. A holder whose process died relies on its last answer until
+/// the lease ends or the machine reboots.
 #[derive(Debug, Default)]
 pub struct Holders(BTreeMap<(usize, String), Held>);
 
@@ -22,11 +22,11 @@ struct Held {
     began: Uptime,
     lease_ms: u64,
     clock: LeaseClock,
-    /// The end of the lease in the store, by the wall clock of the machine.
+    /// The end of the lease in the store, by the machine's wall clock.
     expires_ms: u64,
     wall: SimWorld,
-    /// The process that said so.
-    life: u64,
+    /// The process that confirmed it.
+    incarnation: u64,
 }
 
 impl Held {
@@ -37,15 +37,16 @@ impl Held {
 }
 
 impl Holders {
-    /// Looks at what a machine tells its users now.
-    pub fn look(&mut self, node: &Node) -> Result<(), Broken> {
+    /// Records what a machine tells its users now, and checks it.
+    pub fn observe(&mut self, node: &Node) -> Result<(), Violation> {
         if node.replica.is_none() {
             return Ok(());
         }
-        // A process that was started without the file of the last one does not know its claims, and says nothing of them.
+        // A process that lost the file of its predecessor does not know these claims and does not report
+        // them.
         self.0.retain(|(index, claim), held| {
-            let unknown = held.life < node.life && !node.book.own.contains_key(claim);
-            held.is_safe() && (*index != node.index || unknown && !knows_better(node, held))
+            let unknown = held.incarnation < node.incarnation && !node.book.own.contains_key(claim);
+            held.is_safe() && (*index != node.index || unknown && !sees_claim_over(node, held))
         });
         for (claim, own) in node.confirmed() {
             self.hold(node, claim, &own);
@@ -53,21 +54,21 @@ impl Holders {
         self.check()
     }
 
-    fn hold(&mut self, node: &Node, claim: String, own: &Own) {
+    fn hold(&mut self, node: &Node, claim: String, own: &OwnClaim) {
         let Some((_, began)) = own.pushed.clone() else { return };
         let (lineage, fence, lease_ms) = (own.lineage.clone(), own.fence, own.lease_ms);
-        let (clock, wall, life) = (node.clock.clone(), node.world.clone(), node.life);
+        let (clock, wall, incarnation) = (node.clock.clone(), node.world.clone(), node.incarnation);
         let bead = node.replica.as_ref().and_then(|replica| replica.catalog().bead(&lineage));
         let expires = bead.and_then(|bead| bead.claim.expires);
         let expires_ms = expires.map_or(0, beads_core::Timestamp::ms);
-        let held = Held { lineage, fence, began, lease_ms, clock, expires_ms, wall, life };
+        let held = Held { lineage, fence, began, lease_ms, clock, expires_ms, wall, incarnation };
         self.0.insert((node.index, claim), held);
     }
 
-    fn check(&self) -> Result<(), Broken> {
+    fn check(&self) -> Result<(), Violation> {
         let mut by_bead: BTreeMap<&Lineage, &(usize, String)> = BTreeMap::new();
         for (holder, held) in self.0.iter().filter(|(_, held)| held.is_safe()) {
-            // On one machine its store decides between the agents.
+            // Agents on one machine share its store, which decides between them.
             if let Some(other) = by_bead.insert(&held.lineage, holder).filter(|other| other.0 != holder.0) {
                 return Err(format!(
                     "{:?} is held by two confirmed claims: {other:?} and {holder:?}",
@@ -79,8 +80,8 @@ impl Holders {
     }
 }
 
-/// Whether the store here shows a holder that its claim is over.
-fn knows_better(node: &Node, held: &Held) -> bool {
+/// Returns whether the local store shows the holder that its claim is over.
+fn sees_claim_over(node: &Node, held: &Held) -> bool {
     let Some(replica) = &node.replica else { return false };
     replica.catalog().bead(&held.lineage).is_none_or(|bead| {
         let claim = &bead.claim;

@@ -1,23 +1,25 @@
-//! What happens in a run, decided before it starts; each step has dice of its own, so that steps can be left out.
+//! The steps of a run, fixed before it starts. Every step has its own dice, so that steps can be removed.
 
 use super::node::{LEASE_MS, Scope};
 use crate::dice::Dice;
 use crate::shrink::shrink_steps;
 
-/// How far wall clocks are apart, to either side: many leases.
+/// The maximum error of a wall clock, in either direction: many leases.
 const MAX_APART_MS: u64 = 20 * LEASE_MS;
 
 /// One run, from its seed or shrunk.
 #[derive(Debug, Clone)]
 pub struct ClaimScenario {
+    /// The seed.
     pub seed: u64,
-    /// What each machine does with claims, and how far its wall clock is off.
+    /// How each machine decides claims, and the error of its wall clock.
     pub(super) machines: Vec<(Scope, i64)>,
-    /// The lease clocks stand still while their machines sleep, as no real one may.
+    /// Whether lease clocks stop while their machines sleep. A real one must not.
     pub clocks_stop: bool,
     pub(super) steps: Vec<Step>,
 }
 
+/// One action on one machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     pub machine: usize,
@@ -25,8 +27,10 @@ pub struct Step {
     pub action: Action,
 }
 
+/// An action or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
+    /// Claims the next bead.
     Claim,
     /// Claims without asking the remote.
     ClaimHere,
@@ -35,20 +39,21 @@ pub enum Action {
     Close,
     HandOver,
     Create,
-    /// Exchanges the store and looks after the refs.
+    /// Exchanges the store and maintains the claim refs.
     Sync,
     Wait(u64),
-    /// The machine sleeps, and others go on.
+    /// The machine sleeps while others continue.
     Sleep(u64),
     Deliver,
     Partition,
     Kill,
-    /// The same, and the file of claim refs is gone.
-    KillAndForget,
+    /// Kills the process and deletes its file of claim refs.
+    KillAndLoseFile,
     PowerLoss,
 }
 
 impl ClaimScenario {
+    /// Returns the scenario of a seed.
     pub fn from_seed(seed: u64, length: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0xc1a1);
         let count = 3 + dice.index(3);
@@ -62,7 +67,7 @@ impl ClaimScenario {
         Self { seed, machines, clocks_stop: false, steps }
     }
 
-    /// A failure as people read it, with the steps that matter.
+    /// Returns a report of a failure for people, with only the steps that matter.
     pub fn describe(&self, message: String, trace: Vec<String>) -> String {
         let with = |steps: &[Step]| Self { steps: steps.to_vec(), ..self.clone() };
         let run = |steps: &[Step]| with(steps).run().err();
@@ -76,7 +81,7 @@ impl ClaimScenario {
     }
 }
 
-/// The first two always ask the remote.
+/// Chooses how a machine decides claims. The first two always ask the remote.
 fn scope(index: usize, dice: &mut Dice) -> Scope {
     match dice.below(10) {
         _ if index < 2 => Scope::Remote,
@@ -107,7 +112,7 @@ impl Action {
             87..=89 => Self::Deliver,
             90 | 91 => Self::Partition,
             92..=94 => Self::Kill,
-            95 | 96 => Self::KillAndForget,
+            95 | 96 => Self::KillAndLoseFile,
             _ => Self::PowerLoss,
         }
     }

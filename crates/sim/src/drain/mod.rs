@@ -1,8 +1,9 @@
-//! Many machines that claim, do and close beads of one store with exclusive claims, in virtual time: how many claims a second,
-//! how many tries for one, and does anything get done twice? Replicas, sync loop and claims are the real ones.
+//! Many machines that claim and close the beads of one store with exclusive claims, in virtual time. Measures
+//! claims per second and tries per claim, and checks that no bead is done twice. Replicas, sync loop and
+//! claims are the real ones.
 
-mod far;
-mod station;
+mod distant_remote;
+mod machine_state;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use beads_core::op::Create;
 use beads_core::{Actor, Lineage, Op};
 use beads_store::{Caller, CommitId, Replica, Repository};
 
-use self::station::Station;
+use self::machine_state::MachineState;
 use self::worker::Worker;
 use crate::dice::Dice;
 use crate::disk::SimDisk;
@@ -25,30 +26,37 @@ use crate::world::SimWorld;
 const START_MS: u64 = 1_700_000_000_000;
 const LEASE_MS: u64 = 2 * 60 * 60 * 1000;
 
-/// Who takes part, and how much there is to do.
+/// The machines and their workload.
 #[derive(Debug, Clone)]
 pub struct Drain {
+    /// The seed.
     pub seed: u64,
+    /// The number of machines.
     pub machines: usize,
+    /// The number of beads.
     pub beads: usize,
-    /// How long a bead takes.
+    /// How long each bead takes.
     pub work_ms: u64,
+    /// The latency of the remote.
     pub round_trip_ms: u64,
+    /// The sync policy.
     pub policy: Policy,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct DrainReport {
-    /// Per claim: from asking to the answer.
+    /// For each claim: the time from the request to the answer.
     pub claim_ms: Vec<u64>,
-    /// Beads that were tried on the remote, for all claims together.
+    /// Beads tried on the remote, for all claims together.
     pub tries: usize,
     /// Claims of a bead that was claimed before.
     pub double: usize,
     /// When the last claim was answered.
     pub ended_ms: u64,
+    /// Successful pushes.
     pub pushes_won: u64,
+    /// Pushes that lost a race.
     pub pushes_lost: u64,
 }
 
@@ -57,10 +65,11 @@ struct Shared<'a> {
     timeline: Timeline,
     remote: SimRepository,
     refs: Mutex<BTreeMap<String, CommitId>>,
-    notes: Mutex<(DrainReport, BTreeSet<Lineage>)>,
+    stats: Mutex<(DrainReport, BTreeSet<Lineage>)>,
 }
 
 impl Drain {
+    /// Runs the machines until every bead is done.
     pub fn run(&self) -> DrainReport {
         let mut dice = Dice::new(self.seed);
         let remote = SimRepository::new(dice.roll(), Faults::default());
@@ -70,7 +79,7 @@ impl Drain {
             timeline: Timeline::new(2 * self.machines),
             remote,
             refs: Mutex::default(),
-            notes: Mutex::default(),
+            stats: Mutex::default(),
         };
         let machines: Vec<_> =
             (0..self.machines).map(|index| Machine::new(&shared, index, &mut dice)).collect();
@@ -81,20 +90,20 @@ impl Drain {
             }
         });
         drop(machines);
-        shared.notes.into_inner().unwrap_or_else(PoisonError::into_inner).0
+        shared.stats.into_inner().unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Puts the beads on the remote.
+    /// Creates the beads on the remote.
     fn fill(&self, remote: &SimRepository, dice: &mut Dice) {
         let world = SimWorld::new(dice.roll(), START_MS - 60 * 60 * 1000);
         let disk = SimDisk::new(dice.roll(), Faults::default());
-        let mut replica = Replica::open(disk, remote, world).expect("nothing goes wrong here");
+        let mut replica = Replica::open(disk, remote, world).expect("no faults are injected");
         for number in 0..self.beads {
             let title = format!("work {number}").parse().expect("a title");
             let op = Op::Create(Box::new(Create::titled(title)));
-            replica.apply(&op, &caller("planner")).expect("nothing goes wrong here");
+            replica.apply(&op, &caller("planner")).expect("no faults are injected");
         }
-        replica.checkpoint(remote).expect("nothing goes wrong here");
+        replica.checkpoint(remote).expect("no faults are injected");
     }
 }
 
@@ -107,7 +116,7 @@ struct Machine<'a> {
     shared: &'a Shared<'a>,
     index: usize,
     repository: SimRepository,
-    station: Mutex<Station>,
+    state: Mutex<MachineState>,
 }
 
 impl<'a> Machine<'a> {
@@ -115,14 +124,14 @@ impl<'a> Machine<'a> {
         let world = SimWorld::new(dice.roll(), START_MS);
         let repository = SimRepository::new(dice.roll(), Faults::default());
         if let Ok(Some(tip)) = shared.remote.tip() {
-            repository.receive_from(&shared.remote, &tip).expect("nothing goes wrong here");
+            repository.receive_from(&shared.remote, &tip).expect("no faults are injected");
             repository.force(Some(tip));
         }
         let disk = SimDisk::new(dice.roll(), Faults::default());
-        let replica = Replica::open(disk, &repository, world.clone()).expect("nothing goes wrong here");
+        let replica = Replica::open(disk, &repository, world.clone()).expect("no faults are injected");
         let first_exchange_ms = dice.below(shared.drain.policy.interval_ms);
-        let station = Station::new(world, replica, first_exchange_ms, Dice::new(dice.roll()));
-        Self { shared, index, repository, station: Mutex::new(station) }
+        let state = MachineState::new(world, replica, first_exchange_ms, Dice::new(dice.roll()));
+        Self { shared, index, repository, state: Mutex::new(state) }
     }
 
     fn claimer(&self) -> Worker<'a, '_> {

@@ -1,4 +1,4 @@
-//! What may replace the value of a claim ref, and what the remote's answer means.
+//! The outcome of moving a claim ref.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use beads_core::{ClaimRecord, Stamp};
 use super::uptime::Uptime;
 use super::watch::Watch;
 use crate::Error;
-use crate::claim_refs::{ClaimValue, ClaimsSeen, RefChange, Swapped};
+use crate::claim_refs::{ClaimListing, ClaimValue, RefChange, Swapped};
 use crate::repository::CommitId;
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The ref is ours; its lease began at this moment at the earliest.
+    /// The ref is ours. Its lease began at this time at the earliest.
     Won(CommitId, Uptime),
-    /// The ref is ours, and the bead was closed or deleted on the remote before.
-    WonTooLate,
-    /// The ref is ours, and the remote's store could not be looked at since: the bead may be over there.
-    WonUnseen(Arc<Error>),
-    /// Another claim holds it.
+    /// The ref is ours, but the bead was closed or deleted on the remote before.
+    WonButClosed,
+    /// The ref is ours, but the remote's store could not be checked since. The bead may be closed there.
+    WonUnchecked(Arc<Error>),
+    /// Another claim holds the ref.
     Held(Option<ClaimRecord>),
     /// The fence must be higher than this one.
-    Low(Stamp),
-    /// The server does not take such refs.
+    FenceTooLow(Stamp),
+    /// The server does not accept such refs.
     Refused(String),
-    /// The store here is older than the remote's; nothing was tried.
-    Behind,
-    /// The ref is not ours any more, so there is nothing to end.
+    /// The local store is older than the remote's. Nothing was attempted.
+    StoreBehind,
+    /// The ref is no longer ours, so there is nothing to end.
     Gone,
 }
 
 impl Outcome {
-    /// Whether the ref was moved.
+    /// Returns whether the ref was moved.
     pub fn is_won(&self) -> bool {
-        matches!(self, Self::Won(..) | Self::WonTooLate | Self::WonUnseen(..))
+        matches!(self, Self::Won(..) | Self::WonButClosed | Self::WonUnchecked(..))
     }
 }
 
-/// Where a ref must be for a record to replace its value, or why the record must not.
+/// Returns the value that a ref must have for a record to replace it, or why the record must not.
 pub(super) fn expected(
     name: &str,
     record: &ClaimRecord,
-    seen: &ClaimsSeen,
+    seen: &ClaimListing,
     own: &BTreeSet<String>,
     (watch, now): (&Watch, &Uptime),
 ) -> Result<Option<CommitId>, Outcome> {
@@ -55,13 +55,14 @@ pub(super) fn expected(
     }
     match known {
         Some(known) if known.claim != record.claim && known.fence >= record.fence => {
-            Err(Outcome::Low(known.fence))
+            Err(Outcome::FenceTooLow(known.fence))
         }
         _ => Ok(Some(value.commit.clone())),
     }
 }
 
-pub(super) fn outcome(change: &RefChange, swapped: Swapped, began: &Uptime, seen: &ClaimsSeen) -> Outcome {
+/// Turns the result of a compare-and-swap into an outcome.
+pub(super) fn outcome(change: &RefChange, swapped: Swapped, began: &Uptime, seen: &ClaimListing) -> Outcome {
     let holder = |value: &ClaimValue| value.record.clone().filter(ClaimRecord::is_live);
     match swapped {
         Swapped::Done => Outcome::Won(change.new.clone().unwrap_or_default(), began.clone()),

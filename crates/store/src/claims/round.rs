@@ -1,4 +1,4 @@
-//! One look at the remote's claim refs and one push of what is to be claimed.
+//! A round of claiming: one listing of the remote's claim refs and one push.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use beads_core::{Bead, ClaimRecord, Lineage, Status};
 
 use super::book::Attempt;
 use super::outcome::{Outcome, expected, outcome};
-use super::uptime::Steady;
+use super::uptime::SteadyClock;
 use super::watch::Watch;
 use crate::Result;
-use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped};
+use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped};
 use crate::git::GitRepository;
 use crate::remote::Remote;
 use crate::repository::{CommitId, Repository};
 
-/// The objects that claims need besides those of the store.
+/// A repository that can also write and read what claims need.
 pub trait ClaimObjects: Repository {
-    /// Writes a value of a claim ref: a child of the one it replaces.
+    /// Writes a value of a claim ref as a child of the one it replaces.
     fn write_claim(&self, record: &ClaimRecord, parent: Option<&str>) -> Result<CommitId>;
 
-    /// The bead in a commit of the store.
+    /// Returns a bead as of a commit of the store.
     fn bead_of(&self, commit: &str, lineage: &Lineage) -> Result<Option<Bead>>;
 }
 
@@ -35,39 +35,44 @@ impl ClaimObjects for GitRepository {
     }
 }
 
-/// Everything that is needed to try claims.
+/// The input of a round.
 #[derive(Debug)]
 pub struct Round {
+    /// The prefix of claim refs.
     pub prefix: String,
+    /// The values to push.
     pub attempts: Vec<Attempt>,
     /// The claims of this clone, by claim id.
     pub own: BTreeSet<String>,
+    /// How long each claim ref has had its value.
     pub watch: Watch,
-    /// The commit that the store here was last saved as or merged with.
-    pub base: Option<CommitId>,
-    /// Candidates must not be chosen from an older store than the remote's.
-    pub careful: bool,
+    /// The commit that the local store was last saved to or merged with.
+    pub known_tip: Option<CommitId>,
+    /// Whether to attempt nothing if the local store is older than the remote's.
+    pub require_current: bool,
 }
 
-/// What came of a round.
+/// The result of a round.
 #[derive(Debug)]
 pub struct RoundResult {
-    pub seen: ClaimsSeen,
-    /// One per attempt, in their order.
+    /// The last listing of the remote.
+    pub seen: ClaimListing,
+    /// One outcome per attempt, in their order.
     pub outcomes: Vec<Outcome>,
 }
 
 impl Round {
+    /// Lists the claim refs, pushes the attempts, and checks that the won beads are still open.
     pub fn run<R: ClaimRemote + Remote>(
         &self,
         repository: &impl ClaimObjects,
         remote: &R,
-        clock: &impl Steady,
+        clock: &impl SteadyClock,
     ) -> Result<RoundResult> {
         let seen = remote.claims(&self.prefix)?;
         self.watch.note(&seen, &clock.now());
         if self.is_behind(repository, &seen)? {
-            let outcomes = self.attempts.iter().map(|_| Outcome::Behind).collect();
+            let outcomes = self.attempts.iter().map(|_| Outcome::StoreBehind).collect();
             return Ok(RoundResult { seen, outcomes });
         }
         let mut outcomes = Vec::new();
@@ -81,8 +86,8 @@ impl Round {
                     changes.push((outcomes.len(), RefChange { name, expected, new: Some(new) }));
                     None
                 }
-                // A claim that is in the store under a lower fence than one that ended since is over.
-                Err(Outcome::Low(_)) if attempt.existing => Some(Outcome::Held(None)),
+                // A claim with a higher fence has ended since, so the existing claim is over.
+                Err(Outcome::FenceTooLow(_)) if attempt.existing => Some(Outcome::Held(None)),
                 Err(outcome) => Some(outcome),
             };
             outcomes.push(outcome);
@@ -92,7 +97,7 @@ impl Round {
         let swapped = if changes.is_empty() { Vec::new() } else { self.swap(remote, &changes)? };
         let mut seen = seen;
         if swapped.iter().any(|one| matches!(one, Swapped::Lost(_))) {
-            // Who was faster? That the remote does not say it is no reason to give up what was won.
+            // Find out which machine won. If the listing fails, the refs that we won still count.
             if let Ok(newer) = remote.claims(&self.prefix) {
                 self.watch.note(&newer, &clock.now());
                 seen = newer;
@@ -103,35 +108,35 @@ impl Round {
         }
         let mut outcomes: Vec<Outcome> =
             outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Gone)).collect();
-        self.look_again(repository, remote, &mut outcomes);
+        self.recheck_beads(repository, remote, &mut outcomes);
         Ok(RoundResult { seen, outcomes })
     }
 
     fn swap(&self, remote: &impl ClaimRemote, changes: &[RefChange]) -> Result<Vec<Swapped>> {
         if is_planted(Bug::ClaimWithoutExpectedValue) {
-            return swap_whatever_is_there(remote, &self.prefix, changes);
+            return swap_without_expected_value(remote, &self.prefix, changes);
         }
         remote.swap(&self.prefix, changes)
     }
 
-    fn is_behind(&self, repository: &impl Repository, seen: &ClaimsSeen) -> Result<bool> {
+    fn is_behind(&self, repository: &impl Repository, seen: &ClaimListing) -> Result<bool> {
         match &seen.tip {
-            Some(tip) if self.careful => self.lacks(repository, tip),
+            Some(tip) if self.require_current => self.lacks(repository, tip),
             _ => Ok(false),
         }
     }
 
-    /// Whether a commit of the remote's store holds something that the store here may not.
+    /// Returns whether a commit of the remote's store may hold changes that are missing here.
     fn lacks(&self, repository: &impl Repository, tip: &str) -> Result<bool> {
-        match &self.base {
-            Some(base) => Ok(!repository.is_ancestor(tip, base)?),
+        match &self.known_tip {
+            Some(known_tip) => Ok(!repository.is_ancestor(tip, known_tip)?),
             None => Ok(true),
         }
     }
 
-    /// Looks at the remote's store after refs were won: a bead that was over there before is not to be worked on. A claim
-    /// ends in the store first and on its ref afterwards, so whoever won the ref sees the end.
-    fn look_again(&self, repository: &impl ClaimObjects, remote: &impl Remote, outcomes: &mut [Outcome]) {
+    /// Checks the remote's store after refs were won: a bead that was already closed there must not be worked
+    /// on. A claim ends in the store first and on its ref afterwards, so the winner of the ref sees the end.
+    fn recheck_beads(&self, repository: &impl ClaimObjects, remote: &impl Remote, outcomes: &mut [Outcome]) {
         if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Won(..))) {
             return;
         }
@@ -143,23 +148,24 @@ impl Round {
             let over = match &fetched {
                 Ok(Some(tip)) => self
                     .lacks(repository, tip)
-                    .and_then(|lacks| Ok(lacks && attempt.is_over_in(repository, tip)?))
+                    .and_then(|lacks| Ok(lacks && attempt.is_closed_in(repository, tip)?))
                     .map_err(Arc::new),
                 Ok(None) => Ok(false),
                 Err(error) => Err(error.clone()),
             };
             match over {
                 Ok(false) => {}
-                Ok(true) => *outcome = Outcome::WonTooLate,
-                Err(error) => *outcome = Outcome::WonUnseen(error),
+                Ok(true) => *outcome = Outcome::WonButClosed,
+                Err(error) => *outcome = Outcome::WonUnchecked(error),
             }
         }
     }
 }
 
 impl Attempt {
-    /// Whether the bead is deleted in a commit of the remote's store, or closed there later than its status was written here.
-    fn is_over_in(&self, repository: &impl ClaimObjects, commit: &str) -> Result<bool> {
+    /// Returns whether the bead is deleted in a commit of the remote's store, or closed there later than its
+    /// status was written here.
+    fn is_closed_in(&self, repository: &impl ClaimObjects, commit: &str) -> Result<bool> {
         let bead = repository.bead_of(commit, &self.record.lineage)?;
         Ok(bead.is_some_and(|bead| {
             let closed = bead.status.value.status == Status::Closed;
@@ -168,8 +174,8 @@ impl Attempt {
     }
 }
 
-/// The bug on purpose: the value that the remote has now is taken for the expected one, as libgit2 does by itself.
-fn swap_whatever_is_there(
+/// A planted bug: takes the remote's current value for the expected one, as libgit2 does by default.
+fn swap_without_expected_value(
     remote: &impl ClaimRemote,
     prefix: &str,
     changes: &[RefChange],

@@ -1,5 +1,5 @@
-//! Claim refs after the claim: ended claims are marked as over once the store says so on the remote, leases that were renewed
-//! move their refs, claims made without the remote are confirmed or withdrawn, and old refs are deleted.
+//! Maintenance of claim refs: marks ended claims as over once the remote's store says so, moves the refs of
+//! renewed leases, confirms or withdraws claims made without the remote, and deletes old refs.
 
 use std::collections::BTreeSet;
 
@@ -8,56 +8,58 @@ use beads_core::planted::{Bug, is_planted};
 
 use super::outcome::{Outcome, expected, outcome};
 use super::round::ClaimObjects;
-use super::uptime::{Steady, Uptime};
+use super::uptime::{SteadyClock, Uptime};
 use super::watch::Watch;
 use crate::Result;
-use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped};
+use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped};
 use crate::repository::CommitId;
 
 /// How many refs one upkeep deletes.
 const MAX_DELETIONS: usize = 50;
 
+/// Why a ref is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The claim is over in the store that the remote has.
+pub(super) enum MoveKind {
+    /// The claim has ended in the store that the remote has.
     End,
-    /// Its holder renewed the lease.
+    /// The holder renewed the lease.
     Renew,
-    /// It was made without the remote.
+    /// The claim was made without the remote.
     Confirm,
 }
 
+/// A planned move of a claim ref.
 #[derive(Debug, Clone)]
 pub(super) struct Move {
-    pub kind: Kind,
+    pub kind: MoveKind,
     pub record: ClaimRecord,
 }
 
-/// Everything that a thread needs after an exchange.
+/// The work on claim refs after an exchange. It can run in another thread.
 #[derive(Debug)]
 pub struct Upkeep {
     pub(super) prefix: String,
     pub(super) moves: Vec<Move>,
     pub(super) own: BTreeSet<String>,
     pub(super) watch: Watch,
-    /// Whether refs that are long over are deleted.
-    pub(super) tidies: bool,
+    /// Whether old refs of ended claims are deleted.
+    pub(super) deletes_old_refs: bool,
 }
 
-/// What came of it.
+/// The result of an upkeep.
 #[derive(Debug)]
 pub struct UpkeepResult {
-    pub(super) seen: ClaimsSeen,
+    pub(super) seen: ClaimListing,
     pub(super) moved: Vec<(Move, Outcome)>,
 }
 
 impl UpkeepResult {
-    /// Whether anything was pushed.
+    /// Returns whether anything was pushed.
     pub fn pushed(&self) -> bool {
         self.moved.iter().any(|(_, outcome)| matches!(outcome, Outcome::Won(..)))
     }
 
-    /// What was done with which claim, for a log.
+    /// Returns what was done with each claim, for the log.
     pub fn summary(&self) -> String {
         let one = |(one, outcome): &(Move, Outcome)| {
             let done = if outcome.is_won() { "done" } else { "not done" };
@@ -68,11 +70,12 @@ impl UpkeepResult {
 }
 
 impl Upkeep {
+    /// Lists the claim refs, and pushes the moves and deletions.
     pub fn run(
         &self,
         repository: &impl ClaimObjects,
         remote: &impl ClaimRemote,
-        clock: &impl Steady,
+        clock: &impl SteadyClock,
     ) -> Result<UpkeepResult> {
         let seen = remote.claims(&self.prefix)?;
         self.watch.note(&seen, &clock.now());
@@ -80,7 +83,7 @@ impl Upkeep {
         let mut changes = Vec::new();
         for one in &self.moves {
             let name = one.record.lineage.claim_name();
-            match self.place(one, &name, &seen, &clock.now()) {
+            match self.expected_value(one, &name, &seen, &clock.now()) {
                 Ok(expected) => {
                     let new = Some(repository.write_claim(&one.record, expected.as_deref())?);
                     changes.push((one.clone(), RefChange { name, expected, new }));
@@ -103,14 +106,14 @@ impl Upkeep {
         Ok(UpkeepResult { seen, moved })
     }
 
-    /// Refs that were over for the length of a lease, as far as nothing else is done with them.
-    fn deletions(&self, pushes: &[RefChange], seen: &ClaimsSeen, now: &Uptime) -> Vec<RefChange> {
+    /// Returns deletions of refs whose claim ended at least a lease ago, unless they are moved anyway.
+    fn deletions(&self, pushes: &[RefChange], seen: &ClaimListing, now: &Uptime) -> Vec<RefChange> {
         let busy: BTreeSet<&String> = pushes.iter().map(|change| &change.name).collect();
         let old = seen.refs.iter().filter(|(name, value)| {
             let over = value.record.as_ref().is_some_and(|record| !record.is_live());
             over && !busy.contains(name) && self.watch.has_expired(name, value, now)
         });
-        let most = if self.tidies { MAX_DELETIONS } else { 0 };
+        let most = if self.deletes_old_refs { MAX_DELETIONS } else { 0 };
         let deletions = old.take(most).map(|(name, value)| RefChange {
             name: name.clone(),
             expected: Some(value.commit.clone()),
@@ -119,29 +122,30 @@ impl Upkeep {
         deletions.collect()
     }
 
-    /// Where the ref must be for a move, or why it cannot be made.
-    fn place(
+    /// Returns the value that the ref must have for a move, or why the move cannot be made.
+    fn expected_value(
         &self,
         one: &Move,
         name: &str,
-        seen: &ClaimsSeen,
+        seen: &ClaimListing,
         now: &Uptime,
     ) -> Result<Option<CommitId>, Outcome> {
-        if one.kind == Kind::Confirm {
+        if one.kind == MoveKind::Confirm {
             return match expected(name, &one.record, seen, &self.own, (&self.watch, now)) {
-                // A claim that ended since had a later fence: this one is over.
-                Err(Outcome::Low(_)) => Err(Outcome::Held(None)),
+                // A claim that ended since had a later fence, so this one is over.
+                Err(Outcome::FenceTooLow(_)) => Err(Outcome::Held(None)),
                 place => place,
             };
         }
         let value = seen.refs.get(name);
         let known = value.and_then(|value| value.record.as_ref());
         let is_ours = |known: &ClaimRecord| {
-            known.claim == one.record.claim || one.kind == Kind::End && is_planted(Bug::ReleaseWithoutFence)
+            known.claim == one.record.claim
+                || one.kind == MoveKind::End && is_planted(Bug::ReleaseWithoutFence)
         };
         match (value, known) {
             (Some(value), Some(known)) if known.is_live() && is_ours(known) => Ok(Some(value.commit.clone())),
-            _ if one.kind == Kind::Renew => Err(Outcome::Held(known.cloned())),
+            _ if one.kind == MoveKind::Renew => Err(Outcome::Held(known.cloned())),
             _ => Err(Outcome::Gone),
         }
     }

@@ -1,4 +1,4 @@
-//! A clock for leases that nobody can set: time since this machine was started. It also runs while the machine sleeps.
+//! A clock for leases that cannot be set: the time since this machine was started, including sleep.
 
 use std::sync::OnceLock;
 
@@ -10,16 +10,17 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// A clock that runs evenly, also while its machine sleeps, and that nobody can set.
-pub trait Steady {
+/// A clock that runs steadily, even while its machine sleeps, and cannot be set.
+pub trait SteadyClock {
+    /// Returns the current time.
     fn now(&self) -> Uptime;
 }
 
-/// The system's own.
+/// The system's steady clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemUptime;
 
-impl Steady for SystemUptime {
+impl SteadyClock for SystemUptime {
     fn now(&self) -> Uptime {
         let time = clock_gettime(CLOCK);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -28,27 +29,28 @@ impl Steady for SystemUptime {
     }
 }
 
-/// A moment of one run of a machine.
+/// A time within one boot of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uptime {
-    /// Which run: moments of different runs cannot be compared.
+    /// Identifies the boot. Times of different boots cannot be compared.
     run: String,
     ms: u64,
 }
 
 impl Uptime {
+    /// Returns a time within the boot named `run`.
     pub fn new(run: &str, ms: u64) -> Self {
         Self { run: run.to_owned(), ms }
     }
 
-    /// How much time has passed until `now`; `None` when the machine was started anew meanwhile.
+    /// Returns the time that has passed until `now`, or `None` if the machine was restarted in between.
     pub fn elapsed_ms(&self, now: &Self) -> Option<u64> {
         (now.run == self.run).then(|| now.ms.saturating_sub(self.ms))
     }
 }
 
-/// The name of this run of the machine. Where the system has none, every process counts as a run of its own.
+/// Returns the id of this boot. If the system has none, every process counts as a separate boot.
 fn run() -> &'static str {
     static RUN: OnceLock<String> = OnceLock::new();
     RUN.get_or_init(|| {
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_of_another_run_are_not_compared() {
+    fn times_of_different_boots_are_not_compared() {
         let (first, later) = (SystemUptime.now(), SystemUptime.now());
         assert!(first.elapsed_ms(&later).is_some());
         assert_eq!(Uptime::new("another", first.ms).elapsed_ms(&later), None);

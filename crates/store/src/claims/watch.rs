@@ -1,4 +1,5 @@
-//! How long each claim ref has kept its value, by this machine's own clock. No two clocks are ever compared.
+//! How long each claim ref has had its value, by this machine's own clock. Clocks of different machines are
+//! never compared.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::uptime::Uptime;
-use crate::claim_refs::{ClaimValue, ClaimsSeen};
+use crate::claim_refs::{ClaimListing, ClaimValue};
 use crate::repository::CommitId;
 
-/// A value that cannot be read says nothing of its lease.
+/// The assumed lease of a value that cannot be read.
 const UNREADABLE_LEASE_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Shared between the service and the threads that look at the remote.
+/// How long each claim ref has had its value. Shared between the service and the threads that contact the
+/// remote.
 #[derive(Debug, Clone, Default)]
 pub struct Watch(Arc<Mutex<BTreeMap<String, Watched>>>);
 
@@ -25,16 +27,18 @@ pub struct Watched {
 }
 
 impl Watch {
+    /// Returns a watch with values that were saved before.
     pub fn new(watched: BTreeMap<String, Watched>) -> Self {
         Self(Arc::new(Mutex::new(watched)))
     }
 
+    /// Returns all watched values, to be saved.
     pub fn all(&self) -> BTreeMap<String, Watched> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Begins to watch values that are new, and forgets those that are gone.
-    pub fn note(&self, seen: &ClaimsSeen, now: &Uptime) {
+    /// Starts to watch new values, and forgets those that are gone.
+    pub fn note(&self, seen: &ClaimListing, now: &Uptime) {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|name, known| {
             let same = seen.refs.get(name).is_some_and(|value| value.commit == known.commit);
@@ -47,8 +51,8 @@ impl Watch {
         }
     }
 
-    /// Whether this very value was watched for the whole length of its lease.
-    pub fn has_expired(&self, name: &str, value: &ClaimValue, now: &Uptime) -> bool {
+    /// Returns whether exactly this value was watched for the whole length of its lease.
+    pub(crate) fn has_expired(&self, name: &str, value: &ClaimValue, now: &Uptime) -> bool {
         let lease_ms = value.record.as_ref().map_or(UNREADABLE_LEASE_MS, |record| record.lease_ms);
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.get(name).is_some_and(|known| {
@@ -75,8 +79,8 @@ mod tests {
         ClaimValue { commit: commit.into(), record: Some(record) }
     }
 
-    fn seen(value: &ClaimValue) -> ClaimsSeen {
-        ClaimsSeen { tip: None, refs: BTreeMap::from([("n".to_owned(), value.clone())]) }
+    fn seen(value: &ClaimValue) -> ClaimListing {
+        ClaimListing { tip: None, refs: BTreeMap::from([("n".to_owned(), value.clone())]) }
     }
 
     #[test]
@@ -88,15 +92,12 @@ mod tests {
         watch.note(&seen(&first), &at(5));
         assert!(!watch.has_expired("n", &first, &at(5)));
         assert!(watch.has_expired("n", &first, &at(6)));
-        assert!(
-            !watch.has_expired("n", &value("2", 5), &at(6)),
-            "another value than the one that was watched"
-        );
+        assert!(!watch.has_expired("n", &value("2", 5), &at(6)), "not the value that was watched");
         watch.note(&seen(&value("2", 5)), &at(6));
-        assert!(!watch.has_expired("n", &value("2", 5), &at(11)), "the watch begins anew");
+        assert!(!watch.has_expired("n", &value("2", 5), &at(11)), "the watch starts over");
         assert!(watch.has_expired("n", &value("2", 5), &at(12)));
-        assert!(!watch.has_expired("n", &value("2", 5), &Uptime::new("another", 99)), "another run");
-        watch.note(&ClaimsSeen::default(), &at(12));
+        assert!(!watch.has_expired("n", &value("2", 5), &Uptime::new("another", 99)), "another boot");
+        watch.note(&ClaimListing::default(), &at(12));
         assert!(watch.all().is_empty());
     }
 }

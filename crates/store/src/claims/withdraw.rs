@@ -1,4 +1,4 @@
-//! Claims in the store that follow what the remote decided.
+//! Updates claims in the store to match what the remote decided.
 
 use beads_core::op::{ClaimBead, Unclaim};
 use beads_core::{Actor, ClaimRecord, Lineage, Op, Stamp};
@@ -6,10 +6,10 @@ use beads_core::{Actor, ClaimRecord, Lineage, Op, Stamp};
 use crate::Result;
 use crate::disk::Disk;
 use crate::replica::{Caller, Replica};
-use crate::wall::World;
+use crate::world::World;
 
-/// Gives the bead to the claim that the remote decided for, and keeps the loss where its holder finds it. Does nothing when
-/// the store has another claim by now.
+/// Gives the bead to the claim that won on the remote, and records the loss as a conflict for the losing
+/// holder. Does nothing if the store has another claim by now.
 pub fn withdraw<D: Disk, W: World>(
     replica: &mut Replica<D, W>,
     lineage: &Lineage,
@@ -22,14 +22,14 @@ pub fn withdraw<D: Disk, W: World>(
     }
     let (mark, holder) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
     let reason = format!("withdrawn: {} got the claim on the remote", won.holder);
-    award(replica, lineage, &won.holder, won.lease_ms, &reason)?;
+    assign_claim(replica, lineage, &won.holder, won.lease_ms, &reason)?;
     let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
     let winner = bead.claim.mark.clone();
-    replica.keep_lost_claim(lineage, holder.as_ref(), mark, winner)
+    replica.record_lost_claim(lineage, holder.as_ref(), mark, winner)
 }
 
-/// Writes the claim of a holder into the store, even if another actor holds the bead there.
-pub(super) fn award<D: Disk, W: World>(
+/// Writes a claim of `holder` to the store, even if another actor holds the bead there.
+pub(super) fn assign_claim<D: Disk, W: World>(
     replica: &mut Replica<D, W>,
     lineage: &Lineage,
     holder: &Actor,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{GitProgram, RACES, last_lines, named};
-use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped, seen_refs};
+use super::{GitProgram, RACE_MESSAGES, last_lines, named};
+use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped, claim_tracking_prefix};
 use crate::git::GitRepository;
 use crate::repository::{CommitId, REF};
 use crate::{Error, Result};
 
-/// What they say when something else went wrong.
-const TROUBLE: [&str; 3] = ["[remote failure]", "unpacker error", "internal server error"];
+/// What git and servers print if something unrelated to the ref went wrong.
+const SERVER_ERRORS: [&str; 3] = ["[remote failure]", "unpacker error", "internal server error"];
 
 impl ClaimRemote for GitProgram {
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+    fn claims(&self, prefix: &str) -> Result<ClaimListing> {
         let address = self.address()?;
         let pattern = format!("{prefix}*");
         let program = named("--upload-pack", address.upload_pack.as_deref());
@@ -26,11 +26,11 @@ impl ClaimRemote for GitProgram {
         let (tip, listed) = listing(&output.stdout, prefix);
         let repository = GitRepository::open(&self.git_dir)?;
         if listed.values().any(|commit| !repository.has_commit(commit)) {
-            let refspec = format!("+{pattern}:{}*", seen_refs(&self.remote));
+            let refspec = format!("+{pattern}:{}*", claim_tracking_prefix(&self.remote));
             self.fetch_refs(&address, &refspec)?;
         }
-        // Opened again, so that it looks at the pack that the fetch may have brought.
-        GitRepository::open(&self.git_dir)?.seen_claims(&self.remote, tip, listed)
+        // Opened again, so that it sees the pack that the fetch may have added.
+        GitRepository::open(&self.git_dir)?.claim_listing(&self.remote, tip, listed)
     }
 
     fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
@@ -39,7 +39,7 @@ impl ClaimRemote for GitProgram {
         }
         let address = self.address()?;
         if address.fetch != address.push {
-            // Nobody would see there what is claimed here.
+            // Other machines would not see claims that are pushed elsewhere.
             return Err(Error::Remote { remote: self.remote.clone(), reason: address.hint() });
         }
         let name = |change: &RefChange| format!("{prefix}{}", change.name);
@@ -55,33 +55,38 @@ impl ClaimRemote for GitProgram {
             .map(|change| format!("{}:{}", change.new.as_deref().unwrap_or_default(), name(change)))
             .collect();
         let output = self.push_refs(&address, &leases, &refspecs, &mut || ())?;
-        let said = outcomes(&output.stdout);
+        let outcomes = outcomes(&output.stdout);
         let mut swapped = Vec::new();
         for change in changes {
-            match said.get(&name(change)) {
+            match outcomes.get(&name(change)) {
                 Some(outcome) => swapped.push(outcome.clone()),
-                // Refused before any ref was looked at, or the answer was lost.
+                // The push was refused before any ref was examined, or the answer was lost.
                 None => return Err(self.failed(&output)),
             }
         }
-        self.note_swapped(changes, &swapped)?;
+        self.update_tracking_refs(changes, &swapped)?;
         Ok(swapped)
     }
 }
 
 impl GitProgram {
-    fn note_swapped(&self, changes: &[RefChange], swapped: &[Swapped]) -> Result<()> {
+    /// Updates the tracking refs of the refs that were moved.
+    fn update_tracking_refs(&self, changes: &[RefChange], swapped: &[Swapped]) -> Result<()> {
         let repository = GitRepository::open(&self.git_dir)?;
         for (change, swapped) in changes.iter().zip(swapped) {
             if let (Some(new), Swapped::Done) = (&change.new, swapped) {
-                repository.keep_seen(&format!("{}{}", seen_refs(&self.remote), change.name), new);
+                repository.update_claim_tracking_ref(
+                    &format!("{}{}", claim_tracking_prefix(&self.remote), change.name),
+                    new,
+                );
             }
         }
         Ok(())
     }
 }
 
-/// The store's tip and the claim refs in what `ls-remote` prints. Git matches the end of names, so others are left out.
+/// Parses the output of `ls-remote` into the store's tip and the claim refs. Git matches the end of names, so
+/// refs of others are skipped.
 fn listing(text: &str, prefix: &str) -> (Option<CommitId>, BTreeMap<String, CommitId>) {
     let (mut tip, mut listed) = (None, BTreeMap::new());
     for (commit, name) in text.lines().filter_map(|line| line.split_once('\t')) {
@@ -94,7 +99,7 @@ fn listing(text: &str, prefix: &str) -> (Option<CommitId>, BTreeMap<String, Comm
     (tip, listed)
 }
 
-/// What `push --porcelain` says of each ref: a flag, `from:to` and a summary, with tabs between them.
+/// Parses the output of `push --porcelain`: a flag, `from:to` and a summary per ref, separated by tabs.
 fn outcomes(text: &str) -> BTreeMap<String, Swapped> {
     let mut outcomes = BTreeMap::new();
     for line in text.lines() {
@@ -105,9 +110,11 @@ fn outcomes(text: &str) -> BTreeMap<String, Swapped> {
         let Some((_, to)) = refs.rsplit_once(':') else { continue };
         let outcome = match flag {
             " " | "+" | "*" | "-" | "=" => Swapped::Done,
-            "!" if RACES.iter().any(|race| summary.contains(race)) => Swapped::Lost(last_lines(summary)),
-            // Trouble of the server's own says nothing about the ref.
-            "!" if TROUBLE.iter().any(|sign| summary.contains(sign)) => continue,
+            "!" if RACE_MESSAGES.iter().any(|race| summary.contains(race)) => {
+                Swapped::Lost(last_lines(summary))
+            }
+            // A failure of the server says nothing about the ref.
+            "!" if SERVER_ERRORS.iter().any(|sign| summary.contains(sign)) => continue,
             "!" => Swapped::Refused(last_lines(summary)),
             _ => continue,
         };
@@ -121,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_ref_has_an_outcome_of_its_own() {
+    fn each_ref_has_its_own_outcome() {
         let text = "To /srv/x.git\n*\t0f:refs/beads/claims/a\t[new reference]\n!\t1f:refs/beads/claims/b\t[rejected] (stale info)\n\
             !\t2f:refs/beads/claims/c\t[remote rejected] (deny updating a hidden ref)\n-\t:refs/beads/claims/d\t[deleted]\n\
             !\t3f:refs/beads/claims/e\t[remote rejected] (cannot lock ref 'refs/beads/claims/e': is at 1 but expected 2)\n\
@@ -134,11 +141,11 @@ mod tests {
         assert!(matches!(of("c"), Some(Swapped::Refused(_))));
         assert_eq!(of("d"), Some(&Swapped::Done));
         assert!(matches!(of("e"), Some(Swapped::Lost(_))));
-        assert_eq!((of("f"), of("g")), (None, None), "whether it happened is not known");
+        assert_eq!((of("f"), of("g")), (None, None), "whether it happened is unknown");
     }
 
     #[test]
-    fn a_listing_has_our_refs_alone() {
+    fn a_listing_has_only_our_refs() {
         let text = "aa\trefs/heads/beads/store\nbb\trefs/beads/claims/12\ncc\trefs/x/refs/beads/claims/13\ndd\trefs/beads/claims/1/2\n";
         let (tip, listed) = listing(text, "refs/beads/claims/");
         assert_eq!(tip.as_deref(), Some("aa"));

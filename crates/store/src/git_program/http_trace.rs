@@ -1,24 +1,24 @@
-//! What a server asks for in headers that git keeps to itself: git prints them when it is asked to trace.
+//! Response headers that git does not print unless tracing is on.
 
 /// Makes git print the headers of its requests to standard error, without bodies and with credentials hidden.
 pub(super) const TRACE: [(&str, &str); 3] =
     [("GIT_TRACE_CURL", "2"), ("GIT_TRACE_CURL_NO_DATA", "1"), ("GIT_TRACE_REDACT", "1")];
 
-/// How a received header begins in the trace.
+/// The beginning of a received header in the trace.
 const RECEIVED: &str = "<= Recv header: ";
 
-/// Returns whether a line is part of the trace, and not something that git has to say.
+/// Returns whether a line is part of the trace rather than a message of git.
 pub(super) fn is_trace(line: &str) -> bool {
     let marks = ["=> Send ", "<= Recv ", "== Info: "];
     line.contains(".c:") && marks.iter().any(|mark| line.contains(mark))
 }
 
-/// Returns the value of the last `Retry-After` that a server sent: seconds, or a date.
+/// Returns the value of the last `Retry-After` header that the server sent: seconds, or a date.
 pub(super) fn retry_after(stderr: &str) -> Option<String> {
     let headers = stderr.lines().filter_map(|line| line.split_once(RECEIVED).map(|(_, header)| header));
     let pairs = headers.filter_map(|header| header.split_once(':'));
-    let mut asked = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("retry-after"));
-    asked.next_back().map(|(_, value)| value.trim().to_owned())
+    let mut values = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("retry-after"));
+    values.next_back().map(|(_, value)| value.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -34,12 +34,12 @@ mod tests {
     #[test]
     fn the_header_is_found_and_the_trace_is_not_shown() {
         assert_eq!(retry_after(LIMITED).as_deref(), Some("120"));
-        let said: Vec<_> = LIMITED.lines().filter(|line| !is_trace(line)).collect();
-        assert_eq!(said, [LIMITED.lines().last().unwrap_or_default()]);
+        let messages: Vec<_> = LIMITED.lines().filter(|line| !is_trace(line)).collect();
+        assert_eq!(messages, [LIMITED.lines().last().unwrap_or_default()]);
     }
 
     #[test]
-    fn what_is_sent_or_said_is_no_header_of_the_server() {
+    fn sent_headers_and_messages_are_not_headers_of_the_server() {
         for line in ["=> Send header: Retry-After: 9", "fatal: Retry-After: 9", ""] {
             assert_eq!(retry_after(line), None, "{line:?}");
         }

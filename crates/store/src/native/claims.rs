@@ -1,4 +1,4 @@
-//! Claim refs through the git library.
+//! Claim refs through libgit2.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,57 +6,58 @@ use std::rc::Rc;
 
 use git2::{Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions};
 
-use super::{Line, Native, is_race};
-use crate::claim_refs::{ClaimRemote, ClaimsSeen, RefChange, Swapped, seen_refs};
+use super::{Connection, Native, is_race};
+use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped, claim_tracking_prefix};
 use crate::credentials::callbacks;
-use crate::git::{GitRepository, is_lost_race, outwait_lock};
+use crate::git::{GitRepository, is_lost_race, wait_for_ref_lock};
+use crate::ref_update::compare_and_swap;
 use crate::repository::{CommitId, REF};
 use crate::url::redact;
 use crate::vet::check_record;
-use crate::{Error, Result, library};
+use crate::{Error, Result, libgit2};
 
 /// The store's tip, and claim refs by the last part of their names.
 type Listing = (Option<CommitId>, BTreeMap<String, CommitId>);
 
 impl ClaimRemote for Native {
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
+    fn claims(&self, prefix: &str) -> Result<ClaimListing> {
         let prefix = prefix.to_owned();
-        self.within_deadline(move |line| line.claims(&prefix))
+        self.within_deadline(move |connection| connection.claims(&prefix))
     }
 
     fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
         let (prefix, changes) = (prefix.to_owned(), changes.to_vec());
-        self.within_deadline(move |line| line.swap(&prefix, &changes))
+        self.within_deadline(move |connection| connection.swap(&prefix, &changes))
     }
 }
 
-impl Line {
-    fn claims(&self, prefix: &str) -> Result<ClaimsSeen> {
-        let (tip, listed) = match self.neighbour(Direction::Fetch)? {
-            Some(neighbour) => self.neighbours_claims(&neighbour, prefix),
-            None => self.distant_claims(prefix),
+impl Connection {
+    fn claims(&self, prefix: &str) -> Result<ClaimListing> {
+        let (tip, listed) = match self.local_repository(Direction::Fetch)? {
+            Some(local) => self.local_claims(&local, prefix),
+            None => self.server_claims(prefix),
         }
         .map_err(|error| self.failed(&error))?;
-        self.repository.seen_claims(&self.remote, tip, listed)
+        self.repository.claim_listing(&self.remote, tip, listed)
     }
 
-    fn neighbours_claims(&self, neighbour: &GitRepository, prefix: &str) -> Result<Listing, git2::Error> {
-        let tip = neighbour.git.refname_to_id(REF).ok().map(|oid| oid.to_string());
+    fn local_claims(&self, local: &GitRepository, prefix: &str) -> Result<Listing, git2::Error> {
+        let tip = local.git.refname_to_id(REF).ok().map(|oid| oid.to_string());
         let mut listed = BTreeMap::new();
-        for reference in neighbour.git.references_glob(&format!("{prefix}*"))? {
-            // One may be deleted while it is being listed.
+        for reference in local.git.references_glob(&format!("{prefix}*"))? {
+            // A ref may be deleted while they are listed.
             let Ok(reference) = reference else { continue };
             let name = reference.name().ok().and_then(|name| name.strip_prefix(prefix));
             if let (Some(name), Some(oid)) = (name.filter(|name| !name.contains('/')), reference.target()) {
-                copy_claim(&neighbour.git, &self.repository.git, oid)?;
+                copy_claim(&local.git, &self.repository.git, oid)?;
                 listed.insert(name.to_owned(), oid.to_string());
             }
         }
         Ok((tip, listed))
     }
 
-    fn distant_claims(&self, prefix: &str) -> Result<Listing, git2::Error> {
-        library::load_certificates();
+    fn server_claims(&self, prefix: &str) -> Result<Listing, git2::Error> {
+        libgit2::load_certificates();
         let git = &self.repository.git;
         let url = self.url(Direction::Fetch)?;
         let mut remote = self.anonymous(Direction::Fetch)?;
@@ -76,7 +77,7 @@ impl Line {
             let mut options = FetchOptions::new();
             options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
             options.update_fetchhead(false);
-            let refspec = format!("+{prefix}*:{}*", seen_refs(&self.remote));
+            let refspec = format!("+{prefix}*:{}*", claim_tracking_prefix(&self.remote));
             self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;
         }
         Ok((tip, listed))
@@ -84,45 +85,41 @@ impl Line {
 
     fn swap(&self, prefix: &str, changes: &[RefChange]) -> Result<Vec<Swapped>> {
         if self.address.fetch != self.address.push {
-            // Nobody would see there what is claimed here.
+            // Other machines would not see claims that are pushed elsewhere.
             return Err(Error::Remote { remote: self.remote.clone(), reason: self.address.hint() });
         }
-        let neighbour = self.neighbour(Direction::Push)?;
+        let local = self.local_repository(Direction::Push)?;
         let mut swapped = Vec::new();
         for change in changes {
             let name = format!("{prefix}{}", change.name);
-            let outcome = match &neighbour {
-                Some(neighbour) => self.swap_at_neighbour(neighbour, &name, change),
-                None => self.swap_over_the_wire(&name, change),
+            let outcome = match &local {
+                Some(local) => self.swap_in_local(local, &name, change),
+                None => self.swap_over_network(&name, change),
             };
             let outcome = outcome.map_err(|error| self.failed(&error))?;
             if let (Some(new), Swapped::Done) = (&change.new, &outcome) {
-                let place = format!("{}{}", seen_refs(&self.remote), change.name);
-                self.repository.keep_seen(&place, new);
+                let place = format!("{}{}", claim_tracking_prefix(&self.remote), change.name);
+                self.repository.update_claim_tracking_ref(&place, new);
             }
             swapped.push(outcome);
         }
         Ok(swapped)
     }
 
-    fn swap_at_neighbour(
+    fn swap_in_local(
         &self,
-        neighbour: &GitRepository,
+        local: &GitRepository,
         name: &str,
         change: &RefChange,
     ) -> Result<Swapped, git2::Error> {
         let expected = change.expected.as_deref().map(Oid::from_str).transpose()?;
         let moved = match change.new.as_deref().map(Oid::from_str).transpose()? {
             Some(new) => {
-                copy_claim(&self.repository.git, &neighbour.git, new)?;
-                match expected {
-                    Some(expected) => neighbour.git.reference_matching(name, new, true, expected, "bd claim"),
-                    None => neighbour.git.reference(name, new, false, "bd claim"),
-                }
-                .map(|_| ())
+                copy_claim(&self.repository.git, &local.git, new)?;
+                compare_and_swap(&local.git, name, expected, new, "bd claim")
             }
-            None => match neighbour.git.find_reference(name) {
-                // The library compares the value again when it deletes.
+            None => match local.git.find_reference(name) {
+                // libgit2 compares the value again when it deletes.
                 Ok(mut reference) if reference.target() == expected => reference.delete(),
                 Ok(_) => return Ok(Swapped::Lost("it has moved".to_owned())),
                 Err(error) => Err(error),
@@ -132,7 +129,7 @@ impl Line {
             Ok(()) => Ok(Swapped::Done),
             Err(error) if is_lost_race(&error) => {
                 if error.code() == ErrorCode::Locked {
-                    outwait_lock(neighbour.git.commondir(), name);
+                    wait_for_ref_lock(local.git.commondir(), name);
                 }
                 Ok(Swapped::Lost(error.message().to_owned()))
             }
@@ -140,10 +137,11 @@ impl Line {
         }
     }
 
-    /// The library takes the advertised value for the old one; so that value is compared before anything is sent.
-    fn swap_over_the_wire(&self, name: &str, change: &RefChange) -> Result<Swapped, git2::Error> {
-        const ELSEWHERE: &str = "the ref is not where it was expected";
-        library::load_certificates();
+    /// Moves a ref on a server. libgit2 takes the advertised value for the old one, so that value is compared
+    /// before anything is sent.
+    fn swap_over_network(&self, name: &str, change: &RefChange) -> Result<Swapped, git2::Error> {
+        const UNEXPECTED_VALUE: &str = "the ref is not where it was expected";
+        libgit2::load_certificates();
         let git = &self.repository.git;
         let expected = change.expected.as_deref().map(Oid::from_str).transpose()?.unwrap_or(Oid::ZERO_SHA1);
         let staging = format!("refs/beads/push-{}", change.name);
@@ -153,7 +151,7 @@ impl Line {
             callbacks.push_negotiation(move |updates| {
                 match updates.iter().all(|one| one.src() == expected) {
                     true => Ok(()),
-                    false => Err(git2::Error::from_str(ELSEWHERE)),
+                    false => Err(git2::Error::from_str(UNEXPECTED_VALUE)),
                 }
             });
             let sink = refused.clone();
@@ -180,7 +178,7 @@ impl Line {
             (Ok(()), None) => Ok(Swapped::Done),
             (Ok(()), Some(reason)) if is_race(&reason) => Ok(Swapped::Lost(redact(&reason))),
             (Ok(()), Some(reason)) => Ok(Swapped::Refused(redact(&reason))),
-            (Err(error), _) if error.message().contains(ELSEWHERE) || is_race(error.message()) => {
+            (Err(error), _) if error.message().contains(UNEXPECTED_VALUE) || is_race(error.message()) => {
                 Ok(Swapped::Lost(redact(error.message())))
             }
             (Err(error), _) => Err(error),
@@ -188,14 +186,14 @@ impl Line {
     }
 }
 
-/// Brings a value of a claim ref and those it replaced from one repository into another, until one that is there.
+/// Copies a value of a claim ref, and the values it replaced, until one that is already there.
 fn copy_claim(from: &git2::Repository, to: &git2::Repository, wanted: Oid) -> Result<(), git2::Error> {
     let (source, target) = (from.odb()?, to.odb()?);
     let copy = |id: Oid| -> Result<(), git2::Error> {
         let object = source.read(id)?;
         target.write(object.kind(), object.data()).map(|_| ())
     };
-    // The oldest first: what is there is there with all it builds on.
+    // Copy the oldest first, so that a commit that exists always has its whole history.
     let mut missing = Vec::new();
     let mut next = Some(wanted);
     while let Some(id) = next.filter(|id| !target.exists(*id)) {

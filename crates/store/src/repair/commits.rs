@@ -1,4 +1,4 @@
-//! What can still be read of the sync ref: its tip, or else the nearest commits before it.
+//! Reads what is left of the sync ref: its tip, or else the nearest readable commits before it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -11,37 +11,31 @@ use crate::Result;
 use crate::git::GitRepository;
 use crate::repository::{CommitId, REF, Repository};
 
-/// How many damaged commits are passed on the way back to a good one.
+/// How many damaged commits are skipped on the way back to a good one.
 const MAX_COMMITS: usize = 10_000;
 
-/// What the sync ref points at.
+/// The commit that the sync ref points at.
 #[derive(Debug)]
-pub enum Tip {
+pub(crate) enum Tip {
     /// There is no ref yet.
     Absent,
-    Sound {
-        commit: CommitId,
-        state: Box<State>,
-    },
-    Damaged {
-        commit: CommitId,
-        reason: String,
-    },
-    /// The file of the ref does not name a commit.
-    Unnamed {
-        reason: String,
-    },
+    /// It can be decoded.
+    Sound { commit: CommitId, state: Box<State> },
+    /// It cannot be decoded.
+    Damaged { commit: CommitId, reason: String },
+    /// The file of the ref does not contain a commit name.
+    Unnamed { reason: String },
 }
 
 impl Tip {
-    pub fn commit(&self) -> Option<&str> {
+    pub(crate) fn commit(&self) -> Option<&str> {
         match self {
             Self::Sound { commit, .. } | Self::Damaged { commit, .. } => Some(commit),
             Self::Absent | Self::Unnamed { .. } => None,
         }
     }
 
-    pub fn damage(&self) -> Option<String> {
+    pub(crate) fn damage(&self) -> Option<String> {
         match self {
             Self::Damaged { reason, .. } | Self::Unnamed { reason } => Some(reason.clone()),
             Self::Absent | Self::Sound { .. } => None,
@@ -49,18 +43,19 @@ impl Tip {
     }
 }
 
-/// Where the state came from.
+/// Where the salvaged state came from.
 #[derive(Debug, Default)]
-pub struct Found {
-    pub actions: Vec<String>,
+pub(crate) struct Found {
+    pub(crate) actions: Vec<String>,
     /// The tip, if its commit object can be read.
-    pub tip_commit: Option<CommitId>,
-    /// What the new commit builds on. Only commits that are there as a whole: with a hole in its history the ref
-    /// could never be pushed.
-    pub parents: Vec<CommitId>,
+    pub(crate) tip_commit: Option<CommitId>,
+    /// The parents of the new commit. Only complete commits, because a ref with gaps in its history could
+    /// never be pushed.
+    pub(crate) parents: Vec<CommitId>,
 }
 
-pub fn tip(repository: &GitRepository) -> Result<Tip> {
+/// Reads the tip of the sync ref.
+pub(crate) fn tip(repository: &GitRepository) -> Result<Tip> {
     let commit = match repository.tip() {
         Ok(None) => return Ok(Tip::Absent),
         Ok(Some(commit)) => commit,
@@ -76,13 +71,13 @@ pub fn tip(repository: &GitRepository) -> Result<Tip> {
     }
 }
 
-/// Takes everything the commits still say.
-pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<Found> {
+/// Salvages everything that the commits still hold.
+pub(crate) fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<Found> {
     let mut found = Found::default();
     match tip {
         Tip::Absent => {}
         Tip::Sound { commit, state } => {
-            salvage.take_state(state);
+            salvage.add_state(state);
             (found.tip_commit, found.parents) = (Some(commit.clone()), vec![commit.clone()]);
         }
         Tip::Damaged { commit, .. } => {
@@ -104,7 +99,7 @@ pub fn gather(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> R
     Ok(found)
 }
 
-/// Takes the newest commit of our own record that can be read, unless what was found contains it.
+/// Salvages the newest readable commit of our own record, unless the commits found so far contain it.
 fn take_last_saved(repository: &GitRepository, salvage: &mut Salvage, found: &mut Found) -> Result<()> {
     for saved in repository.past_tips()? {
         let Ok(state) = decode(repository, &saved) else { continue };
@@ -113,8 +108,8 @@ fn take_last_saved(repository: &GitRepository, salvage: &mut Salvage, found: &mu
             contained |= repository.is_ancestor(&saved, parent)?;
         }
         if !contained {
-            salvage.take_state(&state);
-            found.actions.push(format!("take everything that commit {saved} says, which was saved before"));
+            salvage.add_state(&state);
+            found.actions.push(format!("take everything in commit {saved}, which was saved before"));
             found.parents.push(saved);
         }
         break;
@@ -122,10 +117,10 @@ fn take_last_saved(repository: &GitRepository, salvage: &mut Salvage, found: &mu
     Ok(())
 }
 
-/// What the tip says by itself, as far as it can be read.
-pub fn tip_alone(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<()> {
+/// Salvages what the tip itself holds, as far as it can be read.
+pub(crate) fn tip_alone(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -> Result<()> {
     match tip {
-        Tip::Sound { state, .. } => salvage.take_state(state),
+        Tip::Sound { state, .. } => salvage.add_state(state),
         Tip::Damaged { commit, .. } if repository.commit(commit).is_ok() => {
             read_files(repository, commit, salvage)?;
         }
@@ -134,7 +129,7 @@ pub fn tip_alone(repository: &GitRepository, tip: &Tip, salvage: &mut Salvage) -
     Ok(())
 }
 
-/// Takes the nearest commits that decode, going back from each start, and returns them.
+/// Salvages the nearest commits that decode, going back from each start, and returns them.
 fn take_readable(
     repository: &GitRepository,
     starts: Vec<CommitId>,
@@ -147,8 +142,8 @@ fn take_readable(
     for _ in 0..MAX_COMMITS {
         let Some(commit) = queue.pop_front() else { break };
         if let Ok(state) = decode(repository, &commit) {
-            salvage.take_state(&state);
-            found.actions.push(format!("take everything that commit {commit} says"));
+            salvage.add_state(&state);
+            found.actions.push(format!("take everything in commit {commit}"));
             readable.push(commit);
             continue;
         }
@@ -162,17 +157,17 @@ fn take_readable(
     readable
 }
 
-/// When nothing leads back from the tip: where the ref was before, what was fetched from elsewhere, and what earlier repairs
-/// have kept.
+/// Salvages earlier tips if nothing leads back from the current one: previous values of the ref, tracking
+/// refs, and backups of earlier repairs.
 fn take_earlier_tips(
     repository: &GitRepository,
     salvage: &mut Salvage,
     found: &mut Found,
 ) -> Result<Vec<CommitId>> {
     let mut starts = repository.past_tips()?;
-    // The newest that can be read contains those before it.
+    // The newest readable one contains those before it.
     starts = starts.into_iter().find(|commit| decode(repository, commit).is_ok()).into_iter().collect();
-    // The library makes a log that is not there as soon as it is asked for it.
+    // libgit2 creates a missing reflog as soon as it is opened.
     let log = repository.git.commondir().join("logs").join(REF);
     if log.is_file()
         && let Ok(log) = repository.git.reflog(REF)
@@ -192,7 +187,7 @@ fn take_earlier_tips(
     Ok(take_readable(repository, starts, salvage, found))
 }
 
-/// Takes the lines of a commit that does not decode. Returns whether all its objects are there.
+/// Salvages the lines of a commit that does not decode. Returns whether all its objects exist.
 fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -> Result<bool> {
     let place = |name: &str| format!("{name} of commit {commit}");
     let tree = match repository.tree(commit) {
@@ -222,7 +217,7 @@ fn read_files(repository: &GitRepository, commit: &str, salvage: &mut Salvage) -
             salvage.report(&place(name), None, "the file is missing");
         }
     }
-    salvage.take_files(&files)?;
+    salvage.add_files(&files)?;
     Ok(whole)
 }
 
@@ -230,7 +225,7 @@ fn decode(repository: &GitRepository, commit: &str) -> Result<State> {
     Ok(repository.snapshot(commit)?.decode()?.state)
 }
 
-/// The file in which git keeps the sync ref.
-pub fn ref_file(repository: &GitRepository) -> PathBuf {
+/// Returns the file in which git keeps the sync ref.
+pub(crate) fn ref_file(repository: &GitRepository) -> PathBuf {
     repository.git.commondir().join(REF)
 }

@@ -1,4 +1,4 @@
-//! What can still be read of the journal: every good frame, also those after a bad one.
+//! Reads what is left of the journal: every good frame, even after a bad one.
 
 use beads_core::{Code, Salvage, State};
 
@@ -10,30 +10,31 @@ use crate::{Error, Header, Record, Result};
 
 /// The journal as far as it can be read.
 #[derive(Debug)]
-pub struct Frames {
-    pub damage: Option<String>,
+pub(crate) struct Frames {
+    pub(crate) damage: Option<String>,
     /// The names of all segments.
-    pub segments: Vec<String>,
-    /// What a segment that follows them has to remember.
-    pub header: Header,
+    pub(crate) segments: Vec<String>,
+    /// The header for a segment that follows them.
+    pub(crate) header: Header,
     records: Vec<Record>,
 }
 
 impl Frames {
-    /// Whether opening the store again could take every record.
-    pub fn fits(&self, mut state: State) -> bool {
-        self.records.iter().all(|record| state.take(&record.delta).is_ok())
+    /// Returns whether opening the store again could apply every record.
+    pub(crate) fn fits(&self, mut state: State) -> bool {
+        self.records.iter().all(|record| state.join_delta(&record.delta).is_ok())
     }
 }
 
-pub fn gather(disk: &RealDisk, salvage: &mut Salvage, actions: &mut Vec<String>) -> Result<Frames> {
+/// Salvages every readable record of the journal.
+pub(crate) fn gather(disk: &RealDisk, salvage: &mut Salvage, actions: &mut Vec<String>) -> Result<Frames> {
     let (damage, recovered) = match Journal::recover(disk.clone()) {
         Ok((_, recovered)) => (None, recovered),
         Err(error) if error.code() == Code::CorruptStore => (Some(error.to_string()), read(disk, salvage)?),
         Err(error) => return Err(error),
     };
     for record in &recovered.records {
-        salvage.take_delta(&format!("journal record {}", record.position), &record.delta);
+        salvage.add_delta(&format!("journal record {}", record.position), &record.delta);
     }
     if !recovered.records.is_empty() {
         actions.push(format!("take {} records of the journal", recovered.records.len()));
@@ -50,16 +51,17 @@ fn next_header(recovered: &Recovered) -> Header {
     Header {
         version: recovered.header.as_ref().map_or(FIRST_VERSION, |header| header.version),
         position: carried.chain(written).max().unwrap_or_default(),
-        // The tag of the clock does not matter: only its last stamp is read. Opening the store knows the time.
+        // The tag of the clock does not matter: only its last stamp is used. Opening the store checks the
+        // time.
         last: recovered_clock(recovered, 1, u64::MAX).last(),
         receipts: kept.chain(fresh).cloned().collect(),
-        // What damage took away may have come between; nothing is undone across it.
+        // Damaged records may have come in between, so nothing before them can be undone.
         last_operations: Vec::new(),
-        ground: None,
+        base_commit: None,
     }
 }
 
-/// Reads past damage and reports it.
+/// Reads all segments, skips damaged parts, and reports them.
 fn read(disk: &RealDisk, salvage: &mut Salvage) -> Result<Recovered> {
     let mut recovered = Recovered::default();
     for name in segments(disk)? {
@@ -74,7 +76,7 @@ fn read(disk: &RealDisk, salvage: &mut Salvage) -> Result<Recovered> {
                 }
                 Found::Bad { good_later } => {
                     let until = good_later.unwrap_or(bytes.len());
-                    let reason = format!("{} bytes that are no frame", until - offset);
+                    let reason = format!("{} bytes that are not a frame", until - offset);
                     salvage.report(&format!("{name} at byte {offset}"), None, reason);
                     let Some(later) = good_later else { break };
                     offset = later;
@@ -113,7 +115,8 @@ fn take_frame(
     Ok(())
 }
 
-/// Later headers know all that earlier ones did, but an earlier one may be the only one left.
+/// Merges a header. Later headers know everything that earlier ones did, but an earlier one may be the only
+/// one left.
 fn take_header(header: Header, recovered: &mut Recovered) {
     match &mut recovered.header {
         None => recovered.header = Some(header),

@@ -1,6 +1,6 @@
-//! Making a store that cannot be opened whole again (§10.2). First everything that can still be read is joined into one
-//! state; then, if asked to, the damaged parts are put aside under a name of their own and the state is committed.
-//! Nothing is ever deleted.
+//! Repairs a store that cannot be opened. First everything that can still be read is joined into one state.
+//! Then, if requested, the damaged parts are moved to a backup and the state is committed. Nothing is ever
+//! deleted.
 
 mod commits;
 mod frames;
@@ -11,43 +11,46 @@ use std::path::{Path, PathBuf};
 use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable};
 
 use crate::disk::{RealDisk, sync_directory};
-use crate::earlier::BACKUP_REFS;
 use crate::git::GitRepository;
 use crate::journal::Journal;
+use crate::legacy::BACKUP_REFS;
 use crate::repository::{CommitId, REF, Repository};
-use crate::wall::World;
+use crate::world::World;
 use crate::{Error, Header, Replica, Result};
 use commits::Tip;
 
-/// What is wrong with a store and what will be done about it. Making one changes nothing.
+/// What is wrong with a store, and how to repair it. Making a plan changes nothing.
 #[derive(Debug)]
 pub struct Plan {
     /// What is wrong.
     pub damage: Vec<String>,
     /// What [`apply`](Self::apply) does, in order.
     pub actions: Vec<String>,
-    /// What could not be read; it stays in the backup.
+    /// What could not be read. It stays in the backup.
     pub unreadable: Vec<Unreadable>,
-    /// The reference that will keep the damaged commit, if the commit itself is there.
+    /// The ref that will keep the damaged commit, if the commit object exists.
     pub backup_ref: Option<String>,
-    /// What the ref and the journal still say by themselves.
+    /// What the ref and the journal hold before the repair.
     pub before: Balance,
     /// What the store holds after the repair.
     pub after: Balance,
     snapshot: Snapshot,
     tip: Tip,
     parents: Vec<CommitId>,
-    /// The segments to put aside, and the header of the segment that takes their place.
+    /// The segments to move to the backup, and the header of the segment that replaces them.
     journal: Option<(Vec<String>, Header)>,
     store_dir: PathBuf,
     backup_dir: PathBuf,
 }
 
-/// How much there is.
+/// How much a state holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Balance {
+    /// The number of beads that are not deleted.
     pub beads: usize,
+    /// The number of deleted beads.
     pub deleted: usize,
+    /// The number of dependencies.
     pub dependencies: usize,
 }
 
@@ -65,8 +68,9 @@ impl std::fmt::Display for Balance {
     }
 }
 
-/// `None` when the store can be opened. The caller holds the lock. Damage that a later version may understand is not
-/// repaired but returned as the error it is.
+/// Returns a plan to repair a store, or `None` if the store can be opened. The caller holds the lock.
+///
+/// Damage that a later version may understand is not repaired; its error is returned instead.
 pub fn examine(store_dir: &Path, repository: &GitRepository, world: impl World) -> Result<Option<Plan>> {
     let now_ms = world.now_ms();
     match Replica::open(RealDisk::new(store_dir), repository, world) {
@@ -113,7 +117,7 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
         actions.push(format!("move the file of {REF} to {}", backup_dir.display()));
     }
     actions.push(format!("commit {after} to {REF}"));
-    // A journal that only adds to what is now on the ref can stay.
+    // An intact journal that applies to the new commit can stay.
     let journal = if journal.damage.is_some() || !journal.fits(state) {
         Some((journal.segments, journal.header))
     } else {
@@ -140,17 +144,17 @@ fn plan(store_dir: &Path, repository: &GitRepository, now_ms: u64, error: &Error
 }
 
 impl Plan {
-    /// Does what the plan says. The new commit stands before anything is put aside, so a crash in between leaves a
-    /// store that can be repaired again without losing anything.
+    /// Carries out the plan, and returns the new commit. The commit is on the ref before anything is moved to
+    /// the backup, so after a crash the store can be repaired again without losing anything.
     pub fn apply(&self, repository: &GitRepository) -> Result<CommitId> {
         if let (Some(reference), Some(tip)) = (&self.backup_ref, self.tip.commit()) {
-            repository.keep_as(reference, tip, "bd repair")?;
+            repository.keep_commit_as(reference, tip, "bd repair")?;
         }
         if matches!(self.tip, Tip::Unnamed { .. }) {
             self.put_aside(&commits::ref_file(repository))?;
         }
         let commit = repository.write(&self.snapshot, &self.parents, "beads: repair")?;
-        if !repository.swing(repository.tip()?.as_deref(), &commit)? {
+        if !repository.compare_and_swap_ref(repository.tip()?.as_deref(), &commit)? {
             return Err(Error::RefMoved(REF));
         }
         repository.snapshot(&commit)?.decode()?;
@@ -159,7 +163,7 @@ impl Plan {
             for name in segments {
                 self.put_aside(&self.store_dir.join(name))?;
             }
-            // The new segment remembers the clock, the position and the receipts of the old ones.
+            // The new segment carries on the clock, the position and the receipts of the old ones.
             let (mut journal, _) = Journal::recover(RealDisk::new(&self.store_dir))?;
             journal.rotate(header)?;
         }
@@ -179,13 +183,14 @@ impl Plan {
     }
 }
 
-/// Not reached unless the encoder and the decoder disagree; then nothing may be written.
+/// Returns the error for a salvaged state that does not decode. It means that the encoder and the decoder
+/// disagree, so nothing may be written.
 fn not_sound(error: &beads_core::Error) -> Error {
-    let reason = format!("what could be read does not make a sound store: {error}");
+    let reason = format!("the salvaged state is not valid: {error}");
     Error::RefDamaged { reference: REF, commit: "?".into(), reason }
 }
 
-/// The time in UTC, in characters that a reference may have.
+/// Returns the UTC time in characters that a ref name may contain.
 fn backup_name(now_ms: u64) -> String {
     let text = Timestamp::from_ms(now_ms).map_or_else(|_| now_ms.to_string(), |time| time.to_string());
     text.chars().filter(char::is_ascii_alphanumeric).collect()

@@ -1,5 +1,5 @@
-//! A store on the real disk with a clock in the test's hands.
-#![allow(dead_code)] // each test file uses its own part
+//! A store on the real disk with a clock that the test controls.
+#![allow(dead_code)] // each test file uses only some of this
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use beads_core::op::{Create, NoteAdd};
 use beads_core::{Line, Op};
-use beads_store::{Asked, Caller, GitRepository, RealDisk, Replica, Result, World};
+use beads_store::{Caller, GitRepository, RealDisk, Replica, RequestKey, Result, World};
 use tempfile::TempDir;
 
 pub type TestReplica = Replica<RealDisk, BenchWorld>;
@@ -38,7 +38,7 @@ impl World for BenchWorld {
     }
 }
 
-/// A directory with a bare repository and a journal; clones of it have a journal of their own.
+/// A directory with a bare repository and a journal.
 #[derive(Debug, Clone)]
 pub struct BenchStore {
     directory: Arc<TempDir>,
@@ -57,7 +57,7 @@ impl BenchStore {
         store
     }
 
-    /// Another replica's journal on the same repository.
+    /// Returns the same store with a second journal, as another replica on the same repository.
     pub fn second_journal(&self) -> Self {
         Self { journal: "second", ..self.clone() }
     }
@@ -106,7 +106,7 @@ impl BenchStore {
         names
     }
 
-    /// Every file below the store with its content.
+    /// Returns every file below the store with its content.
     pub fn listing(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut directories = vec![self.root().to_owned()];
@@ -130,8 +130,8 @@ pub fn caller() -> Caller {
 }
 
 pub fn requested(id: &str, keep_ms: u64) -> Caller {
-    let asked = Asked { id: id.to_owned(), digest: String::new(), keep_ms };
-    Caller { request: Some(asked), ..caller() }
+    let key = RequestKey { id: id.to_owned(), digest: String::new(), keep_ms };
+    Caller { request: Some(key), ..caller() }
 }
 
 pub fn create(title: &str) -> Op {

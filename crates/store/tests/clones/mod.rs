@@ -1,5 +1,5 @@
 //! Several replicas on this machine and the bare repository they share.
-#![allow(dead_code)] // each test binary needs its own part of this
+#![allow(dead_code)] // each test binary uses only some of this
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,13 +43,13 @@ impl Clone {
         Self::open(&git_dir, &actor, transport)
     }
 
-    /// The same as a service does it: a commit that git collected before it was recorded is taken back.
+    /// Reopens like the service: rolls back a commit that git collected before it was recorded.
     pub fn reopen_after_a_crash(self) -> Self {
         let Self { git_dir, transport, actor, replica } = self;
         drop(replica);
         Self::try_open(&git_dir, &actor, transport).unwrap_or_else(|error| {
             let repository = GitRepository::open(&git_dir).unwrap();
-            assert!(repository.take_back_unfinished_save().unwrap(), "{error}");
+            assert!(repository.roll_back_unfinished_save().unwrap(), "{error}");
             Self::open(&git_dir, &actor, transport)
         })
     }
@@ -62,7 +62,7 @@ impl Clone {
         AnyRemote::open(&self.git_dir, "origin", self.transport, Duration::from_secs(60))
     }
 
-    /// Does it if it can be done: some operations meet beads that are gone.
+    /// Applies an operation if possible: some refer to beads that do not exist.
     pub fn attempt(&mut self, op: &Op) -> Option<Applied> {
         let done = self.replica.apply(op, &self.caller()).ok();
         self.replica.commit().unwrap();
@@ -119,7 +119,7 @@ pub fn transports() -> Vec<Transport> {
     if GitProgram::is_installed() {
         vec![Transport::Native, Transport::Git]
     } else {
-        println!("skipped: there is no git program to test its transport with");
+        println!("skipped: the git program is not installed, so its transport is not tested");
         vec![Transport::Native]
     }
 }
@@ -140,7 +140,8 @@ pub fn retitle(id: &str, title: &str) -> Op {
     Op::Update(Box::new(Update { title: Some(title.parse().unwrap()), ..Update::of(id) }))
 }
 
-/// Lets the wall clock tick once, so that the next write is later than the last whatever the replicas' tags are.
+/// Waits until the wall clock ticks, so that the next write is later than the last, whatever the replicas'
+/// tags are.
 pub fn tick() {
     let now = || RealWorld.now_ms();
     let before = now();
@@ -149,8 +150,8 @@ pub fn tick() {
     }
 }
 
-/// Syncs all until nobody has anything new, and checks that all hold the same commit.
-pub fn settle(clones: &mut [Clone]) {
+/// Syncs all clones until none has changes, and checks that all have the same commit.
+pub fn sync_all(clones: &mut [Clone]) {
     for _ in 0..4 {
         for clone in clones.iter_mut() {
             clone.sync();

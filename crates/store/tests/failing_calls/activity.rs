@@ -1,12 +1,12 @@
-//! What a child does while a call goes wrong. It lives on after an error, as a daemon does.
+//! What a child process does while a system call fails. Like a daemon, it continues after an error.
 
 use std::path::Path;
 
 use beads_store::{Error, GitRepository, PACK_AFTER, Transport};
 
-use crate::clones::{Clone, create, retitle, settle};
+use crate::clones::{Clone, create, retitle, sync_all};
 
-/// What the child says on its output, each time before anything else can happen.
+/// What the child prints, each time before anything else can happen.
 pub const TRIED: &str = "tried ";
 pub const ACKNOWLEDGED: &str = "acknowledged ";
 pub const SAVED: &str = "saved";
@@ -16,11 +16,11 @@ pub const PUSHED: &str = "pushed";
 pub enum Activity {
     /// The first beads of a repository, and their first commits.
     FirstSave,
-    /// Both sides have something new, and wrote the same title.
+    /// Both sides have changes, and both wrote the same title.
     Sync,
-    /// An empty clone takes what the remote has; another remote gets its first push.
+    /// An empty clone adopts the remote's store, then pushes.
     FirstSync,
-    /// So many commits are loose that they are packed.
+    /// There are enough loose commits to be packed.
     Pack,
 }
 
@@ -36,7 +36,7 @@ impl Activity {
         }
     }
 
-    /// Makes the directories in which the child finds itself.
+    /// Creates the directories for the child.
     pub fn prepare(self, root: &Path) {
         git2::Repository::init_bare(root.join("remote.git")).unwrap();
         let mut ann = Clone::new(root, "ann", Transport::Native);
@@ -46,7 +46,7 @@ impl Activity {
                 ann.run(&create("bd-0", "contested"));
                 let mut ben = Clone::new(root, "ben", Transport::Native);
                 let mut both = [ann, ben];
-                settle(&mut both);
+                sync_all(&mut both);
                 [ann, ben] = both;
                 ben.run(&retitle("bd-0", "contested by ben"));
                 ben.run(&create("bd-b", "of ben"));
@@ -68,7 +68,7 @@ impl Activity {
         }
     }
 
-    /// Returns whether anything failed, which was then told in words.
+    /// Runs the activity. Returns whether anything failed; each error was printed.
     pub fn run(self, root: &Path) -> bool {
         let mut worker = Worker { root, clone: None, failed: false };
         match self {
@@ -104,7 +104,7 @@ impl Activity {
 
 struct Worker<'a> {
     root: &'a Path,
-    /// None when the store has to be opened first.
+    /// `None` if the store has to be opened first.
     clone: Option<Clone>,
     failed: bool,
 }
@@ -115,8 +115,8 @@ impl Worker<'_> {
         let done = opened.and_then(|mut clone| {
             let done = step(&mut clone);
             // Memory may be ahead of the disk, so the next step opens the store again.
-            let over = matches!(done, Err(Error::JournalFailed(_) | Error::Io { .. }));
-            self.clone = Some(clone).filter(|_| !over);
+            let is_unusable = matches!(done, Err(Error::JournalFailed(_) | Error::Io { .. }));
+            self.clone = Some(clone).filter(|_| !is_unusable);
             done
         });
         if let Err(error) = done {

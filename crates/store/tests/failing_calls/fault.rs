@@ -1,15 +1,15 @@
-//! What goes wrong in a child, and the library that makes it go wrong.
+//! The faults in a child process, and the preloaded library that causes them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// A call that changes something fails, finds the disk full, writes half, or is never made, because the process is killed;
-/// and a call that reads fails.
+/// A call that changes something fails, finds the disk full, writes half, or is replaced by a kill of the
+/// process; and ("look") a call that reads fails.
 pub const HOWS: [&str; 5] = ["io", "space", "half", "kill", "look"];
 
 impl Fault {
-    /// Whether it makes a difference that the calls after it fail too.
+    /// Returns whether it makes a difference that the calls after it fail too.
     pub fn may_last(how: &str) -> bool {
         how == "io" || how == "space"
     }
@@ -18,13 +18,13 @@ impl Fault {
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
     pub how: &'static str,
-    /// The number of the call, from 1. Without one the calls are only counted.
+    /// The number of the call, from 1. With 0 the calls are only counted.
     pub at: u64,
     pub lasting: bool,
 }
 
 impl Fault {
-    /// Puts the fault between a child and its files below a directory.
+    /// Installs the fault between a child and its files below a directory.
     pub fn arm(self, child: &mut Command, below: &Path, report: &Path) {
         child.env("LD_PRELOAD", library()).env("FAILING_BELOW", below).env("FAILING_REPORT", report);
         child.env("FAILING_HOW", self.how).env("FAILING_AT", self.at.to_string());
@@ -34,7 +34,7 @@ impl Fault {
     }
 }
 
-/// Compiled once, by the compiler that also built the git library.
+/// Compiles the library once, with the compiler that also built libgit2.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -49,7 +49,7 @@ fn library() -> &'static Path {
             .arg("-ldl")
             .status();
         assert!(built.as_ref().is_ok_and(std::process::ExitStatus::success), "{compiler}: {built:?}");
-        // One for all runs, and whole for those who run at the same time.
+        // Shared by all runs. The rename keeps it complete for concurrent runs.
         std::fs::rename(fresh, &library).unwrap();
         library
     })

@@ -1,11 +1,12 @@
-//! Every single system call of the git library, and of the journal beside it, goes wrong once or for good, or is the last
-//! one before a kill: nothing acknowledged is lost, what was called saved or pushed is so, and the store goes on.
+//! Every single system call of libgit2, and of the journal, fails once or permanently, or is the last one
+//! before a kill. Nothing acknowledged may be lost, everything reported as saved or pushed must be so, and
+//! the store must stay usable.
 //!
-//! The library has no trait to put a faulty disk behind. So a child process, which is this test again, does the work with
+//! libgit2 has no trait for a faulty disk. So a child process, which is this test again, does the work with
 //! `preload.c` between it and the C library. That needs Linux and a dynamically linked test.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test that cannot go on stops; figures are for people
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; figures are for people
 
 mod activity;
 #[path = "../clones/mod.rs"]
@@ -17,24 +18,24 @@ use activity::Activity;
 use fault::{Fault, HOWS};
 use place::Place;
 
-/// So many calls of each kind of fault are tried in the ordinary run, spread over all of them.
+/// How many calls of each kind of fault fail in the ordinary run, spread over all calls.
 const SAMPLES: u64 = 8;
 
-/// What a child is told to do; nobody else has this in the environment.
+/// The environment variable with the child's activity. Only child processes have it.
 const CHILD: &str = "FAILING_CHILD";
 
-/// Not a test of its own: what the child process of the others runs.
+/// Not a test itself: the child processes of the other tests run this.
 #[test]
-fn the_child_of_the_others() {
+fn child_process() {
     let Ok(name) = std::env::var(CHILD) else { return };
     let activity = Activity::ALL.into_iter().find(|activity| activity.name() == name).unwrap();
-    // Behind the name of the test, which the harness has written.
+    // After the name of the test, which the harness has printed.
     println!();
     let failed = activity.run(&std::path::PathBuf::from(std::env::var_os("FAILING_BELOW").unwrap()));
     std::process::exit(i32::from(failed));
 }
 
-/// Lets calls go wrong, one in each run: all of them, or some.
+/// Makes calls fail, one per run: all of them, or a sample.
 fn fail(activity: Activity, samples: Option<u64>) {
     let place = Place::new(activity);
     let (mut cases, mut all) = (0, 0);
@@ -42,7 +43,7 @@ fn fail(activity: Activity, samples: Option<u64>) {
         let calls = place.case(Fault { how, at: 0, lasting: false });
         assert!(calls > 0, "{how}: no call was seen; is this test linked statically?");
         all += calls;
-        // Other samples of each kind.
+        // A different sample for each kind.
         let step = samples.map_or(1, |samples| calls.div_ceil(samples));
         let first = if step == 1 { 1 } else { 1 + how.len() as u64 % step };
         for at in (first..=calls).step_by(usize::try_from(step).unwrap()) {
@@ -69,7 +70,7 @@ fn failing_calls_of_a_merge_and_push_lose_nothing() {
 }
 
 #[test]
-fn failing_calls_of_adopting_and_of_a_first_push_lose_nothing() {
+fn failing_calls_of_a_first_sync_lose_nothing() {
     fail(Activity::FirstSync, Some(SAMPLES));
 }
 

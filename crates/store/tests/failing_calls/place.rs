@@ -1,4 +1,4 @@
-//! Directories for a child, each time the same ones, and what must be true of them afterwards.
+//! The directories of a child, the same for every case, and the checks afterwards.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ pub struct Place {
     root: TempDir,
 }
 
-/// What a child said before it ended.
+/// What a child printed before it ended.
 #[derive(Debug, Default)]
-struct Told {
+struct ChildReport {
     tried: BTreeSet<String>,
     acknowledged: BTreeSet<String>,
     saved: BTreeSet<String>,
@@ -26,12 +26,12 @@ struct Told {
 }
 
 impl Place {
-    /// In memory if that can be had: what a disk keeps is not asked here, and each case makes hundreds of files.
+    /// Uses memory if possible: durability is not tested here, and each case creates hundreds of files.
     pub fn new(activity: Activity) -> Self {
         let memory = Path::new("/dev/shm");
         let root = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         let place = Self { activity, root };
-        // Made where it will be used, because a repository knows the path of its remote.
+        // Created at its final path, because a repository contains the path of its remote.
         activity.prepare(&place.here());
         std::fs::rename(place.here(), place.template()).unwrap();
         place
@@ -45,7 +45,7 @@ impl Place {
         self.root.path().join("template")
     }
 
-    /// One child with one fault. Returns how many calls there were to fail; panics when something was lost.
+    /// Runs one child with one fault. Returns how many calls could fail. Panics if something was lost.
     pub fn case(&self, fault: Fault) -> u64 {
         let report = self.root.path().join("report");
         let _ = std::fs::remove_dir_all(self.here());
@@ -56,8 +56,8 @@ impl Place {
         let checked = std::panic::catch_unwind(|| self.check(fault, &output));
         if let Err(panic) = checked {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-            eprintln!("{:?} with {fault:?}:\n{report}{:?}\n{said}", self.activity, output.status);
+            let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+            eprintln!("{:?} with {fault:?}:\n{report}{:?}\n{printed}", self.activity, output.status);
             std::panic::resume_unwind(panic);
         }
         report.lines().find_map(|line| line.strip_prefix("calls ")?.parse().ok()).unwrap_or(0)
@@ -65,83 +65,83 @@ impl Place {
 
     fn child(&self, fault: Fault, report: &Path) -> Output {
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["the_child_of_the_others", "--exact", "--nocapture", "--test-threads=1"]);
+        child.args(["child_process", "--exact", "--nocapture", "--test-threads=1"]);
         child.env(crate::CHILD, self.activity.name());
         fault.arm(&mut child, &self.here(), report);
         child.output().unwrap()
     }
 
     fn check(&self, fault: Fault, output: &Output) {
-        let words = String::from_utf8_lossy(&output.stderr).contains("error: ");
+        let has_error = String::from_utf8_lossy(&output.stderr).contains("error: ");
         match output.status.code() {
-            Some(0) => assert!(!words),
-            Some(1) => assert!(words, "a failure without a word"),
-            code => assert!(code.is_none() && fault.how == "kill", "it ended by itself: {code:?}"),
+            Some(0) => assert!(!has_error),
+            Some(1) => assert!(has_error, "a failure without a message"),
+            code => assert!(code.is_none() && fault.how == "kill", "it crashed: {code:?}"),
         }
-        let told = Told::read(&String::from_utf8_lossy(&output.stdout));
+        let reported = ChildReport::read(&String::from_utf8_lossy(&output.stdout));
         if fault.at == 0 {
             assert!(
-                output.status.success() && told.acknowledged == told.tried,
-                "without a fault all is well"
+                output.status.success() && reported.acknowledged == reported.tried,
+                "without a fault everything succeeds"
             );
         }
         let git_dir = self.here().join("ann/.git");
-        assert_holds(&git_dir, &told.saved);
-        assert_holds(&self.here().join("remote.git"), &told.pushed);
+        assert_holds(&git_dir, &reported.saved);
+        assert_holds(&self.here().join("remote.git"), &reported.pushed);
         let mut ann = Clone::open(&git_dir, "ann", Transport::Native);
-        self.assert_all_there(&ann, &told);
+        self.assert_all_there(&ann, &reported);
         ann.run(&create("bd-after", "after"));
         ann.replica.checkpoint(&ann.repository()).unwrap();
         ann.repository().pack_loose_history().unwrap();
         ann.sync();
         for place in [&git_dir, &self.here().join("remote.git")] {
-            assert_holds(place, &told.acknowledged);
+            assert_holds(place, &reported.acknowledged);
             assert_sound(place);
         }
         let ann = ann.reopen();
-        self.assert_all_there(&ann, &told);
+        self.assert_all_there(&ann, &reported);
         let mut eve = Clone::new(&self.here(), "eve", Transport::Native);
         eve.sync();
-        assert!(eve.state().encode() == ann.state().encode(), "another clone gets other bytes");
+        assert!(eve.state().encode() == ann.state().encode(), "another clone gets different bytes");
     }
 
-    fn assert_all_there(&self, ann: &Clone, told: &Told) {
+    fn assert_all_there(&self, ann: &Clone, reported: &ChildReport) {
         let titles: Vec<String> =
             ann.replica.catalog().live().map(|(_, bead)| bead.title.value.to_string()).collect();
-        for title in &told.acknowledged {
+        for title in &reported.acknowledged {
             assert_eq!(titles.iter().filter(|there| *there == title).count(), 1, "{title} of {titles:?}");
         }
         let prepared = ["contested", "of ben", "prepared", "after"];
         let known = |title: &str| prepared.iter().any(|known| title.starts_with(known));
-        assert!(titles.iter().all(|title| told.tried.contains(title) || known(title)), "{titles:?}");
+        assert!(titles.iter().all(|title| reported.tried.contains(title) || known(title)), "{titles:?}");
         let now_ms = ann.replica.now_ms();
         assert_eq!(ann.replica.catalog().findings(now_ms), [], "findings");
-        if self.activity == Activity::Sync && told.pushed.contains("one") {
+        if self.activity == Activity::Sync && reported.pushed.contains("one") {
             assert_eq!(ann.state().conflicts().len(), 1, "the losing title is kept");
         }
     }
 }
 
-impl Told {
+impl ChildReport {
     fn read(output: &str) -> Self {
-        let mut told = Self::default();
+        let mut reported = Self::default();
         for line in output.lines() {
             if let Some(title) = line.strip_prefix(TRIED) {
-                told.tried.insert(title.to_owned());
+                reported.tried.insert(title.to_owned());
             } else if let Some(title) = line.strip_prefix(ACKNOWLEDGED) {
-                told.acknowledged.insert(title.to_owned());
+                reported.acknowledged.insert(title.to_owned());
             } else if line == SAVED || line == PUSHED {
-                told.saved.clone_from(&told.acknowledged);
+                reported.saved.clone_from(&reported.acknowledged);
                 if line == PUSHED {
-                    told.pushed.clone_from(&told.acknowledged);
+                    reported.pushed.clone_from(&reported.acknowledged);
                 }
             }
         }
-        told
+        reported
     }
 }
 
-/// The ref alone holds these titles.
+/// Asserts that the ref alone holds these titles.
 fn assert_holds(git_dir: &Path, titles: &BTreeSet<String>) {
     let repository = GitRepository::open(git_dir).unwrap();
     let tip = repository.tip().unwrap();
@@ -150,11 +150,11 @@ fn assert_holds(git_dir: &Path, titles: &BTreeSet<String>) {
     assert!(titles.is_subset(&there), "{titles:?} in {there:?} of {}", git_dir.display());
 }
 
-/// Every commit decodes to what it encodes from, and no object that has a name is damaged.
+/// Asserts that every commit decodes to the state it was encoded from, and that no object is damaged.
 fn assert_sound(git_dir: &Path) {
     let repository = GitRepository::open(git_dir).unwrap();
     let tip = repository.tip().unwrap().unwrap();
-    for past in repository.past(&tip).unwrap() {
+    for past in repository.history(&tip).unwrap() {
         let snapshot = repository.snapshot(&past.commit).unwrap();
         assert!(snapshot.decode().unwrap().state.encode() == snapshot, "{} is not canonical", past.commit);
     }

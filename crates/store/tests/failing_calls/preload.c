@@ -1,11 +1,11 @@
-/* Put before the C library of a child process: counts its calls that touch files below a directory, and lets one of them
- * go wrong. The journal has a simulated disk for this; the git library has only the real one.
+/* Preloaded before the C library of a child process: counts its calls that touch files below a directory, and makes one of
+ * them fail. The journal has a simulated disk for this; libgit2 only has the real one.
  *
- *   FAILING_BELOW   the directory; calls elsewhere are left alone
- *   FAILING_AT      the number of the call that goes wrong, from 1
- *   FAILING_HOW     "io", "space", "half" (a write that takes half), "kill", or "look" (a call that only reads)
- *   FAILING_LASTING set: every call after it goes wrong too
- *   FAILING_REPORT  a file elsewhere, which gets a line for each call that went wrong and one for the number of calls
+ *   FAILING_BELOW   the directory; calls elsewhere are not affected
+ *   FAILING_AT      the number of the call that fails, from 1
+ *   FAILING_HOW     "io", "space", "half" (a write that writes half), "kill", or "look" (a call that only reads)
+ *   FAILING_LASTING if set, every call after it fails too
+ *   FAILING_REPORT  a file elsewhere, which gets a line for each failed call and one with the number of calls
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -24,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What a call needs: a full disk only fails the ones that need space. */
+/* What a call needs. A full disk only fails calls that need space. */
 enum need { LOOKS, CHANGES, GROWS, WRITES };
 
 static char below[PATH_MAX];
@@ -71,7 +71,7 @@ static int concerns(const char *path) {
     return length > 0 && strncmp(path, below, length) == 0;
 }
 
-/* Whether this call goes wrong. Then errno says how, except for half a write, which is no error. */
+/* Returns whether this call fails. Sets errno, except for half a write, which is no error. */
 static int struck(const char *name, enum need need, const char *path) {
     int saved = errno;
     if (!concerns(path)) return 0;
@@ -142,7 +142,7 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-/* Half of what was asked for, as POSIX allows. */
+/* Half of the requested size, as POSIX allows. */
 static size_t shortened(size_t size) { return how == 'h' && size > 1 ? size / 2 : size; }
 
 ssize_t write(int fd, const void *bytes, size_t size) {
@@ -245,8 +245,8 @@ DIR *opendir(const char *path) {
 
 int statx(int dir, const char *restrict path, int flags, unsigned mask, struct statx *restrict buffer) {
     REAL(statx);
-    /* Without a path it is asked whether there is such a call at all, which the declaration rules out and the compiler
-     * would not look for. An empty one means the descriptor. */
+    /* The Rust runtime calls this without a path to find out whether the call exists. The declaration rules that out, so
+     * the compiler would drop the check. An empty path means the descriptor. */
     const char *volatile given = path;
     int wrong = given && (given[0] ? struck_at("statx", LOOKS, dir, given) : struck_fd("statx", LOOKS, dir));
     return wrong ? -1 : real(dir, path, flags, mask, buffer);

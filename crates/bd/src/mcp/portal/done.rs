@@ -1,4 +1,4 @@
-use beads_core::op::{Cancel, ClaimNext, Close, Fence, Guard, HandOver, Unclaim};
+use beads_core::op::{Ask, Cancel, ClaimNext, Close, Fence, Guard, HandOver, Unclaim};
 use beads_core::query::{Filter, ReadyFilter};
 use beads_core::{Evidence, Op};
 use beads_engine::failure::Failure;
@@ -7,31 +7,34 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Expected, Open, briefed, meant, row, text, title};
+use super::{Caller, Expected, PortalCall, brief_lines, resolve_target, row, text, title};
 use crate::mcp::lines::{Lines, command};
 
-/// Of what was unblocked, so many are named; the rest is counted.
+/// How many unblocked beads are named; the rest is only counted.
 const NAMED: usize = 3;
 
-/// Close your bead or the named one and learn what that unblocks; or release, cancel, hand over.
+/// Close your bead or the given one; see what it unblocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
     /// What was done
+    #[serde(default)]
     reason: String,
     id: Option<String>,
     /// Instead: release, cancel, to:AGENT
     outcome: Option<String>,
+    /// Question to a person
+    ask: Option<String>,
     /// commit:SHA, url:URL, cmd:TEXT
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     evidence: Vec<Evidence>,
-    /// Claim the next in the same step
+    /// Also claim the next bead
     #[serde(default)]
     next: bool,
     #[schemars(with = "Option<String>")]
     fence: Option<Fence>,
-    /// Despite open blockers, children, others' claims
+    /// Ignore blockers, children, others' claims
     #[serde(default)]
     force: bool,
     expected_target_id: Option<String>,
@@ -39,20 +42,23 @@ pub struct Done {
     strict_targeting: bool,
 }
 
-impl Open for Done {
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+impl PortalCall for Done {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let Caller { session, actor, .. } = caller;
+        if let Some(question) = &self.ask {
+            return self.ask_person(caller, question);
+        }
         if self.reason.trim().is_empty() {
-            return Err(Failure::invalid("the reason says what was done; it is empty"));
+            return Err(Failure::invalid("\"reason\" is missing; say what was done"));
         }
         if self.outcome.is_some() && self.next {
-            return Err(Failure::usage("next goes with closing; call next afterwards"));
+            return Err(Failure::usage("next and outcome exclude each other; call next afterwards"));
         }
         let expected =
             Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
-        let id = meant(caller, self.id.as_deref(), &expected)?;
+        let id = resolve_target(caller, self.id.as_deref(), &expected)?;
         if let Some(outcome) = &self.outcome {
-            return self.instead(caller, id, outcome);
+            return self.end_without_closing(caller, id, outcome);
         }
         let (reason, guard, force) = (self.reason.parse()?, self.guard(), self.force);
         let evidence = self.evidence.clone();
@@ -60,21 +66,21 @@ impl Open for Done {
         if self.next {
             let next = Box::<ClaimNext>::default();
             let answer = caller.mutate(Call::CloseAndClaim { close: vec![close], next })?;
-            let closed = closed(&answer["closed"][0]);
+            let closed = closed_state(&answer["closed"][0]);
             session.set_focus(actor, answer["claimed"]["id"].as_str());
             if answer["claimed"].is_null() {
                 let lines = Lines::state(format!("{closed} | nothing ready")).then("status".to_owned());
                 return Ok(lines.with_data(answer));
             }
-            let mut lines = briefed(&answer["claimed"]);
-            lines.lead(&closed);
+            let mut lines = brief_lines(&answer["claimed"]);
+            lines.prepend_state(&closed);
             return Ok(lines.with_data(answer));
         }
         let answer = caller.mutate(Call::one(Op::Close(close)))?;
         session.set_focus(actor, None);
         let first = Filter { limit: Some(1), ..Filter::default() };
         let ready = session.query(actor, Query::Ready(ReadyFilter { filter: first, under: None }))?;
-        let closed = closed(&answer);
+        let closed = closed_state(&answer);
         let lines = match ready[0]["id"].as_str() {
             Some(id) => Lines::state(format!("{closed} | ready: {}", row(&ready[0])))
                 .then(command("next", &json!({"id": id}))),
@@ -85,12 +91,29 @@ impl Open for Done {
 }
 
 impl Done {
+    /// Asks a person and gives the claim back.
+    fn ask_person(&self, caller: Caller<'_>, question: &str) -> Result<Lines, Failure> {
+        if self.outcome.is_some() || self.next || !self.evidence.is_empty() {
+            return Err(Failure::usage("ask excludes outcome, next and evidence"));
+        }
+        let expected =
+            Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
+        let id = resolve_target(caller, self.id.as_deref(), &expected)?;
+        let (guard, text) = (self.guard(), question.parse()?);
+        let ask = Ask { id, guard, text, options: Vec::new(), keep: false };
+        let answer = caller.mutate(Call::one(Op::Ask(ask)))?;
+        caller.session.set_focus(caller.actor, None);
+        let state =
+            format!("{} asked; it is offered to you when a person answers", self::text(&answer, "id"));
+        Ok(Lines::state(state).then("next".to_owned()).with_data(json!({"asked": answer})))
+    }
+
     fn guard(&self) -> Guard {
         Guard { fence: self.fence, ..Guard::default() }
     }
 
-    /// What becomes of a bead that is not done.
-    fn instead(&self, caller: Caller<'_>, id: String, outcome: &str) -> Result<Lines, Failure> {
+    /// Releases, cancels or hands over a bead that is not done.
+    fn end_without_closing(&self, caller: Caller<'_>, id: String, outcome: &str) -> Result<Lines, Failure> {
         let (guard, reason, force) = (self.guard(), self.reason.parse()?, self.force);
         let (op, what) = match outcome.split_once(':') {
             None if outcome == "release" => (Op::Unclaim(Unclaim { id, guard, force, reason }), "released"),
@@ -100,7 +123,7 @@ impl Done {
                 let offer = HandOver { id, guard, to, within_ms: None, text, force };
                 (Op::HandOver(Box::new(offer)), "handed_over")
             }
-            _ => return Err(Failure::invalid("outcome is release, cancel or to:AGENT")),
+            _ => return Err(Failure::invalid("outcome must be release, cancel or to:AGENT")),
         };
         let answer = caller.mutate(Call::one(op))?;
         caller.session.set_focus(caller.actor, None);
@@ -109,8 +132,8 @@ impl Done {
     }
 }
 
-/// What became of it.
-fn closed(bead: &Value) -> String {
+/// Formats a closed bead and what it unblocked.
+fn closed_state(bead: &Value) -> String {
     let all = bead["unblocked"].as_array().map(Vec::as_slice).unwrap_or_default();
     let named: Vec<String> =
         all.iter().take(NAMED).map(|bead| format!("{} {}", text(bead, "id"), title(bead))).collect();

@@ -3,17 +3,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Caller, Open};
+use super::{Caller, PortalCall};
 use crate::agent::agent_id::AgentId;
 use crate::agent::error::Code;
 use crate::agent::store::Store;
 use crate::agent::{ack, inbox, mailbox, register, send};
 use crate::mcp::lines::{Lines, command};
 
-/// Messages listed at once; the rest waits its turn.
+/// Messages listed per call.
 const SHOWN: usize = 5;
 
-/// Read your mail; with to send, with ack acknowledge.
+/// Read your mail; to sends, ack acknowledges.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mail {
@@ -21,27 +21,27 @@ pub struct Mail {
     to: Option<String>,
     subject: String,
     body: String,
-    /// What it is about; your bead if absent
+    /// Bead it is about; default: yours
     bead: Option<String>,
     /// HANDOFF, BLOCKED, DECISION or INFO
     category: Option<String>,
     /// Message id
     ack: Option<String>,
-    /// Skip so many
+    /// How many to skip
     offset: usize,
 }
 
-impl Open for Mail {
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+impl PortalCall for Mail {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let store = mailbox::store(caller.session.directory())?;
         let agent = mailbox::address(caller.actor)?;
-        sign_in(&store, &agent)?;
+        ensure_registered(&store, &agent)?;
         match (&self.to, &self.ack) {
-            (Some(_), Some(_)) => Err(Failure::usage("to sends and ack acknowledges; give one of them")),
+            (Some(_), Some(_)) => Err(Failure::usage("give either to (send) or ack (acknowledge), not both")),
             (Some(to), None) => self.send(caller, &store, &agent, to),
             (None, Some(message)) => {
-                let asked = ack::Ack { agent: agent.to_string(), message: message.clone() };
-                let acked = ack::ack(&store, &asked)?;
+                let input = ack::Ack { agent: agent.to_string(), message: message.clone() };
+                let acked = ack::ack(&store, &input)?;
                 Ok(Lines::state(format!("acked {}", acked.message_id)).then("mail".to_owned()))
             }
             (None, None) => read(&store, &agent, self.offset),
@@ -68,7 +68,7 @@ impl Mail {
     }
 }
 
-/// What is not yet acknowledged, newest first.
+/// Lists unread messages, newest first.
 fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure> {
     let unread = inbox::unread(store, agent)?;
     let Some(first) = unread.get(offset) else {
@@ -83,21 +83,21 @@ fn read(store: &Store, agent: &AgentId, offset: usize) -> Result<Lines, Failure>
             text += &format!("\n{}", message.body);
         }
         let end = index + 1;
-        lines.row(&text, (end < unread.len()).then(|| ("mail", json!({"offset": end}))));
+        lines.add_row(&text, (end < unread.len()).then(|| ("mail", json!({"offset": end}))));
     }
     Ok(lines)
 }
 
-/// How much is waiting; none for somebody who never used mail.
+/// Counts unread messages; 0 for an actor that never used mail.
 pub fn unread(caller: Caller<'_>) -> usize {
     mailbox::unread(caller.session.directory(), caller.actor)
 }
 
-/// Mail needs an address; the first call makes one.
-fn sign_in(store: &Store, agent: &AgentId) -> Result<(), Failure> {
-    let asked =
+/// Registers the agent on its first call, because mail needs an address.
+fn ensure_registered(store: &Store, agent: &AgentId) -> Result<(), Failure> {
+    let input =
         register::Register { name: agent.to_string(), role: "agent".to_owned(), ..Default::default() };
-    match register::register(store, &asked) {
+    match register::register(store, &input) {
         Err(error) if error.code == Code::DuplicateAgentId => Ok(()),
         registered => Ok(registered.map(drop)?),
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::next::held;
-use super::{Caller, Open, row, text};
+use super::{Caller, PortalCall, row, text};
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::{enums, target};
 use crate::tool::{check, read, schema};
@@ -23,27 +23,27 @@ pub struct Make {
     /// bug, feature, task, epic, chore
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// 0 urgent to 4 some day
+    /// 0 (urgent) to 4
     #[schemars(with = "Option<u8>")]
     priority: Option<Value>,
     parent: Option<String>,
-    /// Ids it waits for, or kind:id (related, discovered_from)
+    /// Ids it depends on, or kind:id (related, discovered_from)
     deps: Vec<String>,
     labels: Vec<String>,
     acceptance_criteria: String,
-    /// Instead: beads of these fields, each with a name that the others' parent and deps may use
+    /// Instead: beads with these fields and a name, which parent and deps may use
     many: Vec<Map<String, Value>>,
 }
 
-impl Open for Make {
-    /// With the second spelling of priorities, which is understood and not listed.
+impl PortalCall for Make {
+    /// Also accepts the second spelling of priorities, which is not listed.
     fn strict() -> Map<String, Value> {
         let mut schema = schema::input::<Self>();
         schema["properties"]["priority"] = json!({"type": ["integer", "string", "null"]});
         schema
     }
 
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         if self.many.is_empty() {
             let create = self.create(caller, &BTreeMap::new())?;
             let made = caller.mutate(Call::one(Op::Create(Box::new(create))))?;
@@ -51,22 +51,22 @@ impl Open for Make {
             return Ok(Lines::state(format!("made {}", row(&made))).then(next).with_data(made));
         }
         if !self.title.is_empty() {
-            return Err(Failure::usage("give title for one bead, or many, not both"));
+            return Err(Failure::usage("give either title or many, not both"));
         }
-        let (names, beads) = in_order(named(self.many)?)?;
+        let (names, beads) = in_dependency_order(parse_many(self.many)?)?;
         let create = |bead: Self| Ok(Op::Create(Box::new(bead.create(caller, &names)?)));
         let ops = beads.into_iter().map(create).collect::<Result<_, Failure>>()?;
         let atomic = Atomic { ops, names, dry_run: false };
         let made = caller.mutate(Call::Atomic(atomic))?;
-        // A caller that holds a bead gets no other by chance.
+        // Do not suggest another claim to a caller that holds a bead.
         let next = if held(caller)?.is_empty() { "next" } else { "status" };
-        Ok(listed(&made).then(next.to_owned()).with_data(made))
+        Ok(summary_lines(&made).then(next.to_owned()).with_data(made))
     }
 }
 
 impl Make {
     fn create(self, caller: Caller<'_>, names: &BTreeMap<String, usize>) -> Result<Create, Failure> {
-        // A name from the same call stands for itself.
+        // A name from the same call is not resolved yet.
         let resolve = |id: &str| match names.contains_key(id) {
             true => Ok(id.to_owned()),
             false => caller.session.target(caller.actor, Some(id)),
@@ -75,7 +75,7 @@ impl Make {
         for named in &self.deps {
             let dep: Dep = match named.parse() {
                 Ok(dep) => dep,
-                // What stands before the colon may be the workspace.
+                // The part before the colon may be the workspace.
                 Err(_) => target::dep(caller.session, caller.actor, named)?.parse()?,
             };
             deps.push(Dep { id: resolve(&dep.id)?, role: dep.role });
@@ -96,8 +96,8 @@ impl Make {
     }
 }
 
-/// A refusal of one of many, which says of which.
-fn in_list(failure: Failure, number: usize) -> Failure {
+/// Adds the index of the bead in `many` to a failure.
+fn with_index(failure: Failure, number: usize) -> Failure {
     let mut details = failure.details.clone();
     if let Some(field) = details["field"].as_str() {
         details["field"] = format!("many.{number}.{field}").into();
@@ -105,10 +105,10 @@ fn in_list(failure: Failure, number: usize) -> Failure {
     Failure::new(failure.code, format!("many[{number}]: {}", failure.message)).with(details)
 }
 
-/// A bead to make, under the name by which the others know it.
+/// A bead to create, and the name that others in the call use for it.
 type Named = (Option<String>, Make);
 
-fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
+fn parse_many(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
     let mut beads: Vec<Named> = Vec::new();
     let schema = Value::Object(Make::strict());
     for (number, mut one) in many.into_iter().enumerate() {
@@ -124,8 +124,8 @@ fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
             return Err(Failure::invalid(format!("two beads have the name {:?}", name.unwrap_or_default())));
         }
         let mut one = Value::Object(one);
-        check::check(&schema, &mut one).map_err(|failure| in_list(failure, number))?;
-        let bead: Make = read(one).map_err(|failure| in_list(failure, number))?;
+        check::check(&schema, &mut one).map_err(|failure| with_index(failure, number))?;
+        let bead: Make = read(one).map_err(|failure| with_index(failure, number))?;
         if !bead.many.is_empty() {
             return Err(Failure::usage("many does not nest"));
         }
@@ -134,8 +134,8 @@ fn named(many: Vec<Map<String, Value>>) -> Result<Vec<Named>, Failure> {
     Ok(beads)
 }
 
-/// Whoever is named by another is made before it; otherwise the order stays as it was given.
-fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>), Failure> {
+/// Orders beads so that each comes after those it names, and keeps the given order otherwise.
+fn in_dependency_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>), Failure> {
     let all: BTreeSet<String> = beads.iter().filter_map(|(name, _)| name.clone()).collect();
     let (mut names, mut ordered) = (BTreeMap::new(), Vec::new());
     while !beads.is_empty() {
@@ -145,7 +145,7 @@ fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>
             mentioned.any(|name| all.contains(&name) && !names.contains_key(&name))
         };
         let Some(next) = beads.iter().position(|(_, bead)| !waits(bead)) else {
-            return Err(Failure::new(Code::Cycle, "these beads wait for each other; nothing was made"));
+            return Err(Failure::new(Code::Cycle, "these beads depend on each other; nothing was created"));
         };
         let (name, bead) = beads.remove(next);
         names.extend(name.map(|name| (name, ordered.len())));
@@ -154,7 +154,7 @@ fn in_order(mut beads: Vec<Named>) -> Result<(BTreeMap<String, usize>, Vec<Make>
     Ok((names, ordered))
 }
 
-fn listed(made: &Value) -> Lines {
+fn summary_lines(made: &Value) -> Lines {
     let names: BTreeMap<&str, &str> = made["ids"]
         .as_object()
         .into_iter()

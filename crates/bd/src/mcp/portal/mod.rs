@@ -1,4 +1,4 @@
-//! The six tools of every day. Each answers in lines (see [`super::lines`]): how things stand, then what to run next.
+//! The six daily tools. Each answers in lines (see [`super::lines`]): the state, then the next command.
 
 mod done;
 mod mail;
@@ -10,8 +10,8 @@ mod status;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use beads_core::{Actor, Timestamp};
+use beads_engine::cancel::CancelToken;
 use beads_engine::failure::{Code, Failure};
-use beads_engine::hangup::Hangup;
 use beads_engine::request::Call;
 use beads_store::{RealWorld, World};
 use schemars::JsonSchema;
@@ -26,41 +26,41 @@ use super::toolset::Toolset;
 use super::{artifact, budget, code, redact, schema};
 use crate::tool::{self, check, read};
 
-/// What there is to read is cut to this unless the caller gives `max_chars`: about 200 tokens.
+/// Text is cut to this unless the caller gives `max_chars`: about 200 tokens.
 const DEFAULT_CHARS: usize = 640;
 
-/// Longer titles are cut on the line of the state; a brief has the whole one below it.
+/// Longer titles are cut on the state line; a brief has the whole title below it.
 const TITLE_CHARS: usize = 80;
 
-/// Of what is held, so many are named; the rest is counted.
+/// How many held beads are named; the rest is only counted.
 const LISTED: usize = 5;
 
-/// Surroundings of one call.
+/// The context of one call.
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
     pub session: &'a Session,
     pub actor: &'a Actor,
-    /// Tells the client that a long call goes on: so many of so many.
+    /// Reports the progress of a long call: done and total.
     pub progress: &'a dyn Fn(u64, u64),
-    /// The tools that the client was shown; nothing else is suggested to it.
+    /// The toolset that the client knows; only its tools are suggested.
     pub toolset: Toolset,
-    /// Whether nobody waits for the answer any more: the client gave up, or is gone.
-    pub given_up: &'a dyn Fn() -> bool,
-    /// Ends what the call waits for, when the client gives up.
-    pub hangup: &'a Arc<Hangup>,
-    /// Makes the call safe to repeat.
+    /// Returns whether the call was cancelled or the client is gone.
+    pub is_cancelled: &'a dyn Fn() -> bool,
+    /// Cancels the wait of the call.
+    pub cancel: &'a Arc<CancelToken>,
+    /// Makes the call idempotent.
     pub request_id: Option<&'a str>,
     /// Claims that the call made.
     pub claims: &'a Claims,
 }
 
-/// Claims that a call made: given back when its answer cannot be delivered.
+/// Claims that a call made, to be released if its answer cannot be delivered.
 #[derive(Debug, Default)]
 pub struct Claims(Mutex<Vec<(Actor, String, String)>>);
 
 impl Claims {
-    /// Notes a claim if an answer hands one out.
-    pub fn note(&self, actor: &Actor, answer: &Value) {
+    /// Records the claim in an answer, if there is one.
+    pub fn record(&self, actor: &Actor, answer: &Value) {
         for claimed in [answer, &answer["claimed"]] {
             if let (Some(id), Some(fence), Some(false)) =
                 (claimed["id"].as_str(), claimed["fence"].as_str(), claimed["renewed"].as_bool())
@@ -77,12 +77,12 @@ impl Claims {
 }
 
 impl Caller<'_> {
-    /// A mutation of the call: once, however often the call is repeated under its request id.
+    /// Applies a mutation, only once if the call is retried with its request id.
     fn mutate(&self, call: Call) -> Result<Value, Failure> {
         let request_id = self.request_id.map(str::to_owned);
-        let hangup = matches!(call, Call::Wait { .. }).then(|| self.hangup.clone());
-        let answer = self.session.ask_once(self.actor, call, request_id, hangup)?;
-        self.claims.note(self.actor, &answer);
+        let cancel = matches!(call, Call::Wait { .. }).then(|| self.cancel.clone());
+        let answer = self.session.ask_once(self.actor, call, request_id, cancel)?;
+        self.claims.record(self.actor, &answer);
         Ok(answer)
     }
 }
@@ -93,14 +93,14 @@ impl std::fmt::Debug for Caller<'_> {
     }
 }
 
-/// A portal is its arguments, whose comments are its documentation, and what it does with them.
-trait Open: JsonSchema + DeserializeOwned {
-    /// What a call is checked against: what is listed, with every bound.
+/// A portal: its arguments, whose doc comments are its documentation, and what it does with them.
+trait PortalCall: JsonSchema + DeserializeOwned {
+    /// Returns the schema that a call is checked against: the listed one plus all bounds.
     fn strict() -> Map<String, Value> {
         tool::schema::input::<Self>()
     }
 
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure>;
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure>;
 }
 
 /// One row of the table.
@@ -110,9 +110,9 @@ pub struct Portal {
     set: Toolset,
     read_only: bool,
     schema: fn() -> (String, Map<String, Value>),
-    /// The same with every bound, to check a call against.
+    /// The same schema with all bounds, which calls are checked against.
     strict: fn() -> Map<String, Value>,
-    open: fn(Value, Caller<'_>) -> Result<Lines, Failure>,
+    execute: fn(Value, Caller<'_>) -> Result<Lines, Failure>,
 }
 
 static TABLE: &[Portal] = &[
@@ -128,28 +128,28 @@ pub fn find(name: &str) -> Option<&'static Portal> {
     TABLE.iter().find(|portal| portal.name == name)
 }
 
-/// Every portal, with whether it changes something.
+/// Returns every portal and whether it changes anything.
 #[cfg(test)]
 pub fn effects() -> impl Iterator<Item = (&'static str, bool)> {
     TABLE.iter().map(|portal| (portal.name, !portal.read_only))
 }
 
-/// The portals that a toolset shows.
+/// Returns the portals that a toolset lists.
 pub fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Portal> {
     TABLE.iter().filter(move |portal| portal.set <= toolset)
 }
 
 impl Portal {
-    const fn new<T: Open>(name: &'static str, set: Toolset) -> Self {
-        let open = |arguments, caller: Caller<'_>| read::<T>(arguments)?.open(caller);
-        Self { name, set, read_only: false, schema: schema::of::<T>, strict: T::strict, open }
+    const fn new<T: PortalCall>(name: &'static str, set: Toolset) -> Self {
+        let execute = |arguments, caller: Caller<'_>| read::<T>(arguments)?.execute(caller);
+        Self { name, set, read_only: false, schema: schema::of::<T>, strict: T::strict, execute }
     }
 
     const fn read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// As `tools/list` shows it.
+    /// Returns the entry for `tools/list`.
     pub fn listing(&self) -> Value {
         let (description, mut input) = (self.schema)();
         input["properties"]["max_chars"] = json!({"type": "integer"});
@@ -158,7 +158,7 @@ impl Portal {
         if !self.read_only {
             input["properties"]["request_id"] = json!({"type": "string"});
         }
-        // None of them takes anything away; what a client assumes otherwise is that they do.
+        // No portal is destructive, but clients assume so by default.
         let mut annotations = json!({"destructiveHint": false, "openWorldHint": false});
         if self.read_only {
             annotations = json!({"readOnlyHint": true, "openWorldHint": false});
@@ -166,32 +166,32 @@ impl Portal {
         json!({"name": self.name, "description": description, "inputSchema": input, "annotations": annotations})
     }
 
-    /// The lines, whether they tell of a failure, and the same as data.
-    pub fn call(&self, arguments: Map<String, Value>, caller: Caller<'_>) -> Called {
-        let mut called = match self.run(arguments, caller) {
-            Ok((text, data)) => Called { text, failed: false, data },
+    /// Runs the portal.
+    pub fn call(&self, arguments: Map<String, Value>, caller: Caller<'_>) -> ToolAnswer {
+        let mut answer = match self.run(arguments, caller) {
+            Ok((text, data)) => ToolAnswer { text, failed: false, data },
             Err(failure) => {
                 let mut data = json!({
                     "error": code::code(&failure), "message": failure.message, "details": failure.details
                 });
                 redact::value(&mut data);
-                Called { text: code::error_line(&failure, caller.toolset), failed: true, data }
+                ToolAnswer { text: code::error_line(&failure, caller.toolset), failed: true, data }
             }
         };
         if caller.session.must_restart() {
-            called.text += &format!("\nWARNING: {RESTART} {RESTART_MESSAGE} | fix: {RESTART_FIX}");
+            answer.text += &format!("\nWARNING: {RESTART} {RESTART_MESSAGE} | fix: {RESTART_FIX}");
         }
-        called
+        answer
     }
 
     fn run(&self, mut arguments: Map<String, Value>, caller: Caller<'_>) -> Result<(String, Value), Failure> {
-        // Clients send null for what they leave out.
+        // Some clients send null for omitted arguments.
         arguments.retain(|_, value| !value.is_null());
-        let actor = match taken(&mut arguments, "agent")? {
+        let actor = match take_text(&mut arguments, "agent")? {
             Some(agent) => caller.session.subagent(caller.actor, &agent)?,
             None => caller.actor.clone(),
         };
-        let request_id = taken(&mut arguments, "request_id")?;
+        let request_id = take_text(&mut arguments, "request_id")?;
         let caller = Caller { actor: &actor, request_id: request_id.as_deref(), ..caller };
         let max_chars = match arguments.remove("max_chars") {
             None => None,
@@ -202,8 +202,8 @@ impl Portal {
         if let Some(workspace) = input.as_object_mut().and_then(|fields| fields.remove("workspace")) {
             caller.session.workspace.expect(workspace.as_str().unwrap_or_default())?;
         }
-        let mut lines = (self.open)(input, caller)?;
-        let over = caller.session.take_over(&actor);
+        let mut lines = (self.execute)(input, caller)?;
+        let over = caller.session.take_ended_claims(&actor);
         for over in &over {
             lines.warn("CLAIM_OVER", &over.to_string(), "next");
         }
@@ -227,7 +227,7 @@ impl Portal {
         Ok((text, data))
     }
 
-    /// What a call is checked against: what is listed, with every bound.
+    /// Returns the schema that a call is checked against: the listed one plus all bounds.
     pub fn input_schema(&self) -> Value {
         let mut schema = Value::Object((self.strict)());
         schema["properties"]["workspace"] = json!({"type": "string"});
@@ -235,33 +235,33 @@ impl Portal {
     }
 }
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug)]
-pub struct Called {
+pub struct ToolAnswer {
     pub text: String,
     pub failed: bool,
-    /// The same for clients that read JSON; null where the text is all there is.
+    /// The same answer for clients that read JSON; null if there is only text.
     pub data: Value,
 }
 
-/// Takes an optional text out of the arguments.
-fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Failure> {
+/// Takes an optional text from the arguments.
+fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Failure> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
-        Some(_) => Err(Failure::invalid(format!("{name} is a text"))),
+        Some(_) => Err(Failure::invalid(format!("{name} must be a non-empty string"))),
     }
 }
 
-/// A budget that is not a number.
+/// Returns the error for a budget that is not a number.
 pub fn not_a_number(field: &str, received: &Value) -> Failure {
     Failure::invalid(format!("{field:?} must be a number (received {received})"))
         .with(json!({"field": field}))
 }
 
-/// The bead a call is about: the one it names, else the only one that the caller holds. It must be the one that is
-/// expected, if one is.
-fn meant(caller: Caller<'_>, named: Option<&str>, expected: &Expected) -> Result<String, Failure> {
+/// Returns the bead that a call is about: the one it names, else the only one that the caller holds. It must
+/// be the expected one, if one is given.
+fn resolve_target(caller: Caller<'_>, named: Option<&str>, expected: &Expected) -> Result<String, Failure> {
     if named.is_none() {
         let held = caller.session.mine(caller.actor)?;
         if held.len() > 1 {
@@ -278,7 +278,7 @@ fn ids(beads: &[Value]) -> Vec<&Value> {
     beads.iter().map(|bead| &bead["id"]).collect()
 }
 
-/// Beads on one line, each with its title.
+/// Lists beads on one line, each with its title.
 fn listed_ids(beads: &[Value]) -> String {
     let each = beads.iter().take(LISTED).map(|bead| format!("{} {}", text(bead, "id"), title(bead)));
     let mut list = each.collect::<Vec<_>>().join(", ");
@@ -288,19 +288,19 @@ fn listed_ids(beads: &[Value]) -> String {
     list
 }
 
-/// A field of an answer, as text.
+/// Returns a text field of an answer.
 fn text<'a>(bead: &'a Value, field: &str) -> &'a str {
     bead[field].as_str().unwrap_or_default()
 }
 
-/// A bead on one line.
+/// Formats a bead on one line.
 fn row(bead: &Value) -> String {
     format!("{} P{} {} {}", text(bead, "id"), bead["priority"], kind(bead), title(bead))
 }
 
-/// A title that fits on a line with others.
+/// Returns the title, cut to fit on a line.
 fn title(bead: &Value) -> String {
-    // Secrets go first: half of one is one.
+    // Redact before cutting, because half a secret is still a secret.
     let whole = redact::text(text(bead, "title").trim_end());
     match whole.char_indices().nth(TITLE_CHARS) {
         Some((end, _)) => format!("{}…", whole[..end].trim_end()),
@@ -312,48 +312,49 @@ fn kind(bead: &Value) -> &str {
     bead["issue_type"].as_str().unwrap_or("task")
 }
 
-/// The hour, and the day unless it is today.
-fn until(time: &str) -> String {
+/// Formats the time, with the date unless it is today.
+fn format_expiry(time: &str) -> String {
     let (day, hour) = (time.get(..10).unwrap_or(time), time.get(11..16).unwrap_or_default());
     let today = Timestamp::text_of(RealWorld.now_ms());
     if today.starts_with(day) { format!("{hour}Z") } else { format!("{day} {hour}Z") }
 }
 
-/// The call that closes a bead, or one that shows where things stand while it cannot be closed.
-fn finish(bead: &Value) -> String {
-    let open = |links: &str, kind: &str| {
+/// Returns the call that closes a bead, or `status` while the bead cannot be closed.
+fn finish_command(bead: &Value) -> String {
+    let has_open = |links: &str, kind: &str| {
         let links = bead[links].as_array().into_iter().flatten();
         links.into_iter().any(|link| link["kind"] == kind && link["status"] != "closed")
     };
     let is_epic = kind(bead) == "epic";
-    if open("dependencies", "blocks") || (is_epic && open("dependents", "parent")) {
+    if has_open("dependencies", "blocks") || (is_epic && has_open("dependents", "parent")) {
         return "status".to_owned();
     }
     super::lines::command("done", &json!({"id": bead["id"], "reason": "…"}))
 }
 
-/// The bead that a claim answered with: its state, how to finish it, its brief.
-fn briefed(claimed: &Value) -> Lines {
-    let state = format!("{} ACTIVE | yours until {}", row(claimed), until(text(claimed, "assignee_expires")));
-    let finish = finish(claimed);
+/// Formats a claimed bead: its state, how to finish it, its brief.
+fn brief_lines(claimed: &Value) -> Lines {
+    let state =
+        format!("{} ACTIVE | yours until {}", row(claimed), format_expiry(text(claimed, "assignee_expires")));
+    let finish = finish_command(claimed);
     let mut lines = Lines::state(state).then(finish).with_data(claimed.clone());
     if title(claimed).ends_with('…') {
-        lines.read("title", text(claimed, "title"));
+        lines.add_text("title", text(claimed, "title"));
     }
     let brief = &claimed["brief"];
     if let Some(parent) = brief["parent"].as_str() {
-        lines.read("part of", &format!("{parent} {}", text(brief, "parent_title")));
+        lines.add_text("part of", &format!("{parent} {}", text(brief, "parent_title")));
     }
-    lines.read("", text(brief, "description"));
-    lines.read("accept", text(brief, "acceptance_criteria"));
+    lines.add_text("", text(brief, "description"));
+    lines.add_text("accept", text(brief, "acceptance_criteria"));
     for blocker in brief["blockers"].as_array().into_iter().flatten() {
         let (id, title, reason) =
             (text(blocker, "id"), text(blocker, "title"), text(blocker, "close_reason"));
-        lines.read("after", format!("{id} {title}: {reason}").trim_end_matches([':', ' ']));
+        lines.add_text("after", format!("{id} {title}: {reason}").trim_end_matches([':', ' ']));
     }
-    // The newest first: the budget cuts at the end.
+    // Newest first, because the budget cuts the end.
     for note in brief["notes"].as_array().into_iter().flatten().rev() {
-        lines.read(&format!("note by {}", text(note, "author")), text(note, "content"));
+        lines.add_text(&format!("note by {}", text(note, "author")), text(note, "content"));
     }
     lines
 }

@@ -10,16 +10,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Expected, Open, briefed, ids, listed_ids, meant, text};
+use super::{Caller, Expected, PortalCall, brief_lines, ids, listed_ids, resolve_target, text};
 use crate::mcp::lines::{Lines, command};
 
-/// Nobody is left without a sign of life longer than this.
+/// The longest time without a progress notification.
 const SLICE_S: u64 = 5;
 
-/// A client that wants to wait longer asks again.
+/// The longest wait; a client that wants to wait longer calls again.
 pub const MAX_WAIT_S: u64 = 600;
 
-/// Claim the best ready bead, or the named one, and get its brief.
+/// Claim the best ready bead, or the given one, and get its brief.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Next {
@@ -27,15 +27,15 @@ pub struct Next {
     label: Option<String>,
     /// Only below this bead
     under: Option<String>,
-    /// Wait so long for work
+    /// Seconds to wait for work
     wait_s: Option<u64>,
     /// Claim another while holding one
     #[serde(default)]
     more: bool,
-    /// Ask the remote first
+    /// Confirm with the remote
     #[serde(default)]
     confirm: bool,
-    /// From a silent session
+    /// Take over silent claims
     #[serde(default)]
     take_over: bool,
     expected_target_id: Option<String>,
@@ -43,21 +43,21 @@ pub struct Next {
     strict_targeting: bool,
 }
 
-impl Open for Next {
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+impl PortalCall for Next {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         let Caller { session, .. } = caller;
         let expected =
             Expected::new(self.expected_target_id.clone().map(Value::from), self.strict_targeting)?;
         if self.id.is_none() {
-            // What is wrong with the question comes first.
+            // Report invalid arguments before anything else.
             self.filter(caller)?;
         }
         let claimed = match &self.id {
             Some(_) if self.label.is_some() || self.under.is_some() || self.wait_s.is_some() => {
-                return Err(Failure::usage("label, under and wait_s choose a bead; id names one"));
+                return Err(Failure::usage("label, under and wait_s cannot be used with id"));
             }
             Some(id) => {
-                let id = meant(caller, Some(id), &expected)?;
+                let id = resolve_target(caller, Some(id), &expected)?;
                 self.claim(caller, id)?
             }
             None if !self.more && !held(caller)?.is_empty() => {
@@ -66,23 +66,23 @@ impl Open for Next {
                 return Err(Failure::new(Code::Holding, message).with(json!({"held": ids(&held)})));
             }
             None if expected.is_some() => match self.best(caller)? {
-                None => return nothing(caller),
-                // Whoever is expected is the one to claim, whatever becomes the best in the meantime.
+                None => return nothing_ready(caller),
+                // Claim the expected bead by id, because another one may become the best in the meantime.
                 Some(id) => {
                     expected.check(&id, caller)?;
                     self.claim(caller, id)?
                 }
             },
             None => match self.choose(caller) {
-                // When the input ends there is nothing more to wait for.
+                // The wait is also over when the input ends.
                 Err(failure) if matches!(failure.code, Code::NothingReady | Code::CallCancelled) => {
-                    return nothing(caller);
+                    return nothing_ready(caller);
                 }
                 claimed => claimed?,
             },
         };
         session.set_focus(caller.actor, claimed["id"].as_str());
-        Ok(briefed(&claimed))
+        Ok(brief_lines(&claimed))
     }
 }
 
@@ -103,7 +103,7 @@ impl Next {
         if self.confirm { Call::Confirm { call: Box::new(call) } } else { call }
     }
 
-    /// The bead that would be chosen now.
+    /// Returns the bead that would be chosen now.
     fn best(&self, caller: Caller<'_>) -> Result<Option<String>, Failure> {
         let mut filter = self.filter(caller)?;
         filter.filter.limit = Some(1);
@@ -111,20 +111,20 @@ impl Next {
         Ok(ready[0]["id"].as_str().map(str::to_owned))
     }
 
-    /// Waits in slices, so that the client hears of it.
+    /// Claims the best bead, waiting in slices so that the client sees progress.
     fn choose(&self, caller: Caller<'_>) -> Result<Value, Failure> {
-        let Caller { progress, given_up, .. } = caller;
+        let Caller { progress, is_cancelled, .. } = caller;
         let filter = self.filter(caller)?;
         let wait = self.wait_s.unwrap_or_default().min(MAX_WAIT_S);
         let mut waited = 0;
         loop {
-            // Under a request id the whole wait is one request; otherwise the client hears of it in between.
+            // With a request id the whole wait must be one request, so there is no progress in between.
             let slice = if caller.request_id.is_some() { wait } else { SLICE_S.min(wait - waited) };
             let op = Op::ClaimNext(Box::new(ClaimNext { filter: filter.clone(), ..ClaimNext::default() }));
             let call = self.confirmed(Call::one(op)).waiting(Some(Duration::from_secs(slice)));
             match caller.mutate(call) {
                 Err(failure)
-                    if failure.code == Code::NothingReady && waited + slice < wait && !given_up() =>
+                    if failure.code == Code::NothingReady && waited + slice < wait && !is_cancelled() =>
                 {
                     waited += slice;
                     progress(waited, wait);
@@ -135,7 +135,7 @@ impl Next {
     }
 }
 
-/// What the caller holds under a lease that still runs.
+/// Returns the beads that the caller holds with an unexpired lease.
 pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
     let now = Timestamp::text_of(RealWorld.now_ms());
     let mut held = caller.session.held(caller.actor)?;
@@ -143,8 +143,8 @@ pub(super) fn held(caller: Caller<'_>) -> Result<Vec<Value>, Failure> {
     Ok(held)
 }
 
-/// Nothing to do is not a failure.
-fn nothing(caller: Caller<'_>) -> Result<Lines, Failure> {
+/// Returns the answer when nothing is ready, which is not a failure.
+fn nothing_ready(caller: Caller<'_>) -> Result<Lines, Failure> {
     let Caller { session, actor, .. } = caller;
     let mine = session.mine(actor)?;
     let status = session.query(actor, Query::Status)?;

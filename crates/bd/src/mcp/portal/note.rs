@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::artifact::Artifact;
-use super::{Caller, Expected, Open, finish, meant, text};
+use super::{Caller, Expected, PortalCall, finish_command, resolve_target, text};
 use crate::mcp::lines::{Lines, command};
 
-/// Append to the log of your bead, or of the named one, for others to read; with remember, keep it for later sessions.
+/// Add a note for others to your bead or the given one; with remember, keep it for later sessions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
@@ -28,13 +28,13 @@ pub struct Note {
     strict_targeting: bool,
 }
 
-impl Open for Note {
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+impl PortalCall for Note {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         if let Some(key) = &self.remember {
-            return self.keep(key, caller);
+            return self.remember_text(key, caller);
         }
         let expected = Expected::new(self.expected_target_id.map(Value::from), self.strict_targeting)?;
-        let id = meant(caller, self.id.as_deref(), &expected)?;
+        let id = resolve_target(caller, self.id.as_deref(), &expected)?;
         let content = match self.artifact {
             None => self.text,
             Some(artifact) => artifact.bounded()?.note(&self.text),
@@ -45,7 +45,7 @@ impl Open for Note {
         let next = match self.id {
             None => {
                 let ids = vec![text(&noted, "issue_id").to_owned()];
-                finish(&caller.session.query(caller.actor, Query::Show { ids })?[0])
+                finish_command(&caller.session.query(caller.actor, Query::Show { ids })?[0])
             }
             Some(_) => "status".to_owned(),
         };
@@ -54,8 +54,8 @@ impl Open for Note {
 }
 
 impl Note {
-    /// Remembers the text for every later session, instead of noting it on a bead.
-    fn keep(&self, key: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
+    /// Stores the text as a memory for later sessions instead of a note on a bead.
+    fn remember_text(&self, key: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
         if self.id.is_some() || self.fence.is_some() || self.artifact.is_some() {
             let message =
                 "a memory belongs to no bead: leave out id, fence and artifact, or leave out remember";

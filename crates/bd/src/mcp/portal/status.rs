@@ -5,27 +5,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Caller, Open, mail, row, text, title};
+use super::{Caller, PortalCall, mail, row, text, title};
 use crate::mcp::lines::{Lines, command};
 use crate::mcp::toolset::Toolset;
 
-/// So many silent beads are named; the rest is in the data.
+/// How many silent beads are named; the rest is in the data.
 const NAMED_SILENT: usize = 3;
 
-/// Where you are: what you hold, what is ready, what to do next.
+/// Show what you hold, what is ready, and what to do next.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// List so many ready beads
+    /// How many ready beads to list
     ready: Option<usize>,
-    /// Skip so many of them
+    /// How many of them to skip
     offset: Option<usize>,
     /// Read memories: a key, words, or * for all keys
     recall: Option<String>,
 }
 
-impl Open for Status {
-    fn open(self, caller: Caller<'_>) -> Result<Lines, Failure> {
+impl PortalCall for Status {
+    fn execute(self, caller: Caller<'_>) -> Result<Lines, Failure> {
         if let Some(asked) = &self.recall {
             return recall(asked, caller);
         }
@@ -86,13 +86,13 @@ impl Status {
         for (index, bead) in shown.iter().enumerate() {
             let end = offset.saturating_add(index + 1);
             let more = usize::try_from(ready).is_ok_and(|ready| end < ready);
-            lines.row(&row(bead), more.then(|| ("status", json!({"ready": wanted, "offset": end}))));
+            lines.add_row(&row(bead), more.then(|| ("status", json!({"ready": wanted, "offset": end}))));
         }
         Ok(())
     }
 }
 
-/// Beads whose holders were not heard from, a few at most.
+/// Warns about the first few beads whose holders are silent.
 fn silent(lines: &mut Lines, silent: &Value) {
     for claim in silent.as_array().into_iter().flatten().take(NAMED_SILENT) {
         let (id, holder, since) = (text(claim, "id"), text(claim, "holder"), text(claim, "since"));
@@ -101,7 +101,7 @@ fn silent(lines: &mut Lines, silent: &Value) {
     }
 }
 
-/// What needs attention, with a way out that the client was shown.
+/// Warns about conflicts and failed syncs, with a fix from the client's toolset.
 fn warn(lines: &mut Lines, sync: &Value, toolset: Toolset) {
     let fix = |tool: &'static str, person: &'static str| if toolset == Toolset::Core { person } else { tool };
     match sync["conflicts"].as_u64() {
@@ -116,7 +116,7 @@ fn warn(lines: &mut Lines, sync: &Value, toolset: Toolset) {
     }
 }
 
-/// What is remembered: texts, or for `*` every key with the beginning of its text.
+/// Lists memories: their texts, or for `*` every key with the beginning of its text.
 fn recall(asked: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
     let asked = Some(asked.trim().to_owned()).filter(|asked| !asked.is_empty() && asked != "*");
     let query = Query::Memories { brief: asked.is_none(), asked: asked.clone() };
@@ -129,7 +129,7 @@ fn recall(asked: &str, caller: Caller<'_>) -> Result<Lines, Failure> {
     for memory in found {
         let (day, _) = text(memory, "at").split_at_checked(10).unwrap_or_default();
         let head = format!("{} by {} on {day}", text(memory, "key"), text(memory, "author"));
-        lines.read(&head, text(memory, "text"));
+        lines.add_text(&head, text(memory, "text"));
     }
     Ok(lines.with_data(json!({"memories": memories})))
 }

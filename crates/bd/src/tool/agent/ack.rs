@@ -7,13 +7,13 @@ use crate::agent::error::Result;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// Acknowledge a message; the first time counts
+/// Acknowledge a message (repeating it has no effect)
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ack {
     /// Recipient
     #[schemars(with = "field::AgentId")]
     agent: String,
-    /// The message's id
+    /// Message id
     #[schemars(with = "field::MessageId")]
     message: String,
 }

@@ -9,10 +9,10 @@ use crate::agent::guard;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// Ask whether an agent may edit paths; a path that another agent reserved is a conflict
+/// Check whether an agent may edit paths; a path reserved by another agent is a conflict
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Guard {
-    /// Who wants to edit
+    /// Agent that wants to edit
     #[schemars(with = "field::AgentId")]
     agent: String,
     /// Files or directories, relative to repo or the current directory

@@ -21,13 +21,13 @@ pub struct Inbox {
     #[serde(default)]
     #[schemars(with = "field::AgentBead")]
     bead: Option<String>,
-    /// At most so many
-    #[serde(default = "some")]
+    /// Maximum number of messages
+    #[serde(default = "default_limit")]
     #[schemars(with = "field::InboxLimit")]
     limit: i64,
 }
 
-fn some() -> i64 {
+fn default_limit() -> i64 {
     crate::agent::bounds::INBOX_LIMIT_DEFAULT
 }
 

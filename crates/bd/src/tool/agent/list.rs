@@ -7,7 +7,7 @@ use crate::agent::list;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// List the registered agents, with how recently each was heard of
+/// List the registered agents and when each was last seen
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct List {
     /// Only agents with this role

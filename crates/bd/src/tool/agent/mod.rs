@@ -1,4 +1,4 @@
-//! Tools on the agents' store, one a file.
+//! Tools on the agents' store, one per file.
 
 pub mod ack;
 pub mod guard;

@@ -1,4 +1,4 @@
-//! What the agents' tools answer: the records as they are stored.
+//! Output types of the agents' tools: the records as stored.
 
 pub use crate::agent::agent_record::{Agent, SeenAgent};
 pub use crate::agent::guard::Verdict;

@@ -13,7 +13,7 @@ pub struct Read {
     /// Recipient
     #[schemars(with = "field::AgentId")]
     agent: String,
-    /// The message's id
+    /// Message id
     #[schemars(with = "field::MessageId")]
     message: String,
 }

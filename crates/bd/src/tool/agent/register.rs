@@ -10,13 +10,13 @@ use crate::tool::{Coordination, Definition, field};
 /// Register an agent, or update its display name and role
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Register {
-    /// Agent id: lower-case letters and digits, in words joined by hyphens
+    /// Agent id: lower-case letters, digits and single hyphens
     #[schemars(with = "field::NewAgentId")]
     name: String,
     /// What the agent does, for example ui
     #[schemars(with = "field::AgentLabel")]
     role: String,
-    /// Name for people; the agent id when absent
+    /// Name for people; default: the agent id
     #[serde(default)]
     #[schemars(with = "field::AgentLabel")]
     display: Option<String>,

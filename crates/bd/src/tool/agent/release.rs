@@ -7,13 +7,13 @@ use crate::agent::release;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// Give a reserved scope back
+/// Release a reserved scope
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Release {
     /// Holder
     #[schemars(with = "field::AgentId")]
     agent: String,
-    /// The scope as it was reserved
+    /// Scope as it was reserved
     #[schemars(with = "field::Scope")]
     scope: String,
 }

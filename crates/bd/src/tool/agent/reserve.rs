@@ -16,22 +16,22 @@ pub struct Reserve {
     /// Path or pattern relative to the root of the repository, for example src/**
     #[schemars(with = "field::Scope")]
     scope: String,
-    /// The bead it is for
+    /// Bead the reservation is for
     #[schemars(with = "field::AgentBead")]
     bead: String,
     /// Lifetime in minutes
-    #[serde(default = "lifetime")]
+    #[serde(default = "default_ttl")]
     #[schemars(with = "field::TtlMinutes")]
     ttl: i64,
     /// Take over reservations that have expired
     #[serde(default)]
     takeover_stale: bool,
-    /// Only an equal scope conflicts, not one that overlaps
+    /// Conflict only with an equal scope, not with an overlapping one
     #[serde(default)]
     exact: bool,
 }
 
-fn lifetime() -> i64 {
+fn default_ttl() -> i64 {
     crate::agent::bounds::TTL_DEFAULT
 }
 

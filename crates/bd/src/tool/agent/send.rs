@@ -7,28 +7,28 @@ use crate::agent::send;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// Send a message about a bead to an agent, a role or everybody
+/// Send a message about a bead to an agent, a role or all agents
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Send {
     /// Sender
     #[schemars(with = "field::AgentId")]
     from: String,
-    /// An agent, broadcast for everybody else, or role:ROLE
+    /// An agent, broadcast for all other agents, or role:ROLE
     #[schemars(with = "field::Recipient")]
     to: String,
-    /// The bead it is about
+    /// Bead the message is about
     #[schemars(with = "field::AgentBead")]
     bead: String,
-    /// HANDOFF and BLOCKED ask for an acknowledgement; DECISION and INFO do not
+    /// HANDOFF and BLOCKED require an acknowledgement; DECISION and INFO do not
     #[schemars(with = "field::Category")]
     category: String,
-    /// One line
+    /// Subject line
     #[schemars(with = "field::Subject")]
     subject: String,
-    /// The text
+    /// Message text
     #[schemars(with = "field::Body")]
     body: String,
-    /// Thread; bead:ID when absent
+    /// Thread; default: bead:ID
     #[serde(default)]
     #[schemars(with = "field::Thread")]
     thread: Option<String>,

@@ -7,10 +7,10 @@ use crate::agent::status;
 use crate::agent::store::Store;
 use crate::tool::{Coordination, Definition, field};
 
-/// Show active reservations and messages that wait for an acknowledgement
+/// Show active reservations and messages that need an acknowledgement
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Status {
-    /// Only what is about this bead
+    /// Only reservations and messages about this bead
     #[serde(default)]
     #[schemars(with = "field::AgentBead")]
     bead: Option<String>,

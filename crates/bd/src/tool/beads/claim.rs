@@ -9,36 +9,36 @@ use super::filter::Filter;
 use super::output;
 use crate::tool::{Definition, Mutation, field};
 
-/// Take a bead, so that nobody else does, and get what is needed to begin
+/// Claim a bead and get its brief
 ///
-/// Without an id it takes the best bead that is ready; `next` says which will do. The claim is a lease: claiming again, or
+/// Without an id it claims the best ready bead; `next` filters the candidates. The claim is a lease: claiming again, or
 /// any change by its holder, renews it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("not" = {"required": ["id", "next"]}))]
 #[schemars(extend("dependencies" = {"expected_content_hash": ["id"], "fence": ["id"]}))]
 pub struct Claim {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[serde(default)]
     #[schemars(with = "Option<BeadRef>")]
     id: Option<String>,
-    /// Which beads will do when no id is given
+    /// Without an id: which beads to consider
     #[serde(default)]
     next: Option<Next>,
-    /// How long it is yours, in milliseconds; the setting claim.lease when absent
+    /// Length of the lease in milliseconds; default: the setting claim.lease
     #[serde(default)]
     #[schemars(with = "Option<LeaseMs>")]
     lease_ms: Option<u64>,
-    /// Without an id: how long to wait when nothing is ready, in milliseconds
+    /// Without an id: how long to wait if nothing is ready, in milliseconds
     #[serde(default)]
     #[schemars(with = "field::TimeoutMs")]
     wait_ms: u64,
     /// Push the claim, and refuse it if an agent on another machine was faster
     #[serde(default)]
     confirm: bool,
-    /// With an id: end the claim of a session that is gone or was silent for a minute
+    /// With an id: take it over from a session that is gone or has been silent for a minute
     #[serde(default)]
     take_over: bool,
-    /// Without an id: when nothing is ready, take a bead whose session was silent so long, in milliseconds
+    /// Without an id: if nothing is ready, take a bead whose session has been silent this long, in milliseconds
     #[serde(default)]
     #[schemars(with = "Option<LeaseMs>")]
     steal_silent_ms: Option<u64>,
@@ -51,7 +51,7 @@ pub struct Claim {
 struct Next {
     #[serde(flatten)]
     filter: Filter,
-    /// In which order they are taken
+    /// Order of the candidates
     #[serde(default)]
     #[schemars(with = "field::ReadyOrder")]
     sort: Option<String>,
@@ -72,7 +72,7 @@ impl Mutation for Claim {
         let Self { id, next, lease_ms, wait_ms, confirm, take_over, steal_silent_ms, guard } = self;
         if wait_ms > 0 || confirm {
             return Err(Failure::usage(
-                "wait_ms and confirm are for a claim on its own, not for one of a batch",
+                "wait_ms and confirm are only for a single claim, not for one in a batch",
             ));
         }
         if let Some(id) = id {

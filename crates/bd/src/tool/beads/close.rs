@@ -8,8 +8,8 @@ use crate::tool::{Definition, Mutation};
 impl Definition for Close {
     const NAME: &'static str = "beads.close";
     const ABOUT: Option<&'static str> = Some(
-        "Finish a bead\n\n\
-        Refused while another actor holds it, while it waits for open beads, and for an epic with open children, \
+        "Close a finished bead\n\n\
+        Refused while another actor holds it, while it depends on open beads, and for an epic with open children, \
         unless `force`.",
     );
     const EXAMPLE: &'static str = r#"{"id":"bd-a1","reason":"fixed in 1f3a"}"#;
@@ -17,7 +17,7 @@ impl Definition for Close {
 }
 
 impl Mutation for Close {
-    /// Programs do not read warnings, so what the command line only warns about is refused.
+    /// Refuses what the command line only warns about, because programs do not read warnings.
     fn op(self) -> Result<Op, Failure> {
         Ok(Op::Close(Self { strict: true, ..self }))
     }

@@ -6,24 +6,24 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::output;
-use crate::tool::call_fields::Alone;
+use crate::tool::call_fields::ClaimOptions;
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
-/// See what concurrent writes overwrote, and bring it back
+/// List values that concurrent writes overwrote, and restore them
 ///
-/// Without an id it lists conflicts; with one it shows it; with `resolve` it settles it and answers with the bead.
+/// Without an id it lists conflicts; with an id it shows one; with `resolve` it resolves it and returns the bead.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("dependencies" = {"resolve": ["id"]}))]
 pub struct Conflicts {
-    /// The conflict
+    /// Conflict id
     #[serde(default)]
     #[schemars(with = "field::ConflictId")]
     id: Option<ConflictId>,
-    /// restore writes the losing value again; dismiss says that the winner is right
+    /// restore writes the losing value again; dismiss keeps the winner
     #[serde(default)]
     #[schemars(with = "Option<field::Resolution>")]
     resolve: Option<Resolution>,
-    /// List dismissed ones too
+    /// Also list dismissed conflicts
     #[serde(default)]
     all: bool,
 }
@@ -46,13 +46,13 @@ impl Action for Conflicts {
 
     fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
         let outcome = match (self.id, self.resolve) {
-            (None, _) => context.ask(Call::ConflictList { all: self.all })?,
+            (None, _) => context.ask(Call::ConflictList { all: self.all, bead: None })?,
             (Some(id), None) => context.ask(Call::ConflictShow { id: id.to_string() })?,
             (Some(id), Some(Resolution::Restore)) => {
-                return context.mutate(Op::ConflictRestore(ConflictRestore { id }), &Alone::default());
+                return context.mutate(Op::ConflictRestore(ConflictRestore { id }), &ClaimOptions::default());
             }
             (Some(id), Some(Resolution::Dismiss)) => {
-                return context.mutate(Op::ConflictDismiss(ConflictDismiss { id }), &Alone::default());
+                return context.mutate(Op::ConflictDismiss(ConflictDismiss { id }), &ClaimOptions::default());
             }
         };
         Ok(outcome.with("applied", false))

@@ -8,14 +8,13 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for Create {
     const NAME: &'static str = "beads.create";
-    const ABOUT: Option<&'static str> =
-        Some("Make a new bead, with its parent and dependencies, in one step");
+    const ABOUT: Option<&'static str> = Some("Create a bead, with its parent and dependencies, in one step");
     const EXAMPLE: &'static str = r#"{"title":"Fix the login loop","type":"bug","priority":1}"#;
     type Output = output::CreatedBead;
 }
 
 impl Mutation for Create {
-    /// A dependency that names no kind is an id, and if it is none, no bead will be found for it.
+    /// Treats a dependency without a valid kind as an id, so that a wrong one is reported as not found.
     fn adapt(input: &mut Map<String, Value>) {
         let deps = input.get_mut("deps").and_then(Value::as_array_mut);
         for dep in deps.into_iter().flatten() {

@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for Delete {
     const NAME: &'static str = "beads.delete";
-    const ABOUT: Option<&'static str> = Some("Remove a bead from sight; beads.restore brings it back");
+    const ABOUT: Option<&'static str> = Some("Delete a bead; beads.restore restores it");
     const EXAMPLE: &'static str = r#"{"id":"bd-a1","reason":"duplicate"}"#;
     type Output = output::Bead;
 }

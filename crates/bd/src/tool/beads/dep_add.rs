@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for DepAdd {
     const NAME: &'static str = "beads.dep_add";
-    const ABOUT: Option<&'static str> = Some("Make one bead wait for another");
+    const ABOUT: Option<&'static str> = Some("Make one bead depend on another");
     const EXAMPLE: &'static str = r#"{"from":"bd-a1","to":"bd-b2"}"#;
     type Output = output::Edge;
 }

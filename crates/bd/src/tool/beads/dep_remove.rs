@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for DepRemove {
     const NAME: &'static str = "beads.dep_remove";
-    const ABOUT: Option<&'static str> = Some("Take a dependency away");
+    const ABOUT: Option<&'static str> = Some("Remove a dependency");
     const EXAMPLE: &'static str = r#"{"from":"bd-a1","to":"bd-b2"}"#;
     type Output = output::Edge;
 }

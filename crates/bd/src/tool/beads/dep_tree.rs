@@ -8,17 +8,17 @@ use serde::Deserialize;
 use super::output;
 use crate::tool::{Definition, Question, field};
 
-/// Show everything a bead waits for, or that waits for it, as a tree in rows
+/// Show all dependencies or dependents of a bead as a tree in rows
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DepTree {
-    /// The bead at the root
+    /// Bead at the root
     #[schemars(with = "BeadRef")]
     id: String,
-    /// down: what it waits for; up: what waits for it
+    /// down: what it depends on; up: what depends on it
     #[serde(default)]
     #[schemars(with = "field::Direction")]
     direction: Direction,
-    /// How deep to go; all the way when absent
+    /// Maximum depth; default: unlimited
     #[serde(default)]
     #[schemars(with = "field::Depth")]
     depth: Option<usize>,

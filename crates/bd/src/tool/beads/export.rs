@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::tool::{Definition, Items, Question, field, outcome};
 
-/// Give all beads as one text for other programs, under `content`
+/// Export all beads as one text, under `content`
 ///
-/// With `stream` the chunks hold the lines of that text. Nothing is written to a file: that is for the caller to do.
+/// With `stream` the chunks hold the lines of that text. No file is written.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Export {
-    /// jsonl has deleted beads too, and beads.import takes it back exactly; the others have live beads only
+    /// jsonl includes deleted beads, and beads.import reads it back exactly; the others have live beads only
     #[serde(default = "jsonl")]
     #[schemars(with = "field::ExportFormat")]
     format: ExportFormat,
@@ -35,14 +35,14 @@ impl Question for Export {
     fn call(self) -> Result<Call, Failure> {
         if self.format == ExportFormat::LegacyStore {
             let message = "\"legacy_store\" is a directory of files, not one text; nothing was written. \
-                           Use jsonl, or the command line for a directory";
+                           Use jsonl, or bd export for a directory";
             return Err(Failure::invalid(message).with(json!({"field": "format"})));
         }
         Ok(Call::Export { format: self.format, path: None })
     }
 }
 
-/// Each line as a string without its line feed; nothing else is taken away, so that the text can be put together again.
+/// Splits the text into lines without their line feeds. Nothing else is removed, so that the text can be reassembled.
 fn lines(result: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
     #[derive(Deserialize)]
     struct Exported {

@@ -1,4 +1,4 @@
-//! The filters that list, search, ready and export share. Everything given must hold.
+//! The filters that list, search, ready and claim share. A bead must match all of them.
 
 use beads_core::query::{self, SortKey, StatusFilter};
 use beads_core::schema::BeadRef;
@@ -11,13 +11,13 @@ use crate::tool::field;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Filter {
-    /// Only these; ids that do not exist are left out
+    /// Only these beads; unknown ids are ignored
     #[schemars(with = "Vec<BeadRef>", length(max = 10000))]
     ids: Option<Vec<String>>,
-    /// Any of these; blocked is derived from open dependencies
+    /// Any of these statuses; blocked is derived from open dependencies
     #[schemars(with = "Vec<field::StatusFilter>", length(max = 4))]
     status: Vec<StatusFilter>,
-    /// Any of these
+    /// Any of these types
     #[serde(rename = "type")]
     #[schemars(length(max = 5))]
     types: Vec<BeadType>,
@@ -25,26 +25,26 @@ pub struct Filter {
     priority_min: Option<Priority>,
     /// This priority or a more urgent one
     priority_max: Option<Priority>,
-    /// In these hands
+    /// Assigned to this actor
     assignee: Option<Actor>,
-    /// In nobody's hands
+    /// Not assigned
     unassigned: bool,
-    /// With all of these
+    /// With all of these labels
     #[schemars(with = "Labels")]
     labels: Vec<Label>,
-    /// With any of these
+    /// With any of these labels
     #[schemars(with = "Labels")]
     labels_any: Vec<Label>,
-    /// With this in the title, in any case
+    /// Title contains this text (case-insensitive)
     #[schemars(with = "Option<Title>")]
     title_contains: Option<String>,
-    /// Made at or after this time, RFC 3339, a local date-time or a date
+    /// Created at or after this time, RFC 3339, a local date-time or a date
     #[schemars(with = "field::Time")]
     created_after: Option<Timestamp>,
-    /// Made before this time
+    /// Created before this time
     #[schemars(with = "field::Time")]
     created_before: Option<Timestamp>,
-    /// Changed at or after this time
+    /// Last changed at or after this time
     #[schemars(with = "field::Time")]
     updated_after: Option<Timestamp>,
     /// Last changed before this time
@@ -59,7 +59,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A limit of 0 is none.
+    /// Returns the query filter. A limit of 0 means no limit.
     pub fn filter(self, limit: usize) -> query::Filter {
         query::Filter {
             ids: self.ids,
@@ -84,18 +84,18 @@ impl Filter {
     }
 }
 
-/// Which beads a list shows, and in which order.
+/// The beads that a list shows, and their order.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Selection {
     #[serde(flatten)]
     filter: Filter,
     #[serde(flatten)]
     order: Order,
-    /// Direct children of this bead
+    /// Only direct children of this bead
     #[serde(default)]
     #[schemars(with = "Option<BeadRef>")]
     parent: Option<String>,
-    /// At most so many; 0 for all
+    /// Maximum number of beads; 0 for all
     #[serde(default)]
     #[schemars(with = "field::Limit")]
     limit: usize,
@@ -111,10 +111,10 @@ impl Selection {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Order {
-    /// By what the list is ordered; equal beads come oldest first
+    /// Sort key; equal beads are listed oldest first
     #[schemars(with = "field::Sort")]
     sort: SortKey,
-    /// The other way round
+    /// Reverse the order
     reverse: bool,
 }
 

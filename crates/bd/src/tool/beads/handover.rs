@@ -8,8 +8,8 @@ use crate::tool::{Definition, Mutation};
 impl Definition for HandOver {
     const NAME: &'static str = "beads.handover";
     const ABOUT: Option<&'static str> = Some(
-        "Hand a bead you hold over to another agent\n\n\
-        That agent's next claim takes it before anything else. When it is not taken in time, the bead is ready for \
+        "Hand over a bead you hold to another agent\n\n\
+        That agent's next claim takes it before any other. If it is not taken in time, the bead is ready for \
         everyone.",
     );
     const EXAMPLE: &'static str = r#"{"id":"bd-a1","to":"agent-2","text":"the tests are missing"}"#;

@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::tool::{Action, Context, Definition, Outcome, field};
 
-/// Take in beads from a file of Go's bd or of beads.export; importing twice changes nothing
+/// Import beads from a file of Go's bd or of beads.export; importing again changes nothing
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Import {
-    /// The file, relative to repo or the current directory; deletions.jsonl beside it is read too
+    /// File, relative to repo or the current directory; deletions.jsonl beside it is read too
     #[schemars(with = "field::Path")]
     path: PathBuf,
 }
@@ -28,7 +28,7 @@ impl Action for Import {
         let path = context.directory.join(&self.path);
         let path = path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
             let message = format!("there is no file {}; nothing was changed", self.path.display());
-            Failure::not_there(message, &path, "path")
+            Failure::missing_path(message, &path, "path")
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let deletions = path.with_file_name("deletions.jsonl");

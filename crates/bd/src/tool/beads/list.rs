@@ -7,7 +7,7 @@ use super::filter::Selection;
 use super::output;
 use crate::tool::{Definition, Items, Question, outcome};
 
-/// List beads, all of them unless filtered
+/// List all beads, or those that match filters
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct List {
     #[serde(flatten)]

@@ -1,5 +1,7 @@
-//! Tools on beads, one a file.
+//! Tools on beads, one per file.
 
+mod answer;
+mod ask;
 mod cancel;
 pub mod claim;
 mod close;
@@ -16,6 +18,7 @@ pub mod import;
 pub mod list;
 mod note_add;
 mod output;
+pub mod questions;
 pub mod ready;
 mod reopen;
 mod restore;

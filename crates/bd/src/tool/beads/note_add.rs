@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for NoteAdd {
     const NAME: &'static str = "beads.note_add";
-    const ABOUT: Option<&'static str> = Some("Append a note to a bead; notes are never edited");
+    const ABOUT: Option<&'static str> = Some("Add a note to a bead; notes cannot be edited");
     const EXAMPLE: &'static str = r#"{"id":"bd-a1","content":"The cause is in the cache."}"#;
     type Output = output::Note;
 }

@@ -1,4 +1,4 @@
-//! What the tools on beads answer: what `bd --json` prints in the spec dialect.
+//! Output types of the tools on beads: the same as `bd --json` in the spec dialect.
 
 use beads_engine::render::{ClaimedOf, ClosedOf, ConflictAnswer, CreatedOf, SyncAnswer};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ pub type ClaimedBead = ClaimedOf<'static, Bead>;
 pub type ClosedBead = ClosedOf<'static, Bead>;
 pub type CreatedBead = CreatedOf<'static, Bead>;
 
-/// What a sync did, or what is waiting for one.
+/// What a sync did, or what is waiting to be synced.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a description of what the store answers")]
@@ -23,12 +23,12 @@ pub enum Synced {
     Waiting(Waiting),
 }
 
-/// What a sync would take along.
+/// What is waiting to be synced.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Waiting {
     pub remote: Option<String>,
     pub commit: Option<String>,
-    /// Mutations that are in the journal and not yet on the ref.
+    /// Mutations in the journal that are not saved on the ref yet.
     pub unsaved: u64,
     /// Mutations that the remote does not have yet.
     pub unsynced: u64,
@@ -36,7 +36,7 @@ pub struct Waiting {
     pub last_error: serde_json::Value,
 }
 
-/// A list, one conflict, or the bead on which one was settled.
+/// A list, one conflict, or the bead whose conflict was resolved.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a description of what the store answers")]

@@ -9,9 +9,9 @@ use super::filter::Filter;
 use super::output;
 use crate::tool::{Definition, Question, field};
 
-/// List what can be worked on now, by priority, then oldest first
+/// List beads that can be worked on now, by priority, then oldest first
 ///
-/// Open and unblocked beads, and those whose holder let the lease run out.
+/// These are open, unblocked beads, including those whose lease has expired.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ready {
     #[serde(flatten)]
@@ -20,7 +20,7 @@ pub struct Ready {
     #[serde(default)]
     #[schemars(with = "Option<BeadRef>")]
     parent: Option<String>,
-    /// At most so many; 0 for all
+    /// Maximum number of beads; 0 for all
     #[serde(default)]
     #[schemars(with = "field::Limit")]
     limit: usize,

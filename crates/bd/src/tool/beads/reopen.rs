@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for Reopen {
     const NAME: &'static str = "beads.reopen";
-    const ABOUT: Option<&'static str> = Some("Take a closing back");
+    const ABOUT: Option<&'static str> = Some("Reopen a closed bead");
     const EXAMPLE: &'static str = r#"{"id":"bd-a1","reason":"it came back"}"#;
     type Output = output::Bead;
 }

@@ -7,7 +7,7 @@ use crate::tool::{Definition, Mutation};
 
 impl Definition for Restore {
     const NAME: &'static str = "beads.restore";
-    const ABOUT: Option<&'static str> = Some("Bring a deleted bead back, with everything it had");
+    const ABOUT: Option<&'static str> = Some("Restore a deleted bead with all its data");
     const EXAMPLE: &'static str = r#"{"id":"bd-a1"}"#;
     type Output = output::Bead;
 }

@@ -1,5 +1,5 @@
 use beads_core::query;
-use beads_core::schema::Said;
+use beads_core::schema::NonBlankText;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
 use schemars::JsonSchema;
@@ -9,11 +9,11 @@ use super::filter::Selection;
 use super::output;
 use crate::tool::{Definition, Items, Question, outcome};
 
-/// Find beads by a text in id, title, description or notes
+/// Search beads by text in id, title, description or notes
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Search {
-    /// The text, in any case
-    #[schemars(with = "Said")]
+    /// Text to find (case-insensitive)
+    #[schemars(with = "NonBlankText")]
     query: String,
     #[serde(flatten)]
     selection: Selection,

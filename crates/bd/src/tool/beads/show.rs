@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::output;
 use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
-/// Show one bead whole: its texts, notes, dependencies and dependents
+/// Show a bead with its texts, notes, dependencies and dependents
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Show {
-    /// The bead, or a beginning of its id that fits only one
+    /// Bead id, or a unique prefix of it
     #[schemars(with = "BeadRef")]
     id: String,
 }
@@ -24,7 +24,7 @@ impl Definition for Show {
 impl Action for Show {
     const MUTATES: bool = false;
 
-    /// The store shows many at once; here it is always one.
+    /// Unwraps the one bead from the store's list.
     fn act(self, context: &Context<'_>) -> Result<Outcome, Failure> {
         let Outcome { body, metadata } = context.ask(Call::query(Query::Show { ids: vec![self.id] }))?;
         let one = match &body {

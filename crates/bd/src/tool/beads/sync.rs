@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::output;
 use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
-/// Bring this replica and its remote into step: fetched, merged, pushed and seen
+/// Sync the store with its remote: fetch, merge, push and verify
 ///
-/// Without --apply it tells what is waiting. Doing it twice is the same as doing it once.
+/// Without --apply it shows what is waiting to be synced. Repeating it is harmless.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Sync {}
 

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::output;
 use crate::tool::{Action, Body, Context, Definition, Outcome, outcome};
 
-/// Check the store line by line, and list what is wrong or worth knowing
+/// Check the store line by line and list errors and warnings
 ///
-/// `metadata.valid` says whether any of it is an error.
+/// `metadata.valid` is false if any finding is an error.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Validate {}
 

@@ -11,31 +11,31 @@ use serde_json::value::RawValue;
 
 use crate::tool::{Definition, Items, Question, field, outcome};
 
-/// Tell what happened since a cursor, and give the next one
+/// List events since a cursor, and return the next cursor
 ///
-/// Without `since` nothing is told, only where to begin. With `timeout_ms` it waits so long for the first event; every event
-/// has its own cursor, which stays good over restarts.
+/// Without `since` it returns only the current cursor. With `timeout_ms` it waits up to that long for the first event. Every
+/// event has its own cursor, which stays valid across restarts.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Watch {
-    /// Events behind this cursor; 0 for the oldest that is kept
+    /// Events after this cursor; 0 for the oldest that is kept
     #[serde(default)]
     #[schemars(with = "field::Cursor")]
     since: Option<Cursor>,
-    /// Only about these beads
+    /// Only events about these beads
     #[serde(default)]
     #[schemars(with = "Vec<BeadRef>", length(max = 1000))]
     ids: Vec<String>,
-    /// At most so many events
-    #[serde(default = "most")]
+    /// Maximum number of events
+    #[serde(default = "default_limit")]
     #[schemars(with = "field::EventLimit")]
     limit: usize,
-    /// How long to wait when nothing has happened yet, in milliseconds; 0 answers at once
+    /// How long to wait for the first event, in milliseconds; 0 answers immediately
     #[serde(default)]
     #[schemars(with = "field::TimeoutMs")]
     timeout_ms: u64,
 }
 
-fn most() -> usize {
+fn default_limit() -> usize {
     field::MAX_EVENTS
 }
 
@@ -49,7 +49,7 @@ impl Question for Watch {
     const STREAM: Option<Items> = Some(events);
 
     fn call(self) -> Result<Call, Failure> {
-        // Without a cursor there is nothing to wait behind.
+        // Without a cursor there is nothing to wait for.
         let wait = self.since.as_ref().map(|_| Duration::from_millis(self.timeout_ms));
         let query = EventsQuery { since: self.since, ids: self.ids, limit: Some(self.limit) };
         Ok(Call::query(Query::Events(query)).waiting(wait))
@@ -58,8 +58,8 @@ impl Question for Watch {
 
 fn events(result: &RawValue) -> Result<Vec<Box<RawValue>>, Failure> {
     #[derive(Deserialize)]
-    struct Told {
+    struct Events {
         events: Vec<Box<RawValue>>,
     }
-    Ok(outcome::read::<Told>(result)?.events)
+    Ok(outcome::read::<Events>(result)?.events)
 }

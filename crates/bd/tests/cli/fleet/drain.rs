@@ -1,4 +1,4 @@
-//! Machines that take everything there is, at the same time.
+//! Machines that claim all beads at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use super::machines;
 use crate::sandbox::{Mode, Sandbox};
 use crate::sync::Remote;
 
-/// Each claimer takes beads until there are none; returns who got what.
+/// Lets each claimer claim beads until none are left. Returns which claimer got which beads.
 fn drain(
     machines: &[Sandbox],
     claimers: usize,

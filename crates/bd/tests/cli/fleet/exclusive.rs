@@ -1,4 +1,4 @@
-//! One winner per bead, whatever each machine knows of the others.
+//! One winner per bead, whatever each machine knows about the others.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn a_bead_claimed_elsewhere_is_refused_although_this_machine_has_not_heard_of_it
         assert_eq!(ann.show("bd-00")["confirmed"], true);
         let error = ben.error(&["--actor", "ben", "claim", "bd-00"], "already_claimed");
         assert_eq!(error["details"]["holder"], "ann");
-        // The next is another one; and then there is none.
+        // The next claim gets the other bead, and then none are left.
         let next = ben.json(&["--actor", "ben", "claim", "--next"]);
         assert_eq!((&next["id"], &next["confirmed"]), (&"bd-01".into(), &true.into()));
         assert_eq!(next["brief"]["confirmed"], true);
@@ -25,7 +25,7 @@ fn a_bead_claimed_elsewhere_is_refused_although_this_machine_has_not_heard_of_it
         ann.error(&["--actor", "ann", "claim", "--next"], "nothing_ready");
         let live = records(&remote);
         assert!(live.len() == 2 && live.iter().all(|record| record["state"] == "live"), "{live:?}");
-        // What others hold is known to be confirmed, too.
+        // Claims of other machines are shown as confirmed too.
         ben.json(&["sync"]);
         ann.json(&["sync"]);
         assert_eq!(ann.show("bd-01")["confirmed"], true);
@@ -33,7 +33,7 @@ fn a_bead_claimed_elsewhere_is_refused_although_this_machine_has_not_heard_of_it
 }
 
 #[test]
-fn what_is_given_back_is_free_for_others_after_the_sync_that_says_so() {
+fn a_released_bead_is_free_for_others_after_the_next_sync() {
     let remote = Remote::new();
     let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 1);
     let (ann, ben) = (&all[0], &all[1]);
@@ -58,7 +58,7 @@ fn what_is_given_back_is_free_for_others_after_the_sync_that_says_so() {
 }
 
 #[test]
-fn what_is_handed_over_to_an_agent_on_another_machine_is_taken_up_there() {
+fn a_bead_handed_over_to_an_agent_on_another_machine_is_claimed_there() {
     let remote = Remote::new();
     let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 2);
     let (ann, ben) = (&all[0], &all[1]);
@@ -68,14 +68,14 @@ fn what_is_handed_over_to_an_agent_on_another_machine_is_taken_up_there() {
     ann.json(&["sync"]);
     assert_eq!(records(&remote)[0]["state"], "over");
     ben.run(&["sync"]);
-    // Before the other one, which is ready.
+    // The bead that was handed over comes before the other one, which is ready.
     let taken = ben.json(&["--actor", "ben", "claim", "--next"]);
     assert_eq!((&taken["id"], &taken["confirmed"]), (&"bd-01".into(), &true.into()), "{taken}");
     assert_eq!(taken["brief"]["notes"][0]["content"], "the tests are missing");
     ann.json(&["sync"]);
     assert_eq!(ann.show("bd-01")["assignee"], "ben");
     ann.error(&["--actor", "ann", "claim", "bd-01"], "already_claimed");
-    // A cancellation ends the claim everywhere.
+    // A cancellation ends the claim on every machine.
     ann.json(&["cancel", "bd-01", "--reason", "dropped"]);
     ann.json(&["sync"]);
     ben.json(&["sync"]);
@@ -89,7 +89,7 @@ fn a_closed_bead_is_not_won_by_a_machine_that_has_not_heard_of_the_close() {
     let remote = Remote::new();
     let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 2);
     let (ann, ben) = (&all[0], &all[1]);
-    // No claim ref was ever made for the first one.
+    // The first bead never had a claim ref.
     ann.json(&["close", "bd-00", "--reason", "done"]);
     ann.json(&["sync"]);
     ben.error(&["claim", "bd-00"], "closed");
@@ -110,7 +110,7 @@ fn a_bead_closed_by_a_machine_without_claim_refs_frees_its_ref() {
     ben.json(&["config", "set", "claim.scope", "local"]);
     ben.json(&["--actor", "ben", "close", "bd-00"]);
     ben.json(&["sync"]);
-    // The holder's machine hears of it, and ends the claim on the ref.
+    // The holder's machine fetches the close and ends the claim on the ref.
     ann.json(&["sync"]);
     ann.json(&["sync"]);
     assert_eq!(records(&remote)[0]["state"], "over");
@@ -166,7 +166,7 @@ fn a_killed_daemon_leaves_no_ref_behind_that_its_successor_does_not_give_back() 
     let (ann, ben) = (&all[0], &all[1]);
     let claimed = ann.json(&["--actor", "ann", "claim", "bd-00"]);
     ann.kill_daemon();
-    // The claim itself stood in the journal and is as good as before.
+    // The claim itself was in the journal and is still valid.
     assert_eq!(ann.show("bd-00")["confirmed"], true);
     ben.error(&["--actor", "ben", "claim", "bd-00"], "already_claimed");
     ann.json(&["--actor", "ann", "close", "bd-00", "--fence", claimed["fence"].as_str().unwrap()]);
@@ -188,7 +188,7 @@ fn confirm_decides_on_the_remote_whatever_the_scope_and_under_a_request_id() {
     assert_eq!((&again["fence"], &again["confirmed"]), (&first["fence"], &true.into()));
     let error = ben.error(&["--actor", "ben", "claim", "bd-00", "--confirm"], "already_claimed");
     assert_eq!(error["details"]["holder"], "ann");
-    // A claim that only this machine knows of can be confirmed later.
+    // A claim that only this machine knows about can be confirmed later.
     let local = ben.json(&["--actor", "ben", "claim", "bd-01"]);
     assert_eq!(local["confirmed"], false);
     let confirmed = ben.json(&["--actor", "ben", "claim", "bd-01", "--confirm"]);
@@ -220,7 +220,7 @@ fn every_verb_that_claims_asks_the_remote() {
     let mixed = ben.run(&["--actor", "ben", "update", "bd-01", "--claim", "-p", "0", "--json"]);
     assert_eq!(mixed.value()["error"]["code"], "invalid_value", "{mixed:?}");
     assert_eq!(ben.json(&["show", "bd-01"])["assignee"], Value::Null);
-    // Where each machine decides for itself, --confirm asks all the same.
+    // Even where each machine decides locally, `--confirm` asks the remote.
     for machine in &all {
         machine.json(&["config", "set", "claim.scope", "local"]);
     }

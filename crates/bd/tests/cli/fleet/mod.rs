@@ -1,4 +1,5 @@
-//! Several machines with one Git remote: a ref there decides who gets a bead (docs/FLEET.md). Each sandbox is a machine.
+//! Several machines with one Git remote, where a ref decides who gets a bead (docs/FLEET.md). Each sandbox is
+//! a machine.
 
 mod drain;
 mod exclusive;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::{Mode, Sandbox};
 use crate::sync::Remote;
 
-/// Machines whose claims are decided on the remote, with these beads on all of them.
+/// Creates machines whose claims are decided on the remote, with these beads on all of them.
 pub fn machines(remote: &Remote, modes: &[Mode], beads: usize) -> Vec<Sandbox> {
     let machines: Vec<Sandbox> = modes.iter().map(|mode| remote.replica(*mode)).collect();
     for number in 0..beads {
@@ -28,7 +29,7 @@ pub fn machines(remote: &Remote, modes: &[Mode], beads: usize) -> Vec<Sandbox> {
     machines
 }
 
-/// The claim refs on the remote, as their records.
+/// Returns the records of the claim refs on the remote.
 pub fn records(remote: &Remote) -> Vec<Value> {
     let git = git2::Repository::open(remote.path()).unwrap();
     let refs = git.references_glob("refs/beads/claims/*").unwrap();

@@ -4,7 +4,7 @@ use crate::sandbox::{Mode, wait_until};
 use crate::sync::Remote;
 
 #[test]
-fn pushes_that_nobody_asked_for_wait_for_the_budget_and_those_asked_for_do_not() {
+fn automatic_pushes_wait_for_the_budget_and_explicit_ones_do_not() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Daemon);
     assert!(bd.json(&["status"])["sync"].get("push_budget").is_none(), "a path has no limit");
@@ -21,7 +21,9 @@ fn pushes_that_nobody_asked_for_wait_for_the_budget_and_those_asked_for_do_not()
     });
     let text = bd.text(&["status"]);
     assert!(
-        text.contains("push budget: 1 a minute for 1 active, 1 of them from here, the next in "),
+        text.contains(
+            "push budget: 1 per minute for 1 active, 1 used here in the last minute, next push in "
+        ),
         "{text}"
     );
     bd.json(&["sync"]);

@@ -1,4 +1,4 @@
-//! Servers that do not take claim refs.
+//! Servers that reject claim refs.
 
 use beads_store::GitProgram;
 
@@ -6,7 +6,7 @@ use super::machines;
 use crate::sandbox::{Mode, Run, Sandbox};
 use crate::sync::Remote;
 
-/// Runs a command that finds the git program.
+/// Runs a command with the git program on its path.
 fn with_git(bd: &Sandbox, args: &[&str]) -> Run {
     let mut command = bd.command(&[args, &["--json"]].concat());
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1");
@@ -14,7 +14,7 @@ fn with_git(bd: &Sandbox, args: &[&str]) -> Run {
 }
 
 #[test]
-fn a_server_that_forbids_claim_refs_is_reported_with_the_way_out() {
+fn a_server_that_forbids_claim_refs_is_reported_with_a_solution() {
     if !GitProgram::is_installed() {
         return;
     }
@@ -30,7 +30,7 @@ fn a_server_that_forbids_claim_refs_is_reported_with_the_way_out() {
     let checks = doctor["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["name"] == "claim_refs").expect("it is reported");
     assert!(check["findings"][0]["message"].as_str().unwrap().contains("claim.ref_prefix"), "{check}");
-    // The refs go elsewhere, on every machine, and claims are decided again.
+    // With another ref namespace on every machine, claims are decided on the remote again.
     let run = bd.run(&["config", "set", "claim.ref_prefix", "refs/heads/beads-claims/"]);
     assert_eq!(run.exit, Some(0), "{run:?}");
     let claimed = with_git(bd, &["claim", "bd-00"]).value();

@@ -1,4 +1,4 @@
-//! Claims while the remote does not answer, and what becomes of them when it does.
+//! Claims while the remote is unreachable, and their outcome when it can be reached again.
 
 use super::{machines, records};
 use crate::sandbox::{Mode, Sandbox};
@@ -35,13 +35,14 @@ fn scope_auto_is_local_alone_and_remote_once_others_are_at_work() {
     for machine in &all {
         machine.json(&["config", "set", "claim.scope", "auto"]);
     }
-    // Nothing of others came here yet.
+    // No changes of other machines have arrived here yet.
     let alone = ann.json(&["--actor", "ann", "claim", "bd-00"]);
     assert_eq!(alone["confirmed"], false);
-    // This one has the commit of another machine.
+    // This machine has a commit of another machine.
     let second = ben.json(&["--actor", "ben", "claim", "bd-01"]);
     assert_eq!(second["confirmed"], true);
-    // The first hears of the second, and its claim gets a ref before anything else is claimed.
+    // The first machine fetches the changes of the second, and its claim gets a ref before anything else is
+    // claimed.
     ben.json(&["sync"]);
     ann.json(&["sync"]);
     ann.json(&["sync"]);
@@ -69,14 +70,14 @@ fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hea
     }
     reconnect(ann, &remote);
     ann.json(&["sync"]);
-    // One was free, the other one is not ours: the remote decided before.
+    // One bead was free. The other was claimed on the remote before, so our claim is withdrawn.
     assert_eq!(ann.show("bd-01")["confirmed"], true);
     let lost = ann.show("bd-00");
     assert_eq!((&lost["assignee"], &lost["confirmed"]), (&"ben".into(), &false.into()));
     let status = ann.json(&["status"]);
     assert_eq!(status["sync"]["lost_claims"][0]["id"], "bd-00", "{status}");
     assert_eq!(status["sync"]["lost_claims"][0]["holder"], "ann");
-    // The winner goes on with the fence it has, although the loser's claim was the later one.
+    // The winner keeps its fence, although the loser's claim was made later.
     ann.json(&["sync"]);
     ben.json(&["sync"]);
     let held = ben.show("bd-00");
@@ -89,7 +90,7 @@ fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hea
     assert_eq!(over, 1);
 }
 
-/// `--sandbox` leaves the remote alone, whatever a claim would need of it.
+/// `--sandbox` never contacts the remote, even if a claim would need it.
 #[test]
 fn a_sandboxed_claim_asks_nothing_of_the_remote() {
     let remote = Remote::new();

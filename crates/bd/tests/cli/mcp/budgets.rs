@@ -3,11 +3,11 @@ use serde_json::{Value, json};
 
 use super::tour::{Tour, Words, words};
 
-/// The least that a full view says.
+/// The smallest answer of a full view.
 const MIN_CHARS: u64 = 64;
 
-/// What the answer used of what it was given must be what it says, and within it.
-fn judge(tool: &str, max_chars: u64, text: &str) -> Result<(), TestCaseError> {
+/// Asserts that the answer reports its size correctly and stays within its budget.
+fn check_budget(tool: &str, max_chars: u64, text: &str) -> Result<(), TestCaseError> {
     let mut envelope: Value = serde_json::from_str(text)
         .map_err(|error| TestCaseError::fail(format!("{tool}: {error}: {text}")))?;
     let budget = envelope["result"].as_object_mut().unwrap().remove("budget").unwrap();
@@ -43,7 +43,7 @@ proptest! {
         for ((tool, mut arguments), max_chars) in tour.full_views(&words).into_iter().zip(budgets.into_iter().cycle()) {
             arguments["max_chars"] = json!(max_chars);
             let text = tour.client.call(tool, arguments);
-            judge(tool, max_chars, &text)?;
+            check_budget(tool, max_chars, &text)?;
         }
     }
 
@@ -56,18 +56,18 @@ proptest! {
             for max_chars in &budgets {
                 arguments["max_chars"] = json!(max_chars);
                 let text = tour.client.call(tool, arguments.clone());
-                judge(tool, *max_chars, &text)?;
+                check_budget(tool, *max_chars, &text)?;
             }
         }
     }
 
     #[test]
-    fn a_portal_reads_out_no_more_than_it_may(words in words(), max_chars in 0_usize..2_000) {
+    fn a_portal_prints_no_more_than_its_budget(words in words(), max_chars in 0_usize..2_000) {
         let mut tour = Tour::new(&words);
         for (tool, mut arguments) in tour.portals(&words) {
             arguments["max_chars"] = json!(max_chars);
             let text = tour.client.call(tool, arguments);
-            // The lines of the server itself, and of a list one row at least, are not the caller's to save.
+            // The server's own lines, and the first row of a list, do not count against the caller's budget.
             let read: usize = text.lines().filter(|line| line.starts_with("  ")).map(|line| line.len() + 1).sum();
             prop_assert!(read <= max_chars.max(120) + "…".len() + 1, "{}: {} of {}: {}", tool, read, max_chars, text);
         }
@@ -75,7 +75,7 @@ proptest! {
 }
 
 #[test]
-fn nonsense_is_a_budget_too() {
+fn invalid_budgets_are_handled() {
     let words = Words { title: "Title".into(), text: "Text. ".repeat(99), label: "label".into(), beads: 4 };
     let mut tour = Tour::new(&words);
     for max_chars in [json!(-1), json!(0.5), json!(null), json!(1e40)] {
@@ -87,9 +87,9 @@ fn nonsense_is_a_budget_too() {
     }
 }
 
-/// A list that was cut goes on where it was cut, until everything was seen once.
+/// A list that was cut off can be continued until everything was seen once.
 #[test]
-fn what_is_cut_comes_with_the_next_call() {
+fn a_list_that_is_cut_off_continues_with_the_next_call() {
     let words = Words { title: "Title".into(), text: "Text. ".repeat(40), label: "label".into(), beads: 11 };
     let mut tour = Tour::new(&words);
     for first in [

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
-/// A client that has shaken hands.
+/// A client that has completed the handshake.
 #[derive(Debug)]
 pub struct Client {
     child: Child,
@@ -47,7 +47,7 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// The next message of the server, or `None` when it has closed.
+    /// Returns the next message of the server, or `None` if the server has closed its output.
     pub fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.output.read_line(&mut line).unwrap();
@@ -66,38 +66,38 @@ impl Client {
         answer
     }
 
-    /// What a tool says, which must not be a failure.
+    /// Returns the text of a tool call that must succeed.
     pub fn call(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take();
         assert!(result.get("isError").is_none(), "{tool}: {result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// What a tool says that fails.
+    /// Returns the text of a tool call that must fail.
     pub fn fail(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take();
         assert_eq!(result["isError"], true, "{tool}: {result}");
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Runs a command line of a portal as it stands.
+    /// Runs a command line that a portal suggested, without changes.
     pub fn run(&mut self, command: &str) -> String {
         let (tool, arguments) = command.split_once(' ').unwrap_or((command, "{}"));
         self.call(tool, serde_json::from_str(arguments).unwrap())
     }
 
-    /// `kill -9` of the server.
+    /// Kills the server.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Ends the input; the server may still answer.
+    /// Closes the server's input. The server may still answer.
     pub fn close_input(&mut self) {
         drop(self.input.take());
     }
 
-    /// Ends the input and returns what the server still answers. It must exit without an error.
+    /// Closes the server's input and returns its remaining answers. It must exit without an error.
     pub fn finish(mut self) -> Vec<Value> {
         self.close_input();
         let mut rest = Vec::new();

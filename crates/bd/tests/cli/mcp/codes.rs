@@ -18,10 +18,10 @@ const CONTRACT: [&str; 11] = [
     "BUDGET_EXCEEDED",
 ];
 
-/// Those that cannot occur; docs/MCP.md says why.
+/// Codes that cannot occur; docs/MCP.md says why.
 const NEVER: [&str; 2] = ["CHECKPOINTS_NOT_CONFIRMED", "BUDGET_EXCEEDED"];
 
-/// The rows of the table of codes in the documentation.
+/// Returns the rows of the table of codes in the documentation.
 fn documented() -> Vec<(String, String)> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/MCP.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -44,7 +44,7 @@ fn the_documentation_has_every_code_of_the_contract_and_no_other() {
     }
 }
 
-/// A failed call's code, from either kind of tool; the whole answer has the form of its kind.
+/// Returns the code of a failed call of either kind of tool, and checks the form of the whole answer.
 fn code(client: &mut Client, tool: &str, arguments: &Value) -> String {
     let text = client.fail(tool, arguments.clone());
     if let Some(line) = text.strip_prefix("ERROR: ") {
@@ -121,7 +121,7 @@ fn every_other_code_is_given_by_portals_and_full_views() {
             "{wanted} in full views"
         );
         let portal = given.iter().any(|(code, tool)| *code == wanted && !tool.contains('_'));
-        // Portals take no revision: they ask the store to do something, never to overwrite what somebody wrote.
+        // Portals take no revision: none of them overwrites the text of others.
         assert_eq!(portal, wanted != "REVISION_MISMATCH", "{wanted} in portals");
     }
 }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox};
 
-/// A replica on which somebody's title lost against a later one.
+/// Creates a replica on which a title was overwritten by a later one.
 pub fn loser() -> (Sandbox, tempfile::TempDir, String) {
     let remote = tempfile::tempdir().unwrap();
     git2::Repository::init_bare(remote.path()).unwrap();
@@ -25,7 +25,7 @@ pub fn loser() -> (Sandbox, tempfile::TempDir, String) {
 }
 
 #[test]
-fn overwritten_values_are_told_shown_and_settled_under_their_ids() {
+fn overwritten_values_are_reported_shown_and_resolved_by_id() {
     let (sandbox, _remote, id) = loser();
     let mut client = Client::start(&sandbox);
     let status = client.call("status", json!({}));
@@ -50,7 +50,7 @@ fn overwritten_values_are_told_shown_and_settled_under_their_ids() {
 }
 
 #[test]
-fn a_conflict_that_is_dismissed_is_listed_no_more() {
+fn a_dismissed_conflict_is_no_longer_listed() {
     let (sandbox, _remote, id) = loser();
     let mut client = Client::start(&sandbox);
     let winner = sandbox.show(&id)["title"].clone();

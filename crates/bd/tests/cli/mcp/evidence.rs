@@ -10,7 +10,7 @@ fn notes(client: &mut Client, id: &str) -> Value {
 }
 
 #[test]
-fn every_kind_comes_out_as_it_went_in() {
+fn every_kind_of_evidence_survives_a_round_trip() {
     both(|sandbox| {
         let bead = sandbox.create(&["Prove it"]);
         let mut client = Client::start(sandbox);
@@ -33,7 +33,7 @@ fn every_kind_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn it_is_bounded_cleaned_on_output_and_whole_in_the_store() {
+fn evidence_is_bounded_redacted_on_output_and_complete_in_the_store() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let bead = sandbox.create(&["Prove it"]);
     let mut client = Client::start(&sandbox);

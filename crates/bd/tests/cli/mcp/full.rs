@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox, both};
 
-/// The envelope of a full view.
+/// Returns the envelope of a full view.
 #[allow(clippy::needless_pass_by_value, reason = "a literal reads better without a reference")]
 fn view(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let result = client.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take();
@@ -23,7 +23,7 @@ fn view(client: &mut Client, tool: &str, arguments: Value) -> Value {
     envelope
 }
 
-/// The code of a call that fails; its suggestions must work as they stand.
+/// Returns the code of a call that must fail. Its suggestions must be valid calls.
 fn code(client: &mut Client, tool: &str, arguments: Value) -> String {
     let envelope = view(client, tool, arguments);
     assert!(!envelope["error"]["recovery"].as_str().unwrap().is_empty(), "{envelope}");
@@ -57,7 +57,7 @@ fn every_json_tool_is_there_under_its_name() {
     }
 }
 
-/// A dependency is a write to both of its beads, also when it goes.
+/// Adding or removing a dependency counts as a write to both beads.
 #[test]
 fn every_write_moves_the_revisions_of_the_beads_it_is_about() {
     both(|bd| {
@@ -161,7 +161,7 @@ fn patches_change_single_fields_all_or_none() {
 }
 
 #[test]
-fn targets_are_who_they_were_meant_to_be() {
+fn targets_are_the_expected_beads() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let epic = sandbox.create(&["Plan", "-t", "epic", "--external-ref", "PLAN-007"]);
     let first = sandbox.create(&["First", "--parent", &epic]);
@@ -219,7 +219,7 @@ fn budgets_and_pages() {
 }
 
 #[test]
-fn secrets_leave_no_view() {
+fn no_view_shows_secrets() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let id = sandbox.create(&["Key", "-d", "password=hunter2hunter2 and ghp_abcdefghijkl"]);
     let mut client = Client::start(&sandbox);
@@ -228,7 +228,7 @@ fn secrets_leave_no_view() {
     assert!(sandbox.show(&id)["description"].as_str().unwrap().contains("hunter2"));
 }
 
-/// A whole store is not read to show a page of it.
+/// A page is shown without reading the whole store.
 #[test]
 fn lists_without_a_limit_ask_for_what_fits() {
     let sandbox = Sandbox::new(Mode::Daemon);

@@ -1,4 +1,4 @@
-//! What a client reads when a call is wrong, or a list is long.
+//! The texts that a client gets when a call is wrong or a list is long.
 
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn a_small_budget_is_raised_and_kept_for_the_rest_of_a_list() {
     let said = client.call("status", json!({"ready": 50, "max_chars": 200}));
     let more = said.lines().find_map(|line| line.strip_prefix("MORE: ")).unwrap().to_owned();
     assert!(more.contains("\"max_chars\":200"), "{said}");
-    // The calls that are suggested lead through the whole list.
+    // Following the suggested calls shows the whole list.
     let (mut seen, mut next) = (said.lines().filter(|line| line.starts_with("  ")).count(), Some(more));
     while let Some(call) = next {
         let said = client.run(&call);

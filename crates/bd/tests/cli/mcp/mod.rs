@@ -1,4 +1,4 @@
-//! `bd mcp`, spoken to over its standard input and output as a client does.
+//! `bd mcp`, tested over its standard input and output, as a client uses it.
 
 mod budgets;
 pub mod client;

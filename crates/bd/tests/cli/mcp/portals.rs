@@ -107,7 +107,7 @@ fn many_beads_with_parents_and_dependencies_in_one_call() {
 }
 
 #[test]
-fn mail_goes_to_and_fro() {
+fn agents_exchange_mail() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let bead = sandbox.create(&["Talk"]);
     let mut ann = Client::start(&sandbox);
@@ -177,7 +177,7 @@ fn evidence_is_kept_with_a_note() {
 }
 
 #[test]
-fn secrets_do_not_leave_and_stay_stored() {
+fn secrets_are_redacted_and_stay_stored() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let secret = "ghp_abcdefghijklmnop1234";
     let bead = sandbox.create(&[
@@ -193,7 +193,7 @@ fn secrets_do_not_leave_and_stay_stored() {
 }
 
 #[test]
-fn a_long_brief_is_cut_unless_more_is_asked_for() {
+fn a_long_brief_is_cut_off_unless_more_is_requested() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let bead = sandbox.create(&["Long", "-d", &"Many words. ".repeat(200)]);
     let mut client = Client::start(&sandbox);

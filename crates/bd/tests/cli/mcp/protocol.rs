@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox, both};
 
-/// What a request of revision 2026-07-28 says about itself.
+/// Returns the metadata of a request in revision 2026-07-28.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -31,7 +31,7 @@ fn a_handshake_in_each_revision() {
 }
 
 #[test]
-fn without_a_handshake_each_request_stands_for_itself() {
+fn without_a_handshake_each_request_is_independent() {
     both(|sandbox| {
         let mut client = Client::spawn(sandbox.command(&["mcp"]));
         let found = client.ask("server/discover", json!({"_meta": meta()}))["result"].take();
@@ -55,7 +55,7 @@ fn without_a_handshake_each_request_stands_for_itself() {
 }
 
 #[test]
-fn a_revision_of_the_future_is_refused_with_those_that_are_spoken() {
+fn an_unknown_revision_is_refused_with_the_supported_ones() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let mut client = Client::spawn(sandbox.command(&["mcp"]));
     let mut later = meta();
@@ -87,7 +87,7 @@ fn a_subscription_is_acknowledged_and_ends_with_the_server_or_when_cancelled() {
 }
 
 #[test]
-fn what_was_read_before_the_end_is_answered() {
+fn requests_read_before_the_end_of_input_are_answered() {
     both(|sandbox| {
         let mut client = Client::start(sandbox);
         for id in 100..120 {
@@ -136,7 +136,7 @@ fn toolsets_by_flag_and_by_request() {
 }
 
 #[test]
-fn a_long_wait_shows_progress_and_holds_nobody_up() {
+fn a_long_wait_shows_progress_and_does_not_delay_others() {
     let sandbox = Sandbox::new(Mode::Daemon);
     let mut client = Client::start(&sandbox);
     let params = json!({"name": "next", "arguments": {"wait_s": 600}, "_meta": {"progressToken": "p"}});
@@ -162,7 +162,7 @@ fn a_long_wait_shows_progress_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_sync_shows_progress_if_it_was_asked_for() {
+fn a_sync_shows_progress_on_request() {
     let sandbox = Sandbox::new(Mode::Embedded);
     sandbox.create(&["Something"]);
     let mut client = Client::start(&sandbox);
@@ -174,16 +174,16 @@ fn a_sync_shows_progress_if_it_was_asked_for() {
         params
     };
     client.send(&json!({"jsonrpc": "2.0", "id": "sync", "method": "tools/call", "params": call(Some(7))}));
-    let mut told = Vec::new();
+    let mut progress = Vec::new();
     loop {
         let message = client.receive().unwrap();
         if message.get("id").is_some() {
             break;
         }
         assert_eq!(message["params"]["progressToken"], 7, "{message}");
-        told.push(message["params"]["progress"].as_u64().unwrap());
+        progress.push(message["params"]["progress"].as_u64().unwrap());
     }
-    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    assert!(!progress.is_empty() && progress.is_sorted(), "{progress:?}");
     assert!(
         client.ask("tools/call", call(None))["result"].get("isError").is_none(),
         "and nothing in between"
@@ -191,14 +191,15 @@ fn a_sync_shows_progress_if_it_was_asked_for() {
 }
 
 #[test]
-fn a_call_that_is_given_up_claims_nothing_and_is_not_answered() {
+fn a_cancelled_call_claims_nothing_and_is_not_answered() {
     let sandbox = Sandbox::new(Mode::Daemon);
     let mut client = Client::start(&sandbox);
     let params = json!({"name": "next", "arguments": {"wait_s": 600}, "_meta": {"progressToken": 1}});
     client.send(&json!({"jsonrpc": "2.0", "id": "wait", "method": "tools/call", "params": params}));
     assert_eq!(client.receive().unwrap()["method"], "notifications/progress");
     client.notify("notifications/cancelled", json!({"requestId": "wait"}));
-    // Whoever still waits hears of it within a slice; one more sign of life may have been on its way.
+    // A waiting call notices the cancellation within a time slice; one more progress message may already be
+    // on its way.
     let rest = client.finish();
     assert!(rest.iter().all(|message| message.get("id").is_none()), "{rest:?}");
     let bead = sandbox.create(&["Nobody's"]);
@@ -206,7 +207,7 @@ fn a_call_that_is_given_up_claims_nothing_and_is_not_answered() {
 }
 
 #[test]
-fn whoever_waits_when_the_input_ends_is_answered_soon() {
+fn waiting_calls_are_answered_soon_after_the_input_ends() {
     let sandbox = Sandbox::new(Mode::Daemon);
     sandbox.create(&["Blocked by nothing", "--defer", "2090-01-01"]);
     let mut client = Client::start(&sandbox);
@@ -227,9 +228,10 @@ fn whoever_waits_when_the_input_ends_is_answered_soon() {
     assert_eq!(answered, ["next", "watch"]);
 }
 
-/// Claude Code and Codex show their model the data of an answer instead of its lines, so they get the lines alone.
+/// Claude Code and Codex show their model the structured data of an answer instead of its text, so they get
+/// the text alone.
 #[test]
-fn programs_that_would_hide_the_lines_get_no_data() {
+fn clients_that_would_hide_the_text_get_no_structured_data() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let bead = sandbox.create(&["Work"]);
     for (name, has_data) in [("claude-code", false), ("codex-mcp-client", false), ("robot", true)] {
@@ -246,7 +248,7 @@ fn programs_that_would_hide_the_lines_get_no_data() {
             assert_eq!(answer.get("structuredContent").is_some(), has_data, "{name}: {answer}");
         }
     }
-    // The same for a client that says so with each request.
+    // The same for a client that identifies itself in each request.
     let mut client = Client::spawn(sandbox.command(&["mcp"]));
     let mut meta = meta();
     meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("claude-code");

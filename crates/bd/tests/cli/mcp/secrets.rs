@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::tour::{Tour, words};
 
-/// Every form of the contract around a secret.
+/// Returns a secret in every form that the contract lists.
 fn forms(secret: &str) -> [String; 10] {
     [
         format!("ghp_{secret}"),
@@ -19,7 +19,7 @@ fn forms(secret: &str) -> [String; 10] {
     ]
 }
 
-/// A text with a secret in every form, each its own, and a key.
+/// Returns a text that contains each secret in another form, and a private key.
 fn planted(secrets: &[String], words: &str) -> String {
     let mut text = String::new();
     for (index, secret) in secrets.iter().enumerate() {
@@ -28,7 +28,7 @@ fn planted(secrets: &[String], words: &str) -> String {
     text
 }
 
-/// The whole of what the server writes in answer.
+/// Returns the whole answer of the server, as text.
 fn wire(tour: &mut Tour, tool: &str, arguments: &Value) -> String {
     tour.client.ask("tools/call", json!({"name": tool, "arguments": arguments})).to_string()
 }
@@ -48,7 +48,7 @@ proptest! {
             + &format!("-----BEGIN PRIVATE KEY-----\n{pem}\n-----END PRIVATE KEY-----\n");
         let mut tour = Tour::new(&words);
         let mut calls = [tour.full_views(&words), tour.portals(&words)].concat();
-        // Refusals tell back what was wrong.
+        // Refusals quote the wrong value.
         calls.push(("beads_show", json!({"id": in_title})));
         calls.push(("beads_dep_add", json!({"from": tour.ids[0], "to": tour.ids[1], "kind": in_text})));
         calls.push(("beads_update", json!({"id": tour.ids[0], "status": in_text})));
@@ -63,7 +63,7 @@ proptest! {
                 prop_assert!(!answer.contains(secret.as_str()), "{} lets {} out: {}", tool, secret, answer);
             }
         }
-        // What is stored is untouched.
+        // The stored text is unchanged.
         let kept = tour.sandbox.json(&["list"]).to_string();
         prop_assert!(secrets.iter().all(|secret| kept.contains(secret)));
     }

@@ -4,7 +4,7 @@ use super::client::Client;
 use crate::sandbox::{ACTOR, Mode, Sandbox, both, wait_until};
 
 #[test]
-fn who_acts_is_told_by_flag_environment_or_the_client() {
+fn the_actor_comes_from_a_flag_the_environment_or_the_client() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let maker = |mut client: Client| -> String {
         let made = client.call("make", json!({"title": "Whose?"}));
@@ -28,7 +28,7 @@ fn a_call_renews_what_its_agent_holds_and_an_open_connection_does_not() {
         let expires = |id: &str| sandbox.show(id)["assignee_expires"].clone();
         let (before, hers) = (expires(&mine), expires(&theirs));
         let mut client = Client::start(sandbox);
-        // Everything that is no call: the answers show that it was taken in.
+        // Messages that are not tool calls; their answers show that they were processed.
         client.ask("ping", json!({}));
         client.ask("tools/list", json!({}));
         assert_eq!(expires(&mine), before);
@@ -40,10 +40,10 @@ fn a_call_renews_what_its_agent_holds_and_an_open_connection_does_not() {
 }
 
 #[test]
-fn a_progress_notification_is_a_sign_of_life() {
+fn a_progress_notification_counts_as_activity() {
     let sandbox = Sandbox::new(Mode::Daemon);
     let bead = sandbox.create(&["One"]);
-    // So heartbeats may follow each other after a second.
+    // A short lease allows heartbeats one second apart.
     sandbox.json(&["config", "set", "claim.lease", "3s"]);
     let client = std::cell::RefCell::new(Client::start(&sandbox));
     client.borrow_mut().run("status");
@@ -85,7 +85,7 @@ fn a_client_that_leaves_gives_back_what_it_claimed() {
         assert!(client.finish().is_empty());
         assert_eq!(sandbox.show(&bead)["status"], "open");
         assert_eq!(sandbox.show(&other)["status"], "in_progress", "claimed elsewhere by the same actor");
-        // Where the harness names the session, what another process claimed in it stays.
+        // If the harness names the session, claims that another process made in it are kept.
         let in_session = || {
             let mut command = sandbox.command(&["mcp"]);
             command.env("CLAUDE_CODE_SESSION_ID", "c-1");
@@ -102,7 +102,7 @@ fn a_client_that_leaves_gives_back_what_it_claimed() {
 }
 
 #[test]
-fn a_new_session_finds_what_a_killed_one_was_at() {
+fn a_new_session_finds_the_claims_of_a_killed_one() {
     both(|sandbox| {
         let bead = sandbox.create(&["Unfinished"]);
         let mut killed = Client::start(sandbox);
@@ -140,11 +140,11 @@ fn workspaces_and_ids_of_others() {
     Client::start(&sandbox).call("status", json!({"workspace": "repo"}));
     let run = sandbox.run(&["mcp", "--workspace", "no good"]);
     assert_eq!(run.exit, Some(2), "{run:?}");
-    run.says_one_error();
+    run.assert_one_error_line();
 }
 
 #[test]
-fn outside_a_repository_calls_say_so_and_a_bead_can_be_made() {
+fn outside_a_repository_calls_say_so_and_a_bead_can_be_created() {
     let sandbox = Sandbox::without_repository(Mode::Embedded);
     let mut client = Client::start(&sandbox);
     assert!(client.fail("status", json!({})).starts_with("ERROR: NOT_INITIALIZED "));

@@ -12,7 +12,7 @@ fn error(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn portals_act_on_the_bead_that_is_expected_or_not_at_all() {
+fn portals_act_only_on_the_expected_bead() {
     both(|sandbox| {
         let mine = sandbox.create(&["Mine", "-p", "0", "--external-ref", "TASK-001"]);
         let other = sandbox.create(&["Other"]);
@@ -40,12 +40,12 @@ fn portals_act_on_the_bead_that_is_expected_or_not_at_all() {
             let strict = with("strict_targeting", json!(true));
             let code = "STRICT_TARGETING_REQUIRES_EXPECTED_TARGET_ID";
             assert_eq!(error(&mut client, tool, strict), code, "{tool}");
-            let nobody = with("expected_target_id", json!("bd-none"));
-            assert_eq!(error(&mut client, tool, nobody), "EXPECTED_TARGET_MISMATCH", "{tool}");
+            let other = with("expected_target_id", json!("bd-none"));
+            assert_eq!(error(&mut client, tool, other), "EXPECTED_TARGET_MISMATCH", "{tool}");
         }
         assert_eq!(sandbox.everything(), before);
         client.call("note", json!({"text": "x", "expected_target_id": mine, "strict_targeting": true}));
-        // The beginning of an id means the same bead.
+        // An abbreviated id means the same bead.
         client.call("done", json!({"reason": "x", "expected_target_id": mine[..mine.len() - 1]}));
         assert_eq!(sandbox.show(&mine)["status"], "closed");
     });

@@ -1,4 +1,5 @@
-//! What `bd mcp` costs an agent, in tokens of o200k. The goals are the project's; the figures are those of the README.
+//! The cost of `bd mcp` for an agent, in tokens of o200k. The targets are the project's; the figures are in
+//! the README.
 
 use serde_json::{Value, json};
 use tiktoken_rs::o200k_base_singleton;
@@ -6,7 +7,7 @@ use tiktoken_rs::o200k_base_singleton;
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox};
 
-/// Titles as people write them, most urgent first.
+/// Realistic titles, most urgent first.
 const TITLES: [&str; 10] = [
     "Parser rejects numbers with exponents",
     "Retry uploads when the connection drops",
@@ -29,7 +30,7 @@ fn tokens(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
 }
 
-/// A store in the middle of its life. The ids are given, because minted ones differ in how many tokens they have.
+/// Creates a store in everyday use. The ids are fixed, because random ones differ in their number of tokens.
 fn store() -> Sandbox {
     let sandbox = Sandbox::new(Mode::Embedded);
     let create = |number: usize, more: &[&str]| {
@@ -47,7 +48,8 @@ fn store() -> Sandbox {
     sandbox
 }
 
-/// As it reads when the lease ends tomorrow: the day costs something, and the test may run at any hour.
+/// Adds a date to the end of the lease, as if it ended tomorrow: the date costs tokens, and the test may run
+/// at any hour.
 fn with_day(answer: &str) -> String {
     match answer.split_once("yours until ") {
         Some((before, after)) if after.as_bytes().get(2) == Some(&b':') => {
@@ -57,14 +59,14 @@ fn with_day(answer: &str) -> String {
     }
 }
 
-/// What is written to call a tool and what is read of it.
+/// Calls a tool. Returns the tokens of the call and its answer, and the answer.
 fn exchange(client: &mut Client, tool: &str, arguments: Value) -> (usize, String) {
     let request = json!({"name": tool, "arguments": arguments}).to_string();
     let answer = with_day(&client.call(tool, arguments));
     (tokens(&request) + tokens(&answer), answer)
 }
 
-/// The rows of the README's table: what, the goal, and what was measured.
+/// Returns the rows of the README's table: description, target, measured value.
 fn readme() -> Vec<(String, usize, usize)> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -78,7 +80,7 @@ fn readme() -> Vec<(String, usize, usize)> {
 }
 
 #[test]
-fn the_goals_are_met_and_the_readme_tells_the_truth() {
+fn the_targets_are_met_and_the_readme_is_correct() {
     let sandbox = store();
     let mut client = Client::start(&sandbox);
     let listed = client.ask("tools/list", json!({"toolset": "daily"}))["result"].take();
@@ -109,11 +111,11 @@ fn the_goals_are_met_and_the_readme_tells_the_truth() {
         assert!(tokens <= goal, "{what}: {tokens} tokens, more than {goal}");
     }
     let measured = measured.map(|(what, goal, tokens)| (what.to_owned(), goal, tokens));
-    assert_eq!(readme(), measured, "the table in README.md against the goals and what was measured");
+    assert_eq!(readme(), measured, "README.md differs from the measured values");
 }
 
 #[test]
-fn what_is_long_stays_within_the_goals_too() {
+fn long_answers_stay_within_the_targets_too() {
     let sandbox = Sandbox::new(Mode::Embedded);
     let title = "A title that goes on and on about everything there is to know ".repeat(7);
     let bead = sandbox.create(&[&title, "-d", &DESCRIPTION.repeat(9)]);

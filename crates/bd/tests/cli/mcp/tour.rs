@@ -1,4 +1,4 @@
-//! A call of every tool there is, on a store of random text: what must hold for all of them is tested with these.
+//! A call of every tool on a store with random text, for tests of properties that all tools share.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub struct Words {
     pub beads: usize,
 }
 
-/// Anything that people or programs write, on one line and on many.
+/// Returns a strategy for any text that people or programs write, on one line or many.
 pub fn words() -> impl Strategy<Value = Words> {
     let odd = "[^\\p{C}]{0,60}";
     let prose = "([a-zA-Zäß漢🙂\"\\\\<>&.,:=-]{1,12}[ \n]){0,60}";
@@ -24,9 +24,9 @@ pub fn words() -> impl Strategy<Value = Words> {
     )
 }
 
-/// A store, an agent's session on it, and what the calls need to know.
+/// A store, a session of an agent on it, and the ids that the calls need.
 pub struct Tour {
-    /// Ends before the store that it works on.
+    /// Dropped before the store that it uses.
     pub client: Client,
     pub sandbox: Sandbox,
     pub ids: Vec<String>,
@@ -60,7 +60,7 @@ impl Tour {
         Self { client, sandbox, ids, message }
     }
 
-    /// A call of every full view, each of which succeeds.
+    /// Returns a call of every full view. All of them succeed.
     pub fn full_views(&self, words: &Words) -> Vec<(&'static str, Value)> {
         let Words { title, text, label, .. } = words;
         let [first, second, third, ..] = &self.ids[..] else { panic!("there are three") };
@@ -81,6 +81,11 @@ impl Tour {
             ("beads_reopen", json!({"id": second, "reason": text})),
             ("beads_close", json!({"id": second, "reason": text})),
             ("beads_reopen", json!({"id": second, "reason": text})),
+            ("beads_ask", json!({"id": second, "text": text})),
+            ("beads_questions", json!({})),
+            ("beads_answer", json!({"id": second, "text": text})),
+            // The answer offers the bead to the agent that asked.
+            ("beads_unclaim", json!({"id": second, "reason": text})),
             ("beads_delete", json!({"id": third, "reason": text})),
             ("beads_restore", json!({"id": third})),
             ("beads_dep_add", json!({"from": second, "to": "TASK-002"})),
@@ -114,7 +119,7 @@ impl Tour {
         ]
     }
 
-    /// A call of every portal, each of which succeeds.
+    /// Returns a call of every portal. All of them succeed.
     pub fn portals(&self, words: &Words) -> Vec<(&'static str, Value)> {
         let Words { title, text, label, .. } = words;
         let artifact = json!({"kind": "cmd_output", "command": title, "stdout": text, "exit_code": 1, "meta": {"why": text}});
@@ -137,14 +142,14 @@ impl Tour {
     }
 }
 
-/// The result of a full view that succeeds.
+/// Returns the result of a full view that must succeed.
 pub fn full(client: &mut Client, tool: &str, arguments: &Value) -> Value {
     let mut envelope: Value = serde_json::from_str(&client.call(tool, arguments.clone())).unwrap();
     envelope["result"].take()
 }
 
 #[test]
-fn it_leaves_no_tool_out() {
+fn the_tour_covers_every_tool() {
     let words = Words { title: "Title".into(), text: "Text.".into(), label: "label".into(), beads: 3 };
     let mut tour = Tour::new(&words);
     let calls = [tour.full_views(&words), tour.portals(&words)].concat();

@@ -1,4 +1,4 @@
-//! A session that outlives the program it was started from.
+//! A session that outlives the program file it was started from.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn install(path: &Path) {
     std::fs::rename(&fresh, path).unwrap();
 }
 
-/// A session of a copy of the program.
+/// Starts a session with a copy of the program.
 fn session(bd: &Sandbox, program: &Path) -> Client {
     let like = bd.command(&["mcp", "--toolset", "full"]);
     let mut command = std::process::Command::new(program);
@@ -40,7 +40,7 @@ fn a_session_starts_the_daemon_of_the_program_that_replaced_its_own() {
 }
 
 #[test]
-fn a_session_whose_program_is_gone_says_so_in_every_answer() {
+fn a_session_whose_program_was_deleted_says_so_in_every_answer() {
     let bd = Sandbox::new(Mode::Daemon);
     let program = bd.root().join("installed-bd");
     install(&program);
@@ -56,5 +56,5 @@ fn a_session_whose_program_is_gone_says_so_in_every_answer() {
     ] {
         assert!(said.contains("RESTART_NEEDED"), "{said}");
     }
-    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2, "what was made is kept");
+    assert_eq!(bd.json(&["list"]).as_array().unwrap().len(), 2, "created beads are kept");
 }

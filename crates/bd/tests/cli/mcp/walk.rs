@@ -1,4 +1,4 @@
-//! Whatever a tool suggests can be done as it stands.
+//! Every call that a tool suggests succeeds without changes.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox};
 
-/// A call, and what it said.
+/// Follows suggestions and counts them.
 struct Walker<'a> {
     sandbox: &'a Sandbox,
     client: Client,
     taken: usize,
 }
 
-/// What an answer says to do next.
+/// A call that an answer suggests.
 enum Step {
     Tool(String, Value),
     Method(String, Value),
@@ -21,10 +21,10 @@ enum Step {
 
 impl Walker<'_> {
     fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
-        // Somebody makes a bead while we wait for one.
+        // Another actor creates a bead while this call waits for one.
         let waits = arguments.get("wait_s").is_some();
         if waits {
-            self.sandbox.create(&["Made while somebody waits"]);
+            self.sandbox.create(&["Made while another waits"]);
         }
         let result =
             self.client.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take();
@@ -32,14 +32,20 @@ impl Walker<'_> {
         (result["content"][0]["text"].as_str().unwrap().to_owned(), failed)
     }
 
-    /// Takes every suggestion of an answer, and those of what they answer, so deep.
+    /// Follows every suggestion of an answer, and those of the answers to them, to this depth.
     fn follow(&mut self, answer: &str, depth: usize) -> Result<(), TestCaseError> {
         for step in steps(answer) {
             self.taken += 1;
             match step {
                 Step::Method(method, params) => {
-                    let told = self.client.ask(&method, params);
-                    prop_assert!(told.get("result").is_some(), "{} after {}: {}", method, answer, told);
+                    let answered = self.client.ask(&method, params);
+                    prop_assert!(
+                        answered.get("result").is_some(),
+                        "{} after {}: {}",
+                        method,
+                        answer,
+                        answered
+                    );
                 }
                 Step::Tool(tool, arguments) => {
                     let (text, failed) = self.call(&tool, &arguments);
@@ -54,7 +60,8 @@ impl Walker<'_> {
     }
 }
 
-/// Commands stand at the margin behind the state, or behind `MORE:`; an envelope has its own list.
+/// Parses the suggestions of an answer. Portals print commands unindented after the state, or after `MORE:`;
+/// envelopes have a list.
 fn steps(answer: &str) -> Vec<Step> {
     if let Ok(envelope) = serde_json::from_str::<Value>(answer) {
         let step = |suggestion: &Value| {
@@ -79,7 +86,7 @@ fn steps(answer: &str) -> Vec<Step> {
     ours.map(step).collect()
 }
 
-/// One of the calls that agents make, right or wrong, about one of the beads.
+/// Returns a call that agents make, valid or not, about one of the beads.
 fn call(kind: usize, id: &str, other: &str) -> (&'static str, Value) {
     match kind {
         0 => ("status", json!({})),
@@ -121,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_suggestion_executed_as_it_stands_succeeds(
+    fn every_suggestion_can_be_executed_unchanged(
         walk in proptest::collection::vec((0..KINDS, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 25..40),
     ) {
         let sandbox = Sandbox::new(Mode::Daemon);

@@ -1,5 +1,6 @@
-//! What the user's own git does around the store: refspecs of a mirror, settings, variables and addresses for other work, refs
-//! that are moved or deleted, and clones that lack most of the history. Without a git program nothing happens.
+//! What the user's own git does around the store: refspecs of a mirror, settings, variables and URLs for
+//! other work, refs that are moved or deleted, and clones without most of the history. Without a git program
+//! nothing happens.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use beads_store::REF;
 use super::World;
 use crate::sandbox::{Run, kill, remove_directory};
 
-/// Settings that change what a push does, and that are none of our business.
+/// Settings that change what a push does, and that must not affect ours.
 const SETTINGS: [(&str, &str); 4] = [
     ("push.recurseSubmodules", "only"),
     ("push.gpgSign", "true"),
@@ -17,14 +18,15 @@ const SETTINGS: [(&str, &str); 4] = [
     ("remote.origin.mirror", "true"),
 ];
 
-/// A name that does not leave room for our ref.
+/// A branch whose name conflicts with our ref.
 pub(super) const BRANCH: &str = "refs/heads/beads";
 
-/// Where the beads of the remote are while a branch is in the way.
+/// The ref that keeps the beads of the remote while the conflicting branch exists.
 const ASIDE: &str = "refs/aside/store";
 
-/// Deletes our ref, perhaps after putting it aside, and takes its place with a branch. If that fails, nothing has changed.
-fn put_in_the_way(repository: &git2::Repository, aside: Option<&str>) {
+/// Deletes our ref, after copying it to `aside` if given, and creates the conflicting branch. If that fails,
+/// nothing has changed.
+fn create_conflicting_branch(repository: &git2::Repository, aside: Option<&str>) {
     let Ok(work) = repository.refname_to_id("refs/heads/main") else { return };
     let ours = repository.refname_to_id(REF).ok();
     if let (Some(ours), Some(aside)) = (ours, aside) {
@@ -42,7 +44,7 @@ fn put_in_the_way(repository: &git2::Repository, aside: Option<&str>) {
     }
 }
 
-/// Deletes a ref, if it is there.
+/// Deletes a ref if it exists.
 pub(super) fn clear(repository: &Path, name: &str) {
     let Ok(repository) = git2::Repository::open(repository) else { return };
     if let Ok(mut reference) = repository.find_reference(name) {
@@ -57,14 +59,14 @@ impl World {
         git.output().is_ok_and(|output| output.status.success())
     }
 
-    /// The refspec of a mirror, or the usual one again.
+    /// Sets the refspec of a mirror, or restores the usual one.
     pub(super) fn mirror(&mut self) {
         let usual = "+refs/heads/*:refs/remotes/origin/*";
         let spec = if self.below(2) == 0 { usual } else { "+refs/heads/*:refs/heads/*" };
         self.git(&["config", "--replace-all", "remote.origin.fetch", spec]);
     }
 
-    /// Our ref goes to where the remote's is.
+    /// Moves our ref to the commit of the remote's ref.
     pub(super) fn fetch_as_mirror(&mut self) {
         self.git(&["fetch", "-q", "--update-head-ok", "origin", "+refs/heads/beads/*:refs/heads/beads/*"]);
     }
@@ -85,7 +87,7 @@ impl World {
         }
     }
 
-    /// The first address counts, for fetching and for pushing.
+    /// Adds a second URL. The first one must be used, for fetching and for pushing.
     pub(super) fn second_address(&mut self) {
         let other = self.bd.root().join("other.git");
         if git2::Repository::open(&other).is_err() {
@@ -94,7 +96,7 @@ impl World {
         self.git(&["remote", "set-url", "--add", "origin", other.to_str().unwrap()]);
     }
 
-    /// A daemon that is started inside a hook gets the variables of that hook.
+    /// Starts a daemon inside a hook, so that it gets the variables of that hook.
     pub(super) fn start_in_a_hook(&mut self) {
         self.kill();
         let elsewhere = self.bd.root().join("elsewhere");
@@ -107,7 +109,7 @@ impl World {
         Run::of(&mut command);
     }
 
-    /// What a killed push leaves behind. [`World::connect`] removes it.
+    /// Creates the lock file that a killed push leaves behind. [`World::connect`] removes it.
     pub(super) fn lock_remote_ref(&mut self) {
         let _ = std::fs::write(self.remote_lock(), "");
     }
@@ -116,7 +118,8 @@ impl World {
         self.remote().join("refs/heads/beads/store.lock")
     }
 
-    /// As CI clones: one commit of one branch, and with a git program to bring the rest without the files.
+    /// Clones as CI does: one commit of one branch, and with a git program that fetches the rest, without
+    /// blobs.
     pub(super) fn clone_shallow(&mut self) {
         let url = format!("file://{}", self.remote().display());
         let into = self.repo.to_str().unwrap().to_owned();
@@ -124,7 +127,7 @@ impl World {
         if self.with_git {
             clone.insert(1, "--filter=blob:none");
         }
-        self.blow(|world| {
+        self.disturb(|world| {
             remove_directory(&world.repo);
             let mut git = Command::new("git");
             git.args(&clone).current_dir(world.bd.root()).env("HOME", world.bd.root().join("home"));
@@ -136,10 +139,11 @@ impl World {
         self.set_up();
     }
 
-    /// `git clone --mirror`: a bare repository whose refs are those of the remote. Without a git program it is an ordinary clone.
+    /// Runs `git clone --mirror`, which makes a bare repository whose refs are those of the remote. Without a
+    /// git program it makes an ordinary clone.
     pub(super) fn clone_mirror(&mut self) {
         let (from, into) = (self.remote(), self.repo.clone());
-        self.blow(|world| {
+        self.disturb(|world| {
             remove_directory(&world.repo);
             let mut git = Command::new("git");
             git.args(["clone", "-q", "--mirror"]).arg(&from).arg(&into);
@@ -152,27 +156,29 @@ impl World {
         self.set_up();
     }
 
-    /// What is run to bring a mirror up to date: it sets all refs to those of the remote, ours too, and may delete all others.
+    /// Updates a mirror. This sets all refs to those of the remote, including ours, and may delete all
+    /// others.
     pub(super) fn update_mirror(&mut self) {
         let prune = if self.below(2) == 0 { "--prune" } else { "--no-prune" };
         self.git(&["fetch", "-q", prune, "origin"]);
     }
 
-    /// A branch `beads` of the user. There cannot be a `beads/store` beside it.
-    pub(super) fn branch_in_the_way(&mut self) {
+    /// Creates a branch `beads` of the user, beside which `beads/store` cannot exist.
+    pub(super) fn conflicting_branch(&mut self) {
         if let Ok(repository) = git2::Repository::open(&self.repo) {
-            put_in_the_way(&repository, None);
+            create_conflicting_branch(&repository, None);
         }
     }
 
-    pub(super) fn clear_the_way(&mut self) {
+    pub(super) fn remove_conflicting_branch(&mut self) {
         clear(&self.repo, BRANCH);
     }
 
-    /// The same on the remote, whose beads are put aside: deleting them there and here is not covered.
-    pub(super) fn branch_on_remote(&mut self) {
+    /// Does the same on the remote and keeps a copy of its beads: losing them both there and here is not
+    /// covered.
+    pub(super) fn conflicting_branch_on_remote(&mut self) {
         if let Ok(repository) = git2::Repository::open_bare(self.remote()) {
-            put_in_the_way(&repository, Some(ASIDE));
+            create_conflicting_branch(&repository, Some(ASIDE));
         }
     }
 
@@ -186,7 +192,7 @@ impl World {
         clear(&self.remote(), ASIDE);
     }
 
-    /// Ends the daemon at once.
+    /// Kills the daemon.
     pub(super) fn kill(&mut self) {
         if let Some(pid) = self.daemon_pid() {
             kill(pid);

@@ -1,8 +1,9 @@
-//! What real life does to a repository, at random moments among writes, kills and syncs: it is replaced, moved, restored
-//! from a backup, cloned again and pruned. The judge is the ledger of acknowledged writes: in the end each is in the
-//! store, or was in a rescue file or a repository that was moved away, and came back from there.
+//! Everything that happens to a repository, at random times between writes, kills and syncs: it is replaced,
+//! moved, restored from a backup, cloned again and pruned. A ledger records all acknowledged writes. In the
+//! end each of them must be in the store, or in a rescue file or a repository that was moved away, from which
+//! it is brought back.
 //!
-//! An activity is a function and a row in [`ACTIVITIES`]. A run is decided by its seed.
+//! An activity is a function and a row in [`ACTIVITIES`]. A run is determined by its seed.
 
 mod git;
 
@@ -14,10 +15,10 @@ use crate::sandbox::{
     Mode, Run, Sandbox, commit_something, is_alive, remove_directory, terminate, wait_until,
 };
 
-/// A name, how often it happens, and what it does.
+/// A name, its relative frequency, and the function.
 type Activity = (&'static str, u64, fn(&mut World));
 
-/// What may happen at a moment, and how often.
+/// All activities and how often they happen.
 const ACTIVITIES: &[Activity] = &[
     ("write", 8, World::write),
     ("sync", 3, World::sync),
@@ -42,14 +43,14 @@ const ACTIVITIES: &[Activity] = &[
     ("clone shallowly", 1, World::clone_shallow),
     ("clone as a mirror", 2, World::clone_mirror),
     ("update the mirror", 2, World::update_mirror),
-    ("a branch in the way", 1, World::branch_in_the_way),
-    ("rename that branch", 2, World::clear_the_way),
-    ("a branch in the way on the remote", 1, World::branch_on_remote),
+    ("a branch in the way", 1, World::conflicting_branch),
+    ("rename that branch", 2, World::remove_conflicting_branch),
+    ("a branch in the way on the remote", 1, World::conflicting_branch_on_remote),
 ];
 
 struct World {
     bd: Sandbox,
-    /// Where the repository is now.
+    /// The current path of the repository.
     repo: PathBuf,
     random: u64,
     /// Titles of all beads whose creation was acknowledged.
@@ -57,9 +58,9 @@ struct World {
     writes: usize,
     moves: usize,
     quiet: &'static str,
-    /// Repositories that were moved away for another one. Each keeps what was written to it.
+    /// Repositories that were moved away to make place for another one. Each keeps its changes.
     left_behind: Vec<PathBuf>,
-    /// The git program is on the path, so that it does the exchange.
+    /// Whether the git program is on the path, so that it is used for syncs.
     with_git: bool,
 }
 
@@ -81,7 +82,7 @@ impl World {
         world
     }
 
-    /// xorshift: good enough to choose from a table.
+    /// xorshift, good enough to choose from a table.
     fn below(&mut self, bound: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -89,7 +90,7 @@ impl World {
         self.random % bound
     }
 
-    fn moment(&mut self) -> &'static str {
+    fn random_activity(&mut self) -> &'static str {
         let total = ACTIVITIES.iter().map(|(_, weight, _)| weight).sum();
         let mut chosen = self.below(total);
         for (name, weight, activity) in ACTIVITIES {
@@ -115,7 +116,7 @@ impl World {
         Run::of(&mut self.command(args))
     }
 
-    /// A mirror is bare.
+    /// Returns the git directory. A mirror is bare.
     fn git_dir(&self) -> PathBuf {
         git_dir(&self.repo)
     }
@@ -124,7 +125,7 @@ impl World {
         self.bd.root().join("remote.git")
     }
 
-    /// A clone knows the remote. Whether anything is saved before the next blow is the seed's choice.
+    /// Configures a clone: its remote, and, depending on the seed, when changes are saved.
     fn set_up(&mut self) {
         let repository = git2::Repository::open(&self.repo).unwrap();
         if repository.find_remote("origin").is_err() {
@@ -148,17 +149,17 @@ impl World {
         self.run(&["sync"]);
     }
 
-    /// Deleting the only copy of a journal whose daemon is dead is not covered, so a daemon runs before the blow and is
-    /// asked something after it. A clone of another shape has its store at another path, so the next command does not reach the
-    /// daemon of the one that is gone: its session ends.
-    fn blow(&mut self, strike: impl FnOnce(&mut Self)) {
+    /// Replaces or damages the repository. Deleting the only copy of a journal whose daemon is dead is not
+    /// covered, so a daemon runs before `change` and gets a request after it. A clone of another shape has
+    /// its store at another path, so the next command does not reach the old daemon, and its session ends.
+    fn disturb(&mut self, change: impl FnOnce(&mut Self)) {
         self.run(&["list"]);
         let before = self.daemon_pid();
-        strike(self);
+        change(self);
         self.run(&["list"]);
         if let Some(pid) = before.filter(|pid| self.daemon_pid() != Some(*pid)) {
             terminate(pid);
-            wait_until("the daemon of a repository that is gone leaves", || !is_alive(pid));
+            wait_until("the daemon of the removed repository exits", || !is_alive(pid));
         }
     }
 
@@ -168,7 +169,7 @@ impl World {
     }
 
     fn clone_again(&mut self) {
-        self.blow(|world| {
+        self.disturb(|world| {
             remove_directory(&world.repo);
             world.clone_here();
         });
@@ -188,7 +189,7 @@ impl World {
     }
 
     fn move_and_clone(&mut self) {
-        self.blow(|world| {
+        self.disturb(|world| {
             world.moves += 1;
             let elsewhere = world.bd.root().join(format!("left behind {}", world.moves));
             std::fs::rename(&world.repo, &elsewhere).unwrap();
@@ -199,30 +200,31 @@ impl World {
     }
 
     fn delete_local_files(&mut self) {
-        self.blow(|world| remove_directory(&world.git_dir().join("beads")));
+        self.disturb(|world| remove_directory(&world.git_dir().join("beads")));
     }
 
     fn backup(&self) -> PathBuf {
         self.bd.root().join("backup")
     }
 
-    /// Of the journal and everything beside it, under the lock of nobody: as backup programs do it.
+    /// Copies the journal and all files beside it without taking the lock, as backup programs do.
     fn back_up(&mut self) {
         let _ = std::fs::remove_dir_all(self.backup());
         let _ = std::fs::remove_file(self.bd.root().join("backup of"));
-        // A daemon that is gone has left files that belong together.
+        // After the daemon has exited, its files are consistent.
         self.run(&["daemon", "stop"]);
         copy(&self.git_dir().join("beads"), &self.backup());
         std::fs::write(self.bd.root().join("backup of"), root_of(&self.repo)).unwrap();
     }
 
-    /// In place, so that inodes stay; only files that came later go.
+    /// Restores the backup in place, so that inodes stay the same. Only files that are not in the backup are
+    /// removed.
     fn restore(&mut self) {
         let of = std::fs::read_to_string(self.bd.root().join("backup of"));
         if of.ok() != Some(root_of(&self.repo)) {
             return;
         }
-        self.blow(|world| {
+        self.disturb(|world| {
             let (from, to) = (world.backup(), world.git_dir().join("beads"));
             for entry in std::fs::read_dir(&to).unwrap().flatten() {
                 let name = entry.file_name();
@@ -239,7 +241,7 @@ impl World {
         });
     }
 
-    /// Needs the git program; without it nothing is pruned.
+    /// Prunes the repository. Does nothing without a git program.
     fn prune(&mut self) {
         let mut git = Command::new("git");
         git.args(["gc", "--quiet", "--prune=now"]).current_dir(&self.repo);
@@ -260,10 +262,10 @@ impl World {
         self.clear_remote();
     }
 
-    /// Brings every rescue file home and compares with the ledger.
-    fn judge(&mut self, trace: &[&str]) {
+    /// Imports every rescue file and compares the store with the ledger.
+    fn check_ledger(&mut self, trace: &[&str]) {
         self.connect();
-        self.clear_the_way();
+        self.remove_conflicting_branch();
         let directory = self.bd.root().join("home/.local/state/beads/rescued");
         let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|path| path.extension().is_some_and(|ending| ending == "journal")) {
@@ -292,7 +294,7 @@ fn git_dir(repo: &Path) -> PathBuf {
     if inside.exists() { inside } else { repo.to_owned() }
 }
 
-/// Tells one clone from the next at the same path.
+/// Returns a text that distinguishes two clones at the same path.
 fn root_of(repo: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::metadata(git_dir(repo)).unwrap();
@@ -308,50 +310,51 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn live_through(seeds: std::ops::Range<u64>, moments: usize) {
+fn run_world(seeds: std::ops::Range<u64>, moments: usize) {
     let mut written = 0;
     for seed in seeds {
         eprintln!("seed {seed}");
         let mut world = World::new(seed);
         let mut trace = Vec::new();
         for _ in 0..moments {
-            trace.push(world.moment());
+            trace.push(world.random_activity());
         }
-        world.judge(&trace);
+        world.check_ledger(&trace);
         written += world.ledger.len();
     }
     assert!(written > 0, "nothing was acknowledged, so nothing was tested");
 }
 
-/// The ref is taken away behind a save that nothing else holds: the remote is away, and the journal was trimmed.
+/// The ref is moved after a save, when no other copy exists: the remote is unreachable, and the journal was
+/// trimmed.
 #[test]
 fn nothing_acknowledged_is_lost_when_the_ref_is_moved_behind_a_save() {
-    for (index, strike) in [World::delete_ref, World::rewind_ref].into_iter().enumerate() {
+    for (index, change) in [World::delete_ref, World::rewind_ref].into_iter().enumerate() {
         let mut world = World::new(index as u64);
         world.cut_off();
         for _ in 0..3 {
             world.write();
             world.sync();
         }
-        strike(&mut world);
+        change(&mut world);
         world.kill();
-        world.judge(&["the ref was moved behind a save"]);
+        world.check_ledger(&["the ref was moved behind a save"]);
         assert_eq!(world.ledger.len(), 3);
     }
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_whatever_happens_to_the_repository() {
-    live_through(0..5, 20);
+    run_world(0..5, 20);
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_over_longer_lives() {
-    live_through(5..7, 50);
+    run_world(5..7, 50);
 }
 
 #[test]
 #[ignore = "the campaign: 2,000 moments"]
 fn nothing_acknowledged_is_lost_in_two_thousand_moments() {
-    live_through(100..140, 50);
+    run_world(100..140, 50);
 }

@@ -1,8 +1,8 @@
-//! Random inputs from a schema: mostly what it allows, sometimes what it does not.
+//! Random inputs from a schema: mostly valid, sometimes invalid.
 
 use serde_json::{Map, Value, json};
 
-/// A stream of random numbers that a seed names.
+/// A stream of random numbers, determined by a seed.
 #[derive(Debug)]
 pub struct Dice(u64);
 
@@ -23,19 +23,19 @@ impl Dice {
         of[self.roll(of.len())].clone()
     }
 
-    /// True in one of so many cases.
+    /// Returns true in one of `n` cases.
     pub fn one_in(&mut self, many: usize) -> bool {
         self.roll(many) == 0
     }
 }
 
-/// What inputs are made of.
+/// The values from which inputs are generated.
 #[derive(Debug)]
 pub struct Generator<'a> {
     pub dice: &'a mut Dice,
-    /// Beads and other things that exist.
+    /// Names of beads and other things that exist.
     pub known: &'a [String],
-    /// A path inside the sandbox. No other absolute path is ever made.
+    /// A path inside the sandbox. No other absolute path is generated.
     pub path: &'a str,
 }
 
@@ -67,7 +67,7 @@ const TIMES: [&str; 7] = [
 ];
 
 impl Generator<'_> {
-    /// An input for a schema of an object.
+    /// Returns an input for the schema of an object.
     pub fn input(&mut self, schema: &Value) -> Value {
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -87,7 +87,7 @@ impl Generator<'_> {
     }
 
     fn field(&mut self, name: &str, about: &Value) -> Value {
-        // Nobody waits in a test.
+        // Tests must not wait.
         if name.contains("timeout") || name.contains("wait") {
             return self.dice.pick(&[json!(0), json!(1), json!(-1), json!("soon")]);
         }
@@ -105,7 +105,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A value that fits, as far as that can be told without solving patterns.
+    /// Returns a valid value, except that patterns are not solved.
     fn valid(&mut self, name: &str, about: &Value) -> Value {
         if let Some(among) = about["enum"].as_array() {
             return self.dice.pick(among);
@@ -153,7 +153,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Any JSON at all.
+    /// Returns any JSON value.
     fn anything(&mut self, depth: usize) -> Value {
         match self.dice.roll(if depth == 0 { 5 } else { 7 }) {
             0 => Value::Null,

@@ -1,5 +1,6 @@
-//! Random valid and invalid input for every tool and every portal: never a panic, never an internal error, never an
-//! answer outside its own schema. `BD_PROPERTY_CASES` and `BD_PROPERTY_SEED` choose how many cases and which.
+//! Random valid and invalid input for every tool and every portal: no panics, no internal errors, no answers
+//! that violate the tool's own schema. `BD_PROPERTY_CASES` and `BD_PROPERTY_SEED` set the number of cases and
+//! the seed.
 
 mod generate;
 
@@ -16,10 +17,10 @@ use serde_json::{Value, json};
 use crate::sandbox::{Mode, Sandbox};
 use generate::{Dice, Generator};
 
-/// Enough for every change; a campaign takes ten times as many.
+/// Enough for a test run; a campaign runs ten times as many.
 const CASES: usize = 1_000;
 
-/// What contract 3 lets a tool say; `internal_error` is a fault of ours.
+/// The error codes that contract 3 allows; `internal_error` would be a bug.
 const ERRORS: [&str; 11] = [
     "invalid_json",
     "missing_field",
@@ -34,7 +35,7 @@ const ERRORS: [&str; 11] = [
     "dependency_missing",
 ];
 
-/// Words of libraries, which mean nothing to a caller of a tool.
+/// Terms from libraries that mean nothing to a caller of a tool.
 const FOREIGN: [&str; 9] = [
     "usize",
     "u64",
@@ -51,8 +52,8 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// A store with a few of everything, and the names of those.
-fn furnished() -> (Sandbox, Vec<String>) {
+/// Creates a store with a few items of each kind, and returns their names.
+fn create_store() -> (Sandbox, Vec<String>) {
     let bd = Sandbox::new(Mode::Embedded);
     let mut known: Vec<String> = ["bd-1", "bd-2", "bd-3"].map(|id| bd.create(&["A bead", "--id", id])).into();
     known.push(bd.create(&["A child", "--parent", "bd-1"]));
@@ -84,7 +85,7 @@ fn context<'a>(
     }
 }
 
-/// A result must be what the tool's own schema says.
+/// Asserts that a result matches the tool's own schema.
 fn check_result(tool: &tool::Tool, result: &Value, validators: &mut BTreeMap<&'static str, Validator>) {
     let validator = validators
         .entry(tool.name)
@@ -105,7 +106,7 @@ fn check_refusal(what: &str, refusal: &Value) {
 
 #[test]
 fn no_input_breaks_a_tool() {
-    let (bd, known) = furnished();
+    let (bd, known) = create_store();
     let (cases, seed) = (number("BD_PROPERTY_CASES", CASES), number("BD_PROPERTY_SEED", 1));
     let path = bd.dir().join("issues.jsonl").to_str().unwrap().to_owned();
     let directory = bd.dir().to_str().unwrap().to_owned();
@@ -157,7 +158,7 @@ fn no_input_breaks_a_tool() {
     }
 }
 
-/// Answers to calls that come one after the other in one session.
+/// Returns the answers to consecutive calls in one session.
 fn answers(bd: &Sandbox, calls: &[(String, Value)]) -> Vec<Value> {
     let context = mcp::Context {
         place: Place::from_env(None, bd.dir()).unwrap(),
@@ -215,9 +216,9 @@ fn check_envelope(what: &str, text: &str, failed: bool) {
 
 #[test]
 fn no_input_breaks_a_portal_or_a_full_view() {
-    /// Calls of one session.
+    /// Calls per session.
     const TOGETHER: usize = 50;
-    let (bd, known) = furnished();
+    let (bd, known) = create_store();
     let (cases, seed) = (number("BD_PROPERTY_CASES", CASES), number("BD_PROPERTY_SEED", 1));
     let directory = bd.dir().to_str().unwrap().to_owned();
     let listed = answers(&bd, &[("tools/list".to_owned(), json!({"toolset": "full"}))])[0].clone();
@@ -226,7 +227,7 @@ fn no_input_breaks_a_portal_or_a_full_view() {
         let mut calls = Vec::new();
         for case in first..(first + TOGETHER).min(cases) {
             let mut dice = Dice::new((seed * 7_000_003 + case) as u64);
-            // Every other call is for a portal: there are few of them, and they are used most.
+            // Every other call goes to a portal: there are few of them, and they are used most.
             let listed = if case % 2 == 0 { &tools[case / 2 % 6] } else { &tools[case / 2 % tools.len()] };
             let mut generator = Generator { dice: &mut dice, known: &known, path: &directory };
             let mut arguments = generator.input(&listed["inputSchema"]);
@@ -255,7 +256,7 @@ fn no_input_breaks_a_portal_or_a_full_view() {
                     let envelope: Value = serde_json::from_str(text).unwrap();
                     format!("{} {}", envelope["error"]["message"], envelope["error"]["recovery"])
                 };
-                // What the caller sent may come back in a message; it is no word of ours.
+                // A message may quote the caller's input, which can contain any term.
                 let sent = call["arguments"].to_string();
                 for foreign in FOREIGN.iter().filter(|foreign| !sent.contains(foreign.trim())) {
                     assert!(!said.replace("bd repair --dry-run", "").contains(foreign), "{what}: {said}");

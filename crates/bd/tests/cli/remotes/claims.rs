@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::servers::{Client, Servers, WAYS, Way};
+use super::servers::{CONNECTIONS, Client, Connection, Servers};
 use crate::sandbox::Mode;
 
 fn refused(client: &Client, args: &[&str], code: &str) -> Value {
@@ -11,9 +11,14 @@ fn refused(client: &Client, args: &[&str], code: &str) -> Value {
     run.value()["error"].clone()
 }
 
-/// A client whose daemon was started with its credentials: the first one was not.
-fn friend(servers: &Servers, way: Way, repository: &str, mode: Mode) -> Client {
-    let client = servers.friend(way, repository, mode);
+/// Creates a client whose daemon is restarted with its credentials: the first daemon started without them.
+fn client_with_credentials(
+    servers: &Servers,
+    connection: Connection,
+    repository: &str,
+    mode: Mode,
+) -> Client {
+    let client = servers.client_with_credentials(connection, repository, mode);
     if mode == Mode::Daemon {
         client.json(&["daemon", "stop"]);
     }
@@ -23,11 +28,11 @@ fn friend(servers: &Servers, way: Way, repository: &str, mode: Mode) -> Client {
 #[test]
 fn a_bead_has_one_holder_over_every_way_to_the_server() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
+    for connection in CONNECTIONS {
         for mode in [Mode::Embedded, Mode::Daemon] {
-            eprintln!("{way:?} {mode:?}");
+            eprintln!("{connection:?} {mode:?}");
             let (name, bare) = servers.repository("claims");
-            let [ann, ben] = [0, 1].map(|_| friend(&servers, way, &name, mode));
+            let [ann, ben] = [0, 1].map(|_| client_with_credentials(&servers, connection, &name, mode));
             let (first, second) = (ann.create("first"), ann.create("second"));
             ann.json(&["sync"]);
             ben.json(&["sync"]);
@@ -55,10 +60,10 @@ fn a_bead_has_one_holder_over_every_way_to_the_server() {
 #[test]
 fn three_clients_of_one_server_take_every_bead_once() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().take(2) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().take(2) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("drain");
-        let clients = [0, 1, 2].map(|_| friend(&servers, way, &name, Mode::Daemon));
+        let clients = [0, 1, 2].map(|_| client_with_credentials(&servers, connection, &name, Mode::Daemon));
         for number in 0..9 {
             clients[0].create(&format!("work {number}"));
         }

@@ -1,24 +1,24 @@
-//! Every way to say who we are, and what happens when nobody believes it.
+//! Every way to authenticate, and what happens when the server refuses the credentials.
 
 use std::process::{Child, Command, Stdio};
 
-use super::servers::{Door, PASSWORD, Servers, USER, WAYS, Way};
+use super::servers::{CONNECTIONS, Connection, PASSWORD, Protocol, Servers, USER};
 use crate::sandbox::{Mode, wait_until};
 
-const NATIVE_HTTP: Way = Way { door: Door::Http, transport: "native" };
-const NATIVE_SSH: Way = Way { door: Door::Ssh, transport: "native" };
+const NATIVE_HTTP: Connection = Connection { protocol: Protocol::Http, transport: "native" };
+const NATIVE_SSH: Connection = Connection { protocol: Protocol::Ssh, transport: "native" };
 
 #[test]
-fn a_client_that_is_not_known_is_refused_until_it_is() {
+fn an_unknown_client_is_refused_until_it_has_credentials() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("refused");
-        let mut ann = servers.stranger(way, &name, Mode::Embedded);
+        let mut ann = servers.client_without_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let none = ann.sync_fails();
         assert_eq!(none.exit, Some(22), "{none:?}");
-        if way.door == Door::Ssh {
+        if connection.protocol == Protocol::Ssh {
             ann.has_key(&servers.key("stranger_key"));
             ann.set("GIT_SSH_COMMAND", servers.ssh_command(Some("stranger_key")));
         } else {
@@ -26,7 +26,7 @@ fn a_client_that_is_not_known_is_refused_until_it_is() {
         }
         let wrong = ann.sync_fails();
         assert_eq!(wrong.exit, Some(22), "{wrong:?}");
-        if way.door == Door::Ssh {
+        if connection.protocol == Protocol::Ssh {
             ann.has_key(&servers.key("client_key"));
             ann.set("GIT_SSH_COMMAND", servers.ssh_command(Some("client_key")));
         } else {
@@ -39,12 +39,12 @@ fn a_client_that_is_not_known_is_refused_until_it_is() {
 #[test]
 fn a_password_in_the_address_works_and_is_never_shown() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().filter(|way| way.door != Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol != Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("address");
-        let ann = servers.stranger(way, &name, Mode::Embedded);
+        let ann = servers.client_without_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
-        let url = servers.url(way.door, &name);
+        let url = servers.url(connection.protocol, &name);
         let with = |password: &str| url.replace(USER, &format!("{USER}:{password}"));
         ann.bd.repository().remote_set_url("origin", &with("hunter2")).unwrap();
         let run = ann.sync_fails();
@@ -58,10 +58,10 @@ fn a_password_in_the_address_works_and_is_never_shown() {
 #[test]
 fn a_credential_helper_is_asked_even_without_git() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().filter(|way| way.door != Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol != Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("helper");
-        let ann = servers.stranger(way, &name, Mode::Embedded);
+        let ann = servers.client_without_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let script = format!("echo username={USER}; echo 'password={PASSWORD}'");
         let helper = ann.program("keeper", &script);
@@ -71,12 +71,12 @@ fn a_credential_helper_is_asked_even_without_git() {
     }
 }
 
-/// The library would run `git credential-NAME` for a bare name; there is no git here.
+/// libgit2 would run `git credential-NAME` for a bare name, but there is no git here.
 #[test]
 fn a_credential_helper_with_a_bare_name_is_found_on_the_path() {
     let Some(servers) = Servers::running() else { return };
     let (name, _) = servers.repository("bare-name");
-    let ann = servers.stranger(NATIVE_HTTP, &name, Mode::Embedded);
+    let ann = servers.client_without_credentials(NATIVE_HTTP, &name, Mode::Embedded);
     ann.create("kept");
     ann.program("git-credential-keeper", &format!("echo username={USER}; echo 'password={PASSWORD}'"));
     ann.bd.repository().config().unwrap().set_str("credential.helper", "keeper").unwrap();
@@ -103,10 +103,10 @@ fn agent(socket: &std::path::Path) -> Agent {
 #[test]
 fn the_ssh_agent_is_asked() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().filter(|way| way.door == Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol == Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("agent");
-        let mut ann = servers.stranger(way, &name, Mode::Embedded);
+        let mut ann = servers.client_without_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let socket = ann.bd.root().join("agent");
         let _agent = agent(&socket);
@@ -123,7 +123,7 @@ fn the_ssh_agent_is_asked() {
 fn a_key_file_is_tried_when_the_agent_is_dead_or_knows_nothing() {
     let Some(servers) = Servers::running() else { return };
     let (name, _) = servers.repository("key-file");
-    let mut ann = servers.stranger(NATIVE_SSH, &name, Mode::Embedded);
+    let mut ann = servers.client_without_credentials(NATIVE_SSH, &name, Mode::Embedded);
     ann.create("kept");
     ann.has_key(&servers.key("client_key"));
     ann.set("SSH_AUTH_SOCK", ann.bd.root().join("nobody"));
@@ -140,14 +140,14 @@ fn a_key_file_is_tried_when_the_agent_is_dead_or_knows_nothing() {
     ann.sync_heals();
 }
 
-/// A server is believed only when its key is known.
+/// A server is trusted only if its key is known.
 #[test]
 fn an_unknown_host_key_is_refused() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().filter(|way| way.door == Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol == Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("impostor");
-        let mut ann = servers.friend(way, &name, Mode::Embedded);
+        let mut ann = servers.client_with_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let stranger = std::fs::read_to_string(servers.key("stranger_key").with_extension("pub")).unwrap();
         let known = std::fs::read_to_string(servers.dir.join("known_hosts")).unwrap();

@@ -1,4 +1,4 @@
-"""Requests of git's smart HTTP protocol, answered by `git http-backend`: what the servers of the tests share."""
+"""A handler for git's smart HTTP protocol that uses `git http-backend`, shared by the test servers."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler
 
 
 class GitHandler(BaseHTTPRequestHandler):
-    """A subclass decides in `answer` what becomes of a request; `run_backend` asks git and `reply` sends what it said."""
+    """Subclasses handle a request in `answer`; `run_backend` runs git and `reply` sends its response."""
 
     protocol_version = "HTTP/1.1"
     root = None

@@ -1,4 +1,4 @@
-"""git's smart HTTP backend behind a password, on two loopback ports of its own: http, and https with a given certificate.
+"""git's smart HTTP backend behind a password, on two loopback ports: http, and https with a given certificate.
 
 usage: http_server.py REPOSITORIES USER PASSWORD CERTIFICATE KEY PORTS_FILE
 

@@ -1,4 +1,4 @@
-//! Synchronisation with real servers: an sshd and git's smart HTTP backend, each with the git program and without it.
+//! Syncing with real servers: an sshd and git's smart HTTP backend, each with the git program and without it.
 
 mod claims;
 mod credentials;
@@ -8,19 +8,19 @@ mod silence;
 use beads_store::REF;
 
 use crate::sandbox::{Mode, set_mode, wait_until};
-use servers::{Door, Servers, WAYS};
+use servers::{CONNECTIONS, Protocol, Servers};
 
 #[test]
 fn two_clients_of_one_server_exchange_everything() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("exchange");
-        let [ann, ben] = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        let [ann, ben] = [0, 1].map(|_| servers.client_with_credentials(connection, &name, Mode::Embedded));
         ann.create("from ann");
         let first = ann.json(&["sync"]);
         assert!(first["pushed"] == true && first["pulled"] == false, "{first}");
-        // Nothing was cloned and nothing initialised.
+        // Nothing was cloned or initialized.
         let second = ben.json(&["sync"]);
         assert!(second["pushed"] == false && second["pulled"] == true, "{second}");
         ben.create("from ben");
@@ -33,7 +33,7 @@ fn two_clients_of_one_server_exchange_everything() {
     }
 }
 
-/// `user@host:path` has no place for a port, so the suite lets sshd listen at the usual one, where it may.
+/// `user@host:path` has no place for a port, so the suite lets sshd listen on the default port where it may.
 #[test]
 fn the_short_form_of_an_ssh_address_is_understood() {
     let Some(servers) = Servers::running() else { return };
@@ -41,10 +41,10 @@ fn the_short_form_of_an_ssh_address_is_understood() {
         eprintln!("skipped: only root can let an sshd listen at port 22");
         return;
     };
-    for way in WAYS.into_iter().filter(|way| way.door == Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol == Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("short");
-        let clients = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        let clients = [0, 1].map(|_| servers.client_with_credentials(connection, &name, Mode::Embedded));
         let address = format!("{host}:{}", servers.dir.join("repositories").join(&name).display());
         for client in &clients {
             client.bd.repository().remote_set_url("origin", &address).unwrap();
@@ -59,11 +59,11 @@ fn the_short_form_of_an_ssh_address_is_understood() {
 #[test]
 fn the_daemon_pushes_by_itself() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, remote) = servers.repository("background");
-        let ann = servers.friend(way, &name, Mode::Daemon);
-        // The first command starts the daemon, with the environment of whoever runs it.
+        let ann = servers.client_with_credentials(connection, &name, Mode::Daemon);
+        // The first command starts the daemon with its own environment.
         ann.json(&["config", "set", "sync.auto", "true"]);
         ann.json(&["daemon", "stop"]);
         ann.create("from ann");
@@ -72,15 +72,15 @@ fn the_daemon_pushes_by_itself() {
     }
 }
 
-/// The rival's push lands after the client was told where the ref is and before the server moves it: the server does
-/// that itself here, in the hook that runs in between.
+/// The rival's push lands after the client has read the ref and before the server moves it. Here the server
+/// makes that push itself, in the hook that runs in between.
 #[test]
 fn a_rival_push_in_the_middle_of_ours_never_vanishes() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, remote) = servers.repository("rival");
-        let [ann, ben] = [0, 1].map(|_| servers.friend(way, &name, Mode::Embedded));
+        let [ann, ben] = [0, 1].map(|_| servers.client_with_credentials(connection, &name, Mode::Embedded));
         ann.create("first");
         ann.json(&["sync"]);
         let seen = remote.refname_to_id(REF).unwrap();
@@ -109,24 +109,24 @@ fn a_rival_push_in_the_middle_of_ours_never_vanishes() {
 }
 
 #[test]
-fn a_remote_that_only_gives_leaves_everything_safe_here() {
+fn a_read_only_remote_loses_nothing() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, remote) = servers.repository("refusing");
         let hook = remote.path().join("hooks/pre-receive");
         std::fs::write(&hook, "#!/bin/sh\necho this repository is read only >&2\nexit 1\n").unwrap();
         set_mode(&hook, 0o755);
-        let ann = servers.friend(way, &name, Mode::Embedded);
+        let ann = servers.client_with_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let run = ann.sync_fails();
         assert_eq!(run.value()["error"]["code"], "push_refused", "{run:?}");
         std::fs::remove_file(&hook).unwrap();
         ann.sync_heals();
 
-        if way.door != Door::Ssh {
+        if connection.protocol != Protocol::Ssh {
             let (name, _) = servers.repository("readonly-");
-            let ben = servers.friend(way, &name, Mode::Embedded);
+            let ben = servers.client_with_credentials(connection, &name, Mode::Embedded);
             ben.create("kept");
             ben.sync_fails();
         }
@@ -136,32 +136,30 @@ fn a_remote_that_only_gives_leaves_everything_safe_here() {
 #[test]
 fn a_rate_limit_is_reported_with_the_time_that_the_server_asks_for() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS.into_iter().filter(|way| way.door != Door::Ssh) {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS.into_iter().filter(|connection| connection.protocol != Protocol::Ssh) {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("limited-");
-        let ann = servers.friend(way, &name, Mode::Embedded);
+        let ann = servers.client_with_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
         let run = ann.sync_fails();
         let error = &run.value()["error"];
         assert_eq!((run.exit, error["code"].as_str()), (Some(22), Some("network_error")), "{run:?}");
         assert!(error["message"].as_str().unwrap().contains("429"), "{run:?}");
-        if way.transport == "git" {
-            assert_eq!(error["details"]["retry_after_s"], 120, "{run:?}");
-            assert!(!run.stderr.contains("Recv header"), "{run:?}");
-        }
+        assert_eq!(error["details"]["retry_after_s"], 120, "{run:?}");
+        assert!(!run.stderr.contains("Recv header"), "{run:?}");
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_and_heals() {
+fn an_unreachable_server_is_reported_and_sync_recovers() {
     let Some(servers) = Servers::running() else { return };
-    for way in WAYS {
-        eprintln!("{way:?}");
+    for connection in CONNECTIONS {
+        eprintln!("{connection:?}");
         let (name, _) = servers.repository("away");
-        let ann = servers.friend(way, &name, Mode::Embedded);
+        let ann = servers.client_with_credentials(connection, &name, Mode::Embedded);
         ann.create("kept");
-        // Port 1 is nobody's.
-        let url = servers.url(way.door, &name);
+        // Nothing listens on port 1.
+        let url = servers.url(connection.protocol, &name);
         let start = url.rfind("127.0.0.1:").unwrap();
         let path = url[start..].find('/').unwrap();
         let nowhere = format!("{}127.0.0.1:1{}", &url[..start], &url[start + path..]);

@@ -1,4 +1,4 @@
-//! The servers that `.ci/suites/remotes` starts, and clients of theirs.
+//! The servers that `.ci/suites/remotes` starts, and their clients.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,31 +7,31 @@ use serde_json::Value;
 
 use crate::sandbox::{Mode, Run, Sandbox, set_mode};
 
-/// What the server expects of a client over http, as the suite has set it up.
+/// The credentials for HTTP, as the suite sets them up.
 pub const USER: &str = "tester";
 pub const PASSWORD: &str = "open sesame";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Protocol {
     Http,
     Https,
     Ssh,
 }
 
-/// Where a client knocks, and with the git program or without it.
+/// How a client connects, and whether it uses the git program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
-    pub door: Door,
+pub struct Connection {
+    pub protocol: Protocol,
     pub transport: &'static str,
 }
 
-pub const WAYS: [Way; 6] = [
-    Way { door: Door::Http, transport: "native" },
-    Way { door: Door::Http, transport: "git" },
-    Way { door: Door::Https, transport: "native" },
-    Way { door: Door::Https, transport: "git" },
-    Way { door: Door::Ssh, transport: "native" },
-    Way { door: Door::Ssh, transport: "git" },
+pub const CONNECTIONS: [Connection; 6] = [
+    Connection { protocol: Protocol::Http, transport: "native" },
+    Connection { protocol: Protocol::Http, transport: "git" },
+    Connection { protocol: Protocol::Https, transport: "native" },
+    Connection { protocol: Protocol::Https, transport: "git" },
+    Connection { protocol: Protocol::Ssh, transport: "native" },
+    Connection { protocol: Protocol::Ssh, transport: "git" },
 ];
 
 pub struct Servers {
@@ -39,7 +39,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// `None`, and a line that says why, in a run without servers.
+    /// Returns `None`, and prints why, in a run without servers.
     pub fn running() -> Option<Self> {
         let dir = std::env::var_os("BD_TEST_REMOTES").map(PathBuf::from);
         if dir.is_none() {
@@ -48,7 +48,7 @@ impl Servers {
         Some(Self { dir: dir? })
     }
 
-    /// A new bare repository that the servers serve.
+    /// Creates a bare repository that the servers serve.
     pub fn repository(&self, name: &str) -> (String, git2::Repository) {
         let unique = tempfile::Builder::new().prefix(name).tempdir_in(self.dir.join("repositories")).unwrap();
         let path = unique.keep();
@@ -57,13 +57,14 @@ impl Servers {
         (path.file_name().unwrap().to_str().unwrap().to_owned(), git)
     }
 
-    pub fn url(&self, door: Door, repository: &str) -> String {
-        match door {
-            Door::Http | Door::Https => {
-                let base = variable(if door == Door::Http { "BD_TEST_HTTP" } else { "BD_TEST_HTTPS" });
+    pub fn url(&self, protocol: Protocol, repository: &str) -> String {
+        match protocol {
+            Protocol::Http | Protocol::Https => {
+                let base =
+                    variable(if protocol == Protocol::Http { "BD_TEST_HTTP" } else { "BD_TEST_HTTPS" });
                 base.replace("://", &format!("://{USER}@")) + "/" + repository
             }
-            Door::Ssh => {
+            Protocol::Ssh => {
                 let (user, port) = (variable("BD_TEST_SSH_USER"), variable("BD_TEST_SSH_PORT"));
                 let path = self.dir.join("repositories").join(repository);
                 format!("ssh://{user}@127.0.0.1:{port}{}", path.display())
@@ -75,36 +76,36 @@ impl Servers {
         self.dir.join(name)
     }
 
-    /// A client without credentials, in a repository that knows nothing but its remote.
-    pub fn stranger(&self, way: Way, repository: &str, mode: Mode) -> Client {
+    /// Creates a client without credentials, in a repository that has only its remote configured.
+    pub fn client_without_credentials(&self, connection: Connection, repository: &str, mode: Mode) -> Client {
         let bd = Sandbox::new(mode);
         let git = bd.repository();
-        git.remote("origin", &self.url(way.door, repository)).unwrap();
+        git.remote("origin", &self.url(connection.protocol, repository)).unwrap();
         let mut client = Client { bd, environment: Vec::new() };
-        if way.transport == "git" {
+        if connection.transport == "git" {
             client.set("PATH", std::env::var_os("PATH").unwrap());
             client.set("GIT_CONFIG_NOSYSTEM", "1");
         }
-        if way.door == Door::Https {
+        if connection.protocol == Protocol::Https {
             let certificate = self.dir.join("tls.pem");
             client.set("SSL_CERT_FILE", &certificate);
             git.config().unwrap().set_str("http.sslCAInfo", certificate.to_str().unwrap()).unwrap();
         }
-        if way.door == Door::Ssh {
+        if connection.protocol == Protocol::Ssh {
             client.knows_host(&self.dir.join("known_hosts"));
-            // OpenSSH looks for the home directory in the user database, not in the environment.
+            // OpenSSH reads the home directory from the user database, not from the environment.
             client.set("GIT_SSH_COMMAND", self.ssh_command(None));
         }
-        client.json(&["config", "set", "sync.transport", way.transport]);
+        client.json(&["config", "set", "sync.transport", connection.transport]);
         client
     }
 
-    /// A client that the servers know.
-    pub fn friend(&self, way: Way, repository: &str, mode: Mode) -> Client {
-        let mut client = self.stranger(way, repository, mode);
-        match way.door {
-            Door::Http | Door::Https => client.set("BD_GIT_TOKEN", PASSWORD),
-            Door::Ssh => {
+    /// Creates a client whose credentials the servers accept.
+    pub fn client_with_credentials(&self, connection: Connection, repository: &str, mode: Mode) -> Client {
+        let mut client = self.client_without_credentials(connection, repository, mode);
+        match connection.protocol {
+            Protocol::Http | Protocol::Https => client.set("BD_GIT_TOKEN", PASSWORD),
+            Protocol::Ssh => {
                 client.has_key(&self.key("client_key"));
                 client.set("GIT_SSH_COMMAND", self.ssh_command(Some("client_key")));
             }
@@ -161,7 +162,7 @@ impl Client {
         std::fs::remove_file(self.ssh_file("id_ed25519")).unwrap();
     }
 
-    /// A program of this client's own.
+    /// Installs a program on this client's path.
     pub fn program(&self, name: &str, script: &str) -> PathBuf {
         let path = self.bd.root().join("bin").join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -197,12 +198,12 @@ impl Client {
         self.json(&["verify"])["fingerprint"].clone()
     }
 
-    /// A sync that must fail, with everything still here and the reason in the status.
+    /// Asserts that a sync fails, that all beads are kept, and that the status shows the reason.
     pub fn sync_fails(&self) -> Run {
         let before = self.titles();
         let run = self.run(&["sync"]);
         assert!(matches!(run.exit, Some(1 | 22)), "{run:?}");
-        run.says_one_error();
+        run.assert_one_error_line();
         assert!(!format!("{run:?}").contains(PASSWORD), "{run:?}");
         assert_eq!(self.titles(), before);
         let error = self.json(&["status"])["sync"]["last_error"].clone();

@@ -1,4 +1,4 @@
-//! A server that accepts a connection and never says a word. No real server is needed for that.
+//! A server that accepts a connection and never answers. This needs no real server.
 
 use std::net::TcpListener;
 
@@ -14,7 +14,7 @@ fn does_not_hang(transports: &[&str], path: &std::ffi::OsStr) {
                 bd.repository().remote("origin", &url).unwrap();
                 bd.json(&["config", "set", "sync.transport", transport]);
                 bd.json(&["config", "set", "sync.deadline", "1s"]);
-                // Only what is asked for: the daemon would try by itself, too.
+                // Only explicit syncs: otherwise the daemon would sync by itself too.
                 bd.json(&["config", "set", "sync.quiet", "1h"]);
                 bd.json(&["config", "set", "sync.max_delay", "1h"]);
                 bd.text(&["daemon", "stop"]);
@@ -38,7 +38,7 @@ fn an_unresponsive_server_does_not_hang_a_sync() {
     does_not_hang(&["native"], "".as_ref());
 }
 
-/// The deadline is for the whole sync, so nobody is asked again after it has passed.
+/// The deadline covers the whole sync, so the server is not contacted again after it has passed.
 #[test]
 fn the_first_sync_of_an_empty_replica_asks_a_silent_server_once() {
     both(|bd| {
@@ -82,10 +82,10 @@ fn a_missing_git_or_ssh_is_named() {
         bd.json(&["config", "set", "sync.transport", "git"]);
         missing(bd, "https://127.0.0.1:1/x.git", "git");
         if !is_there("git") {
-            eprintln!("skipped: there is no git program");
+            eprintln!("skipped: no git program found");
             return;
         }
-        // A path with git on it and without ssh.
+        // A path with git and without ssh.
         let paths = std::env::var_os("PATH").unwrap();
         let git =
             std::env::split_paths(&paths).map(|path| path.join("git")).find(|git| git.is_file()).unwrap();

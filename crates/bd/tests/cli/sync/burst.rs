@@ -3,7 +3,7 @@ use beads_store::REF;
 use super::Remote;
 use crate::sandbox::{Mode, wait_until};
 
-/// So many creates come closer together than the quiet the daemon waits for, on the slowest machine.
+/// This many creates are closer together than the daemon's quiet time, even on a slow machine.
 #[test]
 fn a_burst_of_creates_is_one_push() {
     let remote = Remote::new();
@@ -22,7 +22,7 @@ fn a_burst_of_creates_is_one_push() {
         }
     });
     wait_until("everything is pushed", || bd.json(&["status"])["sync"]["unsynced"] == 0);
-    // Every push brings a commit at least, so there cannot have been more pushes than commits.
+    // Every push contains at least one commit, so there were no more pushes than commits.
     let mut walk = remote.git.revwalk().unwrap();
     walk.push_ref(REF).unwrap();
     let commits = walk.count();

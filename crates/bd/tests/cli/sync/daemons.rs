@@ -1,23 +1,23 @@
-//! Replicas with a daemon each, mutating at the same time.
+//! Replicas with one daemon each, changing the same beads at the same time.
 
 use beads_sim::Dice;
 use serde_json::{Value, json};
 
-use super::{Remote, settle, titles};
+use super::{Remote, sync_until_equal, titles};
 use crate::sandbox::{Mode, Sandbox};
 
-/// Replicas with a daemon each that all have the same beads to quarrel about.
+/// Creates replicas with one daemon each that all have the same beads.
 fn replicas_of(remote: &Remote, count: usize) -> Vec<Sandbox> {
     let replicas: Vec<Sandbox> = (0..count).map(|_| remote.replica(Mode::Daemon)).collect();
     for (id, title) in [("bd-1", "shared"), ("bd-2", "doomed"), ("bd-3", "parent"), ("bd-4", "far")] {
         replicas[0].create(&[title, "--id", id]);
     }
-    settle(&replicas.iter().collect::<Vec<_>>());
+    sync_until_equal(&replicas.iter().collect::<Vec<_>>());
     replicas
 }
 
-/// Everything two replicas can do to each other, while their daemons push whenever they like.
-fn quarrel(count: usize) {
+/// Makes every kind of conflicting change while the daemons push at any time.
+fn make_conflicting_changes(count: usize) {
     let remote = Remote::new();
     let replicas = replicas_of(&remote, count);
     let all: Vec<&Sandbox> = replicas.iter().collect();
@@ -32,7 +32,7 @@ fn quarrel(count: usize) {
                 bd.json(&["update", "bd-1", "--priority", &(who % 5).to_string()]);
                 bd.json(&["label", "add", "bd-1", &format!("l{who}")]);
                 bd.json(&["note", "add", "bd-1", &format!("note of {who}")]);
-                // A deletion against edits, edges added and removed.
+                // A deletion and concurrent edits, edges added and removed.
                 if who == 0 {
                     bd.json(&["delete", "bd-2"]);
                 } else {
@@ -42,13 +42,13 @@ fn quarrel(count: usize) {
                 if who == 1 {
                     bd.run(&["dep", "remove", "bd-1", "bd-4", "--type", "related"]);
                 }
-                // Children of one parent, and one id that everybody takes.
+                // Children of one parent, and one id that every replica uses.
                 bd.create(&[&format!("child of {who}"), "--parent", "bd-3"]);
                 bd.run(&["create", &format!("rival of {who}"), "--id", "bd-rival"]);
             });
         }
     });
-    settle(&all);
+    sync_until_equal(&all);
     let bd = &replicas[0];
     let shared = bd.show("bd-1");
     let conflicts = bd.json(&["conflicts", "list", "--all"]);
@@ -59,14 +59,14 @@ fn quarrel(count: usize) {
         let note = format!("note of {who}");
         assert!(shared["notes"].as_array().unwrap().iter().any(|kept| kept["content"] == note), "{shared}");
     }
-    // One title stands; a value in the conflict list is one that somebody wrote and that does not stand.
+    // One title wins. Every value in the conflict list was written by some replica and did not win.
     let written: Vec<String> = (0..count).map(|who| format!("title of {who}")).collect();
     let is_written = |value: &Value| written.iter().any(|title| value == title);
     assert!(is_written(&shared["title"]), "{shared}");
     for conflict in conflicts.iter().filter(|conflict| conflict["field"] == "title") {
         assert!(is_written(&conflict["value"]) && conflict["value"] != shared["title"], "{conflict}");
     }
-    // Every bead that lost its id is told, and everybody is told the same.
+    // Every bead that lost its id is reported, and all replicas report the same.
     let rivals = titles.iter().filter(|title| title.starts_with("rival of")).count();
     let remapped = conflicts.iter().filter(|conflict| conflict["kind"] == "remapped");
     assert_eq!(remapped.filter(|conflict| conflict["born"] == "bd-rival").count(), rivals - 1);
@@ -77,12 +77,13 @@ fn quarrel(count: usize) {
 
 #[test]
 fn two_and_five_daemons_converge() {
-    quarrel(2);
-    quarrel(5);
+    make_conflicting_changes(2);
+    make_conflicting_changes(5);
 }
 
-/// Nobody hears of anybody before all have written, so every write is concurrent with those of the others: of each field one
-/// value stands, and all others must be among the conflicts. The seed decides in which order each replica writes.
+/// All replicas write before any of them syncs, so every write is concurrent with the writes of the others:
+/// one value of each field wins, and all others must be among the conflicts. The seed decides the order of
+/// writes in each replica.
 fn nothing_is_overwritten_silently(count: usize, seed: u64) {
     let remote = Remote::new();
     let replicas = replicas_of(&remote, count);
@@ -104,7 +105,7 @@ fn nothing_is_overwritten_silently(count: usize, seed: u64) {
             });
         }
     });
-    settle(&all);
+    sync_until_equal(&all);
     let bd = &replicas[0];
     let conflicts = bd.json(&["conflicts", "list", "--all"]);
     let kept = |bead: &str, field: &str, value: &Value| {
@@ -112,29 +113,29 @@ fn nothing_is_overwritten_silently(count: usize, seed: u64) {
         conflicts.iter().any(|one| one["bead"] == bead && one["field"] == field && one["value"] == *value)
     };
     let (shared, titles) = (bd.show("bd-1"), titles(bd));
-    // The later of deletion and edits decides; a deleted bead keeps what it had.
+    // The later of deletion and edits wins. A deleted bead keeps its fields.
     if bd.run(&["show", "bd-2"]).exit != Some(0) {
         bd.json(&["restore", "bd-2"]);
     }
     let doomed = bd.show("bd-2");
     for who in 0..count {
-        let told = format!("seed {seed}, {count} replicas, of {who}: {conflicts}");
+        let context = format!("seed {seed}, {count} replicas, of {who}: {conflicts}");
         let title = json!(format!("title of {who}"));
-        assert!(shared["title"] == title || kept("bd-1", "title", &title), "{told}");
+        assert!(shared["title"] == title || kept("bd-1", "title", &title), "{context}");
         let design = json!(format!("design of {who}"));
-        assert!(shared["design"] == design || kept("bd-1", "design", &design), "{told}");
+        assert!(shared["design"] == design || kept("bd-1", "design", &design), "{context}");
         let labels = json!([format!("l{who}")]);
-        assert!(shared["labels"] == labels || kept("bd-1", "labels", &labels), "{told}");
+        assert!(shared["labels"] == labels || kept("bd-1", "labels", &labels), "{context}");
         let edit = json!(format!("edit of {who}"));
-        assert!(who == 0 || doomed["description"] == edit || kept("bd-2", "description", &edit), "{told}");
+        assert!(who == 0 || doomed["description"] == edit || kept("bd-2", "description", &edit), "{context}");
         let note = json!(format!("note of {who}"));
-        assert!(shared["notes"].as_array().unwrap().iter().any(|kept| kept["content"] == note), "{told}");
-        assert!(titles.contains(&format!("child of {who}")), "{told}: {titles:?}");
-        assert!(titles.contains(&format!("rival of {who}")), "{told}: {titles:?}");
+        assert!(shared["notes"].as_array().unwrap().iter().any(|kept| kept["content"] == note), "{context}");
+        assert!(titles.contains(&format!("child of {who}")), "{context}: {titles:?}");
+        assert!(titles.contains(&format!("rival of {who}")), "{context}: {titles:?}");
     }
 }
 
-/// One write to everything that replicas can get in each other's way with.
+/// Returns one write for every kind of conflict.
 fn writes_of(who: usize) -> Vec<Vec<String>> {
     let write = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let doomed = match who {
@@ -171,12 +172,12 @@ fn two_and_five_daemons_overwrite_nothing_silently_at_length() {
 }
 
 #[test]
-fn an_id_that_was_lost_tells_where_its_bead_went() {
+fn a_bead_that_lost_its_id_can_be_found_by_it() {
     let remote = Remote::new();
     let [ann, ben] = [Mode::Daemon, Mode::Embedded].map(|mode| remote.replica(mode));
     ann.create(&["older", "--id", "bd-x"]);
     ben.create(&["younger", "--id", "bd-x"]);
-    settle(&[&ann, &ben]);
+    sync_until_equal(&[&ann, &ben]);
     for bd in [&ann, &ben] {
         let shown = bd.show("bd-x");
         assert_eq!(shown["title"], "older");
@@ -184,14 +185,16 @@ fn an_id_that_was_lost_tells_where_its_bead_went() {
         assert_eq!(bd.show(&new)["title"], "younger");
         assert!(bd.show(&new).get("remapped").is_none());
         let text = bd.text(&["show", "bd-x"]);
-        assert!(text.contains(&format!("Also born as bd-x: {new}")), "{text}");
-        let told = bd.json(&["conflicts", "list"]);
+        assert!(text.contains(&format!("Other beads created as bd-x: {new}")), "{text}");
+        let conflicts = bd.json(&["conflicts", "list"]);
         assert!(
-            told[0]["kind"] == "remapped" && told[0]["born"] == "bd-x" && told[0]["bead"] == new,
-            "{told}"
+            conflicts[0]["kind"] == "remapped"
+                && conflicts[0]["born"] == "bd-x"
+                && conflicts[0]["bead"] == new,
+            "{conflicts}"
         );
     }
-    // When the bead that holds the id is gone, the error still tells.
+    // Even when the bead that won the id was deleted, the error names the new id.
     let new = ann.show("bd-x")["remapped"][0].clone();
     ann.json(&["delete", "bd-x"]);
     let error = ann.error(&["show", "bd-x"], "deleted");

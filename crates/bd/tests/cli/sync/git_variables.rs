@@ -1,4 +1,4 @@
-//! The variables that git sets for its hooks, and people for their own work.
+//! Variables that git sets for its hooks, and that users set for their own work.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::sandbox::{Mode, Run};
 #[test]
 fn variables_of_the_users_own_git_reach_neither_the_daemon_nor_its_git() {
     if !Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: there is no git program");
+        eprintln!("skipped: no git program found");
         return;
     }
     for mode in [Mode::Daemon, Mode::Embedded] {
@@ -39,7 +39,7 @@ fn variables_of_the_users_own_git_reach_neither_the_daemon_nor_its_git() {
 }
 
 #[test]
-fn a_branch_in_the_way_is_found_by_validate() {
+fn a_conflicting_branch_is_reported_by_validate() {
     let bd = crate::sandbox::Sandbox::new(Mode::Embedded);
     let repository = bd.repository();
     let head = repository.head().unwrap().peel_to_commit().unwrap();

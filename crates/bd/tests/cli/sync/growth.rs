@@ -1,8 +1,8 @@
-//! A remote on this machine has no server that looks after it.
+//! A remote on this machine has no server that maintains it.
 
 use std::path::Path;
 
-use super::{Remote, settle};
+use super::{Remote, sync_until_equal};
 use crate::sandbox::{Mode, set_mode};
 
 fn files(directory: &Path) -> usize {
@@ -21,13 +21,13 @@ fn a_remote_on_this_machine_is_packed() {
     let count = files(&remote.path().join("objects"));
     assert!(count < 200, "120 syncs left {count} files");
     let ben = remote.replica(Mode::Embedded);
-    settle(&[&ann, &ben]);
+    sync_until_equal(&[&ann, &ben]);
     assert_eq!(ben.json(&["list", "--limit", "0"]).as_array().unwrap().len(), 120);
 }
 
-/// Without git nobody runs the remote's hooks; then nothing is pushed past them.
+/// Without git, the remote's hooks would not run, so nothing is pushed.
 #[test]
-fn hooks_and_limits_of_a_remote_on_this_machine_are_not_passed_by() {
+fn hooks_and_limits_of_a_remote_on_this_machine_are_not_bypassed() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Embedded);
     bd.create(&["kept here"]);
@@ -48,7 +48,7 @@ fn hooks_and_limits_of_a_remote_on_this_machine_are_not_passed_by() {
     assert!(remote.tip().is_some());
 }
 
-/// A push that was killed leaves the lock file of the ref. The next one takes it away.
+/// A killed push leaves the lock file of the ref. The next push removes it.
 #[test]
 fn a_lock_file_that_a_killed_push_left_is_removed() {
     let remote = Remote::new();

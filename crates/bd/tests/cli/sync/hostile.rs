@@ -1,5 +1,6 @@
-//! Data from a remote is hostile until decoded. Each fixture goes through a real remote and a real `bd sync`: an error that
-//! names file and line, nothing changed here, and all is well again when the remote is.
+//! Data from a remote is hostile until decoded. Each fixture goes through a real remote and a real `bd sync`,
+//! which must fail with an error that names file and line, change nothing locally, and succeed again once the
+//! remote is repaired.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +24,15 @@ const FILE: i32 = 0o100_644;
 /// The tree of a commit: mode and content by name.
 type Files = BTreeMap<String, (i32, Vec<u8>)>;
 
-/// What is done to a valid tree.
+/// A change to a valid tree.
 enum Damage {
-    /// To the JSON of one line; checksums are made right again, so that it is the damage that is found.
+    /// Changes the JSON of one line. Checksums are recomputed, so that the damage itself is detected.
     Json(fn(&mut Value)),
-    /// To the text of one line: this becomes that.
+    /// Replaces the first text with the second in one line.
     Text(&'static str, &'static str),
-    /// To the bytes of the file.
+    /// Changes the bytes of the file.
     Bytes(fn(&mut Vec<u8>)),
-    /// To the tree, and checksums stay as they are.
+    /// Changes the tree. Checksums are not recomputed.
     Tree(fn(&mut Files)),
 }
 
@@ -60,7 +61,7 @@ fn state_lines() -> Vec<Fixture> {
     let json = |edit: fn(&mut Value)| (STATE, 1, Json(edit));
     let text = |from, to| (STATE, 1, Text(from, to));
     vec![
-        // Ids that are paths, or no ids at all.
+        // Ids that are paths, or are not valid ids.
         json(|line| set(line, "id", json!("../../../etc/passwd-1"))),
         json(|line| set(line, "id", json!("/etc/passwd-1"))),
         json(|line| set(line, "id", json!("a/b-1"))),
@@ -88,7 +89,7 @@ fn state_lines() -> Vec<Fixture> {
         json(|line| set(line, "_v", json!({"title": [[4_102_444_800_000_u64, 0], "x"]}))),
         json(|line| set(line, "_v", json!({"colour": [[1, 0], "x"]}))),
         json(|line| set(line, "_v", json!([]))),
-        // Values that no writer writes.
+        // Values that no writer produces.
         json(|line| set(line, "_by", json!(""))),
         json(|line| set(line, "created_by", json!("a\u{7}b"))),
         json(|line| set(line, "title", json!(""))),
@@ -148,10 +149,10 @@ fn other_lines() -> Vec<Fixture> {
         (META, 1, Json(|meta| meta["sha256"][STATE] = json!("0".repeat(64)))),
         (META, 1, Json(|meta| meta["sha256"]["passwd"] = json!("0".repeat(64)))),
         (META, 1, Bytes(|bytes| *bytes = b"no json".to_vec())),
-        // The file is another than the checksum says.
+        // The file does not match its checksum.
         (META, 1, Tree(|files| files.get_mut(TOMBSTONES).unwrap().1.clear())),
         (CONFLICTS, 1, Tree(|files| drop(files.insert(CONFLICTS.into(), (FILE, b"{}\n".to_vec()))))),
-        // Trees that are not ours.
+        // Trees that are not stores.
         ("evil.sh", 0, Tree(|files| drop(files.insert("evil.sh".into(), (FILE, b"x".to_vec()))))),
         (".git", 0, Tree(|files| drop(files.insert(".gitmodules".into(), (FILE, b"x".to_vec()))))),
         (STATE, 0, Tree(|files| drop(files.remove(STATE)))),
@@ -214,7 +215,7 @@ fn files_at(git: &git2::Repository) -> Files {
     tree.iter().map(|entry| (entry.name().unwrap().to_owned(), (FILE, content(&entry)))).collect()
 }
 
-/// Puts a tree on the remote's ref, on top of what is there.
+/// Commits a tree to the remote's ref, on top of the current commit.
 fn publish(git: &git2::Repository, files: &Files) {
     let below = git.find_reference(REF).unwrap().peel_to_commit().unwrap();
     let mut tree = git.treebuilder(None).unwrap();
@@ -227,7 +228,8 @@ fn publish(git: &git2::Repository, files: &Files) {
     git.commit(Some(REF), &who, &who, "hostile", &tree, &[&below]).unwrap();
 }
 
-/// One replica with a valid store of two beads, an edge and a deletion, and the remote that has it, too.
+/// Creates a replica with a valid store of two beads, an edge and a deletion, and a remote that has the same
+/// store.
 fn prepare(remote: &Remote, bd: &Sandbox) {
     bd.create(&["one", "--id", "bd-a1"]);
     bd.create(&["two", "--id", "bd-b1"]);
@@ -294,7 +296,7 @@ fn a_newer_format_asks_for_an_upgrade() {
 }
 
 #[test]
-fn a_hostile_remote_is_in_the_status_until_it_heals() {
+fn a_hostile_remote_is_in_the_status_until_it_is_repaired() {
     both(|bd| {
         let remote = Remote::new();
         bd.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
@@ -310,10 +312,10 @@ fn a_hostile_remote_is_in_the_status_until_it_heals() {
     });
 }
 
-/// A push of a few hundred kilobytes inflates to a line of any length. The daemon refuses it in bounded memory, goes on serving, and
-/// goes on saving.
+/// A push of a few hundred kilobytes can inflate to a line of any length. The daemon refuses it in bounded
+/// memory and keeps serving and saving.
 #[test]
-fn a_line_without_end_is_refused_in_bounded_memory() {
+fn an_endless_line_is_refused_in_bounded_memory() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Daemon);
     prepare(&remote, &bd);
@@ -340,5 +342,5 @@ fn a_line_without_end_is_refused_in_bounded_memory() {
     bd.create(&["made meanwhile"]);
     remote.git.reference(REF, good, true, "healed").unwrap();
     bd.json(&["sync"]);
-    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the same daemon goes on");
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
 }

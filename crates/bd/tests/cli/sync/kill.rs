@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use beads_store::REF;
 
-use super::{Remote, settle, titles};
+use super::{Remote, sync_until_equal, titles};
 use crate::concurrency::Dice;
 use crate::sandbox::{Mode, Run, Sandbox, kill};
 
-/// What the refs point at can be read, on both sides.
+/// Asserts that the objects that the refs point to can be read, on both sides.
 fn refs_are_valid(remote: &Remote, bd: &Sandbox) {
     for git in [&remote.git, &bd.repository()] {
         let Ok(reference) = git.find_reference(REF) else { continue };
@@ -23,14 +23,14 @@ fn killing_syncs(mode: Mode, kills: usize) {
     let (ann, ben) = (remote.replica(mode), remote.replica(Mode::Embedded));
     let mut dice = Dice::new();
     let mut acknowledged = Vec::new();
-    // How long a sync takes here: kills are spread over a little more than that.
+    // How long a sync takes here: kills are spread over a slightly longer time.
     let mut usual = Duration::from_millis(30);
     for number in 0..kills {
         let title = format!("bead {number:03}");
         ann.create(&[&title]);
         acknowledged.push(title);
         if number % 3 == 0 {
-            // Something to merge.
+            // A change to merge.
             let title = format!("rival {number:03}");
             ben.create(&[&title]);
             ben.json(&["sync"]);
@@ -50,7 +50,7 @@ fn killing_syncs(mode: Mode, kills: usize) {
         ann.json(&["sync"]);
         usual = (usual + start.elapsed()) / 2;
     }
-    settle(&[&ann, &ben]);
+    sync_until_equal(&[&ann, &ben]);
     acknowledged.sort_unstable();
     assert_eq!(titles(&ann), acknowledged);
     assert_eq!(ann.run(&["validate"]).exit, Some(0));

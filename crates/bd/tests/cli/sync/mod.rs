@@ -1,4 +1,4 @@
-//! Synchronisation from outside: real commands and daemons around one bare repository, with no `git` on the path.
+//! Black-box tests of syncing: real commands and daemons with one bare repository, without `git` on the path.
 
 mod burst;
 mod daemons;
@@ -34,7 +34,7 @@ impl Remote {
         self.root.path().join("remote.git")
     }
 
-    /// A replica that has heard of the remote and knows nothing else.
+    /// Creates a replica that has the remote configured but no data from it.
     pub fn replica(&self, mode: Mode) -> Sandbox {
         let bd = Sandbox::new(mode);
         bd.repository().remote("origin", self.path().to_str().unwrap()).unwrap();
@@ -54,8 +54,9 @@ fn titles(bd: &Sandbox) -> Vec<String> {
     titles
 }
 
-/// Syncs all until nobody has anything new; then all hold the same commit and the same bytes.
-fn settle(replicas: &[&Sandbox]) {
+/// Syncs all replicas until none has anything new, and asserts that all have the same commit and the same
+/// files.
+fn sync_until_equal(replicas: &[&Sandbox]) {
     for _ in 0..3 {
         for bd in replicas {
             bd.json(&["sync"]);

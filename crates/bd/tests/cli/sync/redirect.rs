@@ -1,4 +1,4 @@
-//! A server that sends a client elsewhere does not make it carry its token there.
+//! A server that redirects a client to another host does not get the client to send its token there.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,7 +9,8 @@ use crate::sandbox::{Mode, Run, Sandbox};
 
 const TOKEN: &str = "canary-token-7f3a";
 
-/// Answers every request with the same head, and passes on the heads it received.
+/// Starts a server that answers every request with the same headers. Returns the headers of the requests it
+/// received.
 fn server(listener: TcpListener, answer: String) -> Receiver<String> {
     let (heads, received) = channel();
     std::thread::spawn(move || {
@@ -33,7 +34,7 @@ fn a_redirection_to_another_host_carries_no_token() {
     let own_port = own.local_addr().unwrap().port();
     let other_port = other.local_addr().unwrap().port();
     let end = "Content-Length: 0\r\nConnection: close\r\n\r\n";
-    // Another name of this machine is another host.
+    // Another name of this machine counts as another host.
     let place = format!("http://localhost:{other_port}/store.git/info/refs?service=git-upload-pack");
     let at_own = server(own, format!("HTTP/1.1 302 Found\r\nLocation: {place}\r\n{end}"));
     let asks = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n";
@@ -49,7 +50,7 @@ fn a_redirection_to_another_host_carries_no_token() {
         let head = head.to_lowercase();
         assert!(!head.contains("authorization:") && !head.contains(TOKEN), "{head}");
     }
-    // The error is kept for `bd status`, for its owner alone and without the token.
+    // The error is stored for `bd status`, readable by its owner only and without the token.
     let state = bd.dir().join(".git/beads/sync-state.json");
     assert!(!std::fs::read_to_string(&state).unwrap().contains(TOKEN));
     assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o600);

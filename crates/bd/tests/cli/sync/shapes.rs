@@ -1,10 +1,10 @@
-//! Repositories of every shape, and remotes that come late or are full.
+//! Repositories of every shape, and remotes that are added late or are full.
 
 use std::process::{Command, Stdio};
 
 use beads_store::REF;
 
-use super::{Remote, settle, titles};
+use super::{Remote, sync_until_equal, titles};
 use crate::sandbox::{Mode, Sandbox, both};
 use crate::small_disk::SmallDisk;
 
@@ -19,7 +19,7 @@ fn a_repository_that_was_never_initialised_syncs_with_its_remote() {
         let synced = ben.json(&["sync"]);
         assert!(synced["pulled"] == true && synced["pushed"] == false, "{synced}");
         assert_eq!(titles(ben), ["one"]);
-        assert_eq!(ben.repository().refname_to_id(REF).ok(), remote.tip(), "no commit of its own");
+        assert_eq!(ben.repository().refname_to_id(REF).ok(), remote.tip(), "no local commit was made");
     });
 }
 
@@ -50,7 +50,8 @@ fn a_fresh_clone_finds_the_beads_without_init_or_sync() {
     });
 }
 
-/// What was written in a clone before its first sync builds on what the clone brought along. Git may take that away.
+/// Changes made in a clone before its first sync are based on the commit of the clone's tracking ref, which
+/// git may delete.
 #[test]
 fn a_clone_survives_the_loss_of_its_tracking_ref() {
     let remote = Remote::new();
@@ -94,7 +95,7 @@ fn worktrees_and_bare_repositories_sync() {
 }
 
 #[test]
-fn a_shallow_clone_merges_without_its_past() {
+fn a_shallow_clone_merges_without_its_history() {
     if !git(&["--version"]) {
         eprintln!("skipped: only the git program makes shallow clones of a remote on this machine");
         return;
@@ -137,7 +138,7 @@ fn a_shallow_clone_merges_without_its_past() {
         ann.create(&["five"]);
         ann.json(&["sync"]);
         run(&["sync"]);
-        settle(&[&ann]);
+        sync_until_equal(&[&ann]);
         assert_eq!(titles(&ben), ["five", "four", "from the shallow one", "one", "three", "two"]);
         assert_eq!(titles(&ann), titles(&ben), "{transport}");
     }
@@ -149,7 +150,8 @@ fn git(args: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// A remote with a `main` branch and a store, and a clone of it as CI makes it. `None` without a git program.
+/// Creates a remote with a `main` branch and a store, and a clone of it as CI makes it. Returns `None`
+/// without a git program.
 fn cloned(how: &[&str], mode: Mode) -> Option<(Remote, Sandbox)> {
     if !git(&["--version"]) {
         eprintln!("skipped: only the git program makes such clones");
@@ -173,7 +175,7 @@ fn cloned(how: &[&str], mode: Mode) -> Option<(Remote, Sandbox)> {
 }
 
 #[test]
-fn a_partial_clone_brings_what_it_lacks() {
+fn a_partial_clone_fetches_missing_objects() {
     for filter in ["--filter=blob:none", "--filter=tree:0"] {
         let Some((_remote, ben)) = cloned(&[filter], Mode::Embedded) else { return };
         let run = |args: &[&str]| {
@@ -188,10 +190,10 @@ fn a_partial_clone_brings_what_it_lacks() {
     }
 }
 
-/// Without a git program: from a path on this machine, over the wire, and from another remote when the one that promised the
-/// objects is away.
+/// Without a git program: from a path on this machine, over the network, and from another remote when the
+/// promisor remote is unreachable.
 #[test]
-fn a_partial_clone_brings_what_it_lacks_without_git() {
+fn a_partial_clone_fetches_missing_objects_without_git() {
     for filter in ["--filter=blob:none", "--filter=tree:0"] {
         for way in ["path", "wire", "other"] {
             let Some((remote, ben)) = cloned(&[filter], Mode::Embedded) else { return };
@@ -234,7 +236,7 @@ fn serve(repository: &std::path::Path) -> String {
 }
 
 #[test]
-fn a_partial_clone_whose_remote_is_away_is_not_repaired() {
+fn a_partial_clone_with_an_unreachable_remote_is_not_repaired() {
     let Some((remote, ben)) = cloned(&["--filter=blob:none"], Mode::Embedded) else { return };
     let away = remote.path().with_extension("away");
     std::fs::rename(remote.path(), &away).unwrap();
@@ -247,19 +249,19 @@ fn a_partial_clone_whose_remote_is_away_is_not_repaired() {
 fn a_shallow_clone_of_one_branch_asks_its_remote_once() {
     for mode in [Mode::Daemon, Mode::Embedded] {
         let Some((_remote, ben)) = cloned(&["--depth", "1"], mode) else { return };
-        assert_eq!(titles(&ben), ["one"], "{mode:?}: nobody typed bd sync");
+        assert_eq!(titles(&ben), ["one"], "{mode:?}: without bd sync");
 
         let Some((remote, cyd)) = cloned(&["--depth", "1"], mode) else { return };
         remote.git.find_reference(REF).unwrap().delete().unwrap();
         assert!(titles(&cyd).is_empty());
-        assert!(remote.tip().is_none(), "{mode:?}: asking pushes nothing");
+        assert!(remote.tip().is_none(), "{mode:?}: a query pushes nothing");
         let asked = std::fs::read_to_string(cyd.dir().join(".git/beads/sync-state.json")).unwrap();
         assert!(asked.contains("asked_ms"), "{mode:?}: {asked}");
     }
 }
 
 #[test]
-fn a_full_disk_there_leaves_everything_safe_here_and_heals() {
+fn a_full_disk_on_the_remote_loses_nothing_and_sync_recovers() {
     let bd = Sandbox::new(Mode::Embedded);
     let Some(disk) = SmallDisk::mount(bd.root().join("small"), "256k") else { return };
     let path = disk.path().join("remote.git");

@@ -1,13 +1,13 @@
-//! Whether the remote vouches for a claim.
+//! Whether the remote has confirmed a claim.
 
 use beads_core::{Lineage, Op};
-use beads_store::{Steady, SystemUptime};
+use beads_store::{SteadyClock, SystemUptime};
 
 use crate::service::Service;
 
 impl Service {
-    /// Whether the claim on a bead is the one that its ref names, as far as is known here. A claim of this clone counts
-    /// only as long as nobody can have taken its ref over.
+    /// Returns whether the claim on a bead is the one that its ref names, as far as this clone knows. A claim
+    /// of this clone counts only while no other machine can have taken over its ref.
     pub(in crate::service) fn is_confirmed(&self, lineage: &Lineage) -> bool {
         let Some(bead) = self.replica.catalog().bead(lineage) else { return false };
         let Some(fence) = bead.claim.fence().filter(|_| bead.claim.is_taken()) else { return false };
@@ -26,12 +26,12 @@ impl Service {
         })
     }
 
-    /// An operation with the fence that its claim has now. A claim that another machine's loser overwrote got a new one,
-    /// of which its holder knows nothing.
+    /// Returns an operation with the current fence of its claim. If a losing claim of another machine
+    /// overwrote the claim, it was restored under a new fence that its holder does not know.
     pub(in crate::service) fn with_current_fence(&self, op: &Op) -> Op {
         let mut op = op.clone();
         if let Some(fence) = op.guard_mut().and_then(|guard| guard.fence.as_mut()) {
-            fence.0 = self.claim_refs.book.current(fence.0);
+            fence.0 = self.claim_refs.book.current_fence(fence.0);
         }
         op
     }

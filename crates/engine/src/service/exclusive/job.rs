@@ -1,10 +1,10 @@
-//! A claim on its way: which bead is tried next, and under which fence.
+//! A claim in progress: chooses the bead to try next and the fence.
 
 use std::collections::BTreeSet;
 
 use beads_core::op::ClaimBead;
 use beads_core::{Lineage, Op};
-use beads_store::{Attempt, Steady, SystemUptime};
+use beads_store::{Attempt, SteadyClock, SystemUptime};
 
 use super::scope::Needs;
 use crate::failure::{Code, Failure};
@@ -12,40 +12,42 @@ use crate::render::{Answer, Done};
 use crate::request::{Call, Mutate, Output, Request};
 use crate::service::{Service, millis};
 
-/// How many candidates of `claim --next` are looked at before it counts as nothing.
+/// The maximum number of candidates that `claim --next` considers.
 const MAX_CANDIDATES: usize = 256;
 
-/// How often a claim is tried before its caller is told that others are faster.
+/// The maximum number of attempts before a claim fails because other machines were faster.
 const MAX_TRIES: usize = 64;
 
-/// A claim that needs the remote's word.
+/// A claim that the remote decides.
 #[derive(Debug)]
 pub struct ClaimJob {
+    /// The request that makes the claim.
     pub request: Request,
     pub(super) output: Output,
     pub(super) format_before: u64,
     /// `Op::Claim` or `Op::ClaimNext`.
     pub(super) op: Op,
-    /// Its place among the operations of the request.
+    /// Its index among the operations of the request.
     pub(super) index: usize,
     /// Whether the answer is an array.
     pub(super) many: bool,
-    /// What the same request has closed before.
+    /// What the same request has already closed.
     pub(super) closed: Option<Vec<Done>>,
     pub(super) needs: Needs,
     pub(super) confirm: bool,
     pub(super) tried: BTreeSet<Lineage>,
     pub(super) tries: usize,
     pub(super) attempt: Option<Attempt>,
-    /// The store was exchanged for this claim, so that candidates are not chosen from an old one again.
+    /// The remote was already fetched for this claim, so the candidates are up to date.
     pub(super) exchanged: bool,
 }
 
-/// What became of choosing a bead.
+/// The result of choosing a bead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picked {
+    /// A bead was chosen.
     Chosen,
-    /// Another claim for the same bead is under way here.
+    /// Another claim of this process is trying the same bead.
     Later,
 }
 
@@ -54,18 +56,21 @@ impl ClaimJob {
         matches!(self.op, Op::ClaimNext(_))
     }
 
-    /// Whether the store and the refs should be looked at anew before it counts that nothing was found; true once.
-    pub fn looks_again(&mut self) -> bool {
+    /// Returns whether the remote should be fetched before the claim fails because nothing is ready. True
+    /// only the first time.
+    pub fn take_refetch(&mut self) -> bool {
         !std::mem::replace(&mut self.exchanged, true)
     }
 
+    /// Returns whether the request waits for a bead.
     pub fn waits(&self) -> bool {
         matches!(self.request.call, Call::Wait { .. })
     }
 }
 
-/// The claim in a call, its place among the operations, and whether its caller insists on the remote's word.
-struct Asked<'a> {
+/// The claim in a call, its index among the operations, and whether the caller requires the remote's
+/// confirmation.
+struct SingleClaim<'a> {
     call: &'a Call,
     op: Op,
     index: usize,
@@ -73,55 +78,57 @@ struct Asked<'a> {
     confirm: bool,
 }
 
-/// Whether a call is a claim on its own, perhaps after a close.
+/// Returns whether a call is a single claim, possibly after a close.
 pub(in crate::service) fn is_claim(call: &Call) -> bool {
-    asked(call).is_some()
+    single_claim(call).is_some()
 }
 
-fn asked(call: &Call) -> Option<Asked<'_>> {
+/// Returns the claim in a call that is a single claim.
+fn single_claim(call: &Call) -> Option<SingleClaim<'_>> {
     match call {
-        Call::Wait { call, .. } => asked(call),
-        Call::Confirm { call } => asked(call).map(|asked| Asked { confirm: true, ..asked }),
+        Call::Wait { call, .. } => single_claim(call),
+        Call::Confirm { call } => single_claim(call).map(|claim| SingleClaim { confirm: true, ..claim }),
         Call::Mutate(Mutate { ops, many, dry_run: false }) => match ops.as_slice() {
             [op @ (Op::Claim(_) | Op::ClaimNext(_))] => {
-                Some(Asked { call, op: op.clone(), index: 0, many: *many, confirm: false })
+                Some(SingleClaim { call, op: op.clone(), index: 0, many: *many, confirm: false })
             }
             [Op::Update(update)] => {
                 let op = Op::Claim(update.as_claim()?);
-                Some(Asked { call, op, index: 0, many: *many, confirm: false })
+                Some(SingleClaim { call, op, index: 0, many: *many, confirm: false })
             }
             _ => None,
         },
         Call::CloseAndClaim { close, next } => {
             let op = Op::ClaimNext(next.clone());
-            Some(Asked { call, op, index: close.len(), many: false, confirm: false })
+            Some(SingleClaim { call, op, index: close.len(), many: false, confirm: false })
         }
         _ => None,
     }
 }
 
 impl Service {
-    /// The job of a request that has to ask the remote; `None` for every other one. Closings that come first are done.
+    /// Returns the job of a claim that the remote decides; `None` for every other request. Beads that the
+    /// request closes first are closed.
     pub fn claim_job(&mut self, request: &Request) -> Option<Result<ClaimJob, Failure>> {
-        let asked = asked(&request.call)?;
-        let needs = match self.claim_needs(asked.confirm, request.offline) {
+        let claim = single_claim(&request.call)?;
+        let needs = match self.claim_needs(claim.confirm, request.offline) {
             Ok(Needs::Nothing) => return None,
             Ok(needs) => needs,
             Err(failure) => return Some(Err(failure)),
         };
-        // Whatever is wrong with the request is reported by the ordinary way, and so is what was answered before.
-        self.identify(request, asked.call).ok()?;
-        if self.replica.has_receipt(&self.caller(request, asked.index)).unwrap_or(true)
-            || self.is_renewal(request, &asked.op)
+        // The ordinary path reports invalid requests and repeats earlier answers.
+        self.identify(request, claim.call).ok()?;
+        if self.replica.has_receipt(&self.caller(request, claim.index)).unwrap_or(true)
+            || self.is_renewal(request, &claim.op)
         {
             return None;
         }
-        if let Err(failure) = self.admit(request, &asked.op) {
+        if let Err(failure) = self.admit(request, &claim.op) {
             return Some(Err(failure));
         }
-        let output = self.settle(&request.output);
+        let output = self.resolve_dialect(&request.output);
         let format_before = self.format_version();
-        let closed = match self.close_first(request, asked.call, &output) {
+        let closed = match self.close_first(request, claim.call, &output) {
             Ok(closed) => closed,
             Err(failure) => return Some(Err(failure)),
         };
@@ -129,12 +136,12 @@ impl Service {
             request: request.clone(),
             output,
             format_before,
-            op: asked.op,
-            index: asked.index,
-            many: asked.many,
+            op: claim.op,
+            index: claim.index,
+            many: claim.many,
             closed,
             needs,
-            confirm: asked.confirm,
+            confirm: claim.confirm,
             tried: BTreeSet::new(),
             tries: 0,
             attempt: None,
@@ -142,16 +149,17 @@ impl Service {
         }))
     }
 
-    /// Whether a waiting request is a claim that needs the remote's word, and there is a bead to try.
+    /// Returns `None` unless a waiting request is a claim that the remote decides, and otherwise whether
+    /// there is a bead to try.
     pub fn can_try(&mut self, request: &Request) -> Option<bool> {
-        let asked = asked(&request.call)?;
-        if self.claim_needs(asked.confirm, request.offline).unwrap_or(Needs::Nothing) == Needs::Nothing {
+        let claim = single_claim(&request.call)?;
+        if self.claim_needs(claim.confirm, request.offline).unwrap_or(Needs::Nothing) == Needs::Nothing {
             return None;
         }
-        Some(!matches!(self.candidate(&asked.op, request, &BTreeSet::new()), Ok(None)))
+        Some(!matches!(self.candidate(&claim.op, request, &BTreeSet::new()), Ok(None)))
     }
 
-    /// A holder who claims again under a confirmed claim only renews its lease.
+    /// Returns whether a claim only renews the lease of a confirmed claim of the same holder.
     fn is_renewal(&self, request: &Request, op: &Op) -> bool {
         let Op::Claim(claim) = op else { return false };
         let catalog = self.replica.catalog();
@@ -160,10 +168,10 @@ impl Service {
         holder == Some(&request.actor) && self.is_confirmed(lineage)
     }
 
-    /// Refuses claims among other operations and changes where every claim needs the remote's word.
+    /// Rejects claims in a request with other operations, if every claim needs the remote's confirmation.
     pub(in crate::service) fn check_claims_of(&self, request: &Request, call: &Call) -> Result<(), Failure> {
         let ops = match call {
-            // One on its own is a job.
+            // A single claim is a `ClaimJob`.
             Call::Mutate(_) if is_claim(call) => return Ok(()),
             Call::Mutate(Mutate { ops, dry_run: false, .. }) => ops,
             Call::Atomic(atomic) => &atomic.ops,
@@ -178,10 +186,11 @@ impl Service {
         if !ops.iter().any(claims) || self.claim_needs(false, request.offline)? != Needs::Must {
             return Ok(());
         }
-        let message = "with claim.scope remote a claim is a request of its own; nothing was changed";
+        let message = "with claim.scope remote, a claim must be a separate request; nothing was changed";
         Err(Failure::invalid(message))
     }
 
+    /// Closes the beads of a `CloseAndClaim`.
     fn close_first(
         &mut self,
         request: &Request,
@@ -195,11 +204,11 @@ impl Service {
         self.note_change(request, before);
         match closed? {
             Answer::Many(closed) => Ok(Some(closed)),
-            _ => Err(Failure::internal("closing answered with something else")),
+            _ => Err(Failure::internal("unexpected answer to a close")),
         }
     }
 
-    /// The bead to try, if there is one.
+    /// Returns the bead to try, if there is one.
     fn candidate(
         &mut self,
         op: &Op,
@@ -220,16 +229,16 @@ impl Service {
                 }))
             }
             Op::Claim(claim) => {
-                // The very same checks as when it is made, so that nothing is asked of the remote in vain.
+                // The same checks as for the claim itself, so that the remote is not contacted for nothing.
                 let caller = self.caller(request, 0);
-                let applied = self.replica.rehearse(&Op::Claim(claim.clone()), &caller)?;
+                let applied = self.replica.dry_run(&Op::Claim(claim.clone()), &caller)?;
                 Ok(applied.bead)
             }
             _ => Ok(None),
         }
     }
 
-    /// Chooses the bead that a job tries next and the value that it offers to the remote.
+    /// Chooses the bead that a job tries next, and the value to push to its ref.
     pub fn pick(&mut self, job: &mut ClaimJob) -> Result<Picked, Failure> {
         job.tries += 1;
         if job.tries > MAX_TRIES {
@@ -250,14 +259,14 @@ impl Service {
         let lease_ms = lease_ms.unwrap_or_else(|| millis(self.config().duration("claim.lease")));
         let book = &mut self.claim_refs.book;
         job.attempt = Some(book.begin(&mut self.replica, lineage, &job.request.actor, lease_ms)?);
-        // Before anything is asked of the remote.
+        // Saved before the remote is contacted, so that a crash cannot lose a ref that was won.
         self.claim_refs.save();
         Ok(Picked::Chosen)
     }
 }
 
 impl ClaimJob {
-    /// The operation that puts the claim into the store, under the fence that the ref names.
+    /// Returns the operation that records the claim in the store, under the fence that the ref names.
     pub(super) fn op_of(&self, attempt: &Attempt, id: String) -> Op {
         let at = (!attempt.existing).then_some(attempt.record.fence);
         let lease_ms = Some(attempt.record.lease_ms);

@@ -1,16 +1,16 @@
-//! Exclusive claims: a ref on the remote decides who gets a bead (docs/FLEET.md). What is decided without a service, and the
-//! talk with the remote, is in `beads_store`; here is what requests, settings and files have to do with it.
+//! Exclusive claims: a ref on the remote decides who gets a bead (docs/FLEET.md). The protocol itself is in
+//! `beads_store`; this module connects it to requests, settings and files.
 
+mod claim_refs;
 mod confirmed;
 mod job;
-mod own;
+mod outcome;
 mod round;
 mod scope;
-mod settle;
 mod upkeep;
 
+pub use claim_refs::ClaimRefs;
 pub(super) use job::is_claim;
 pub use job::{ClaimJob, Picked};
-pub use own::ClaimRefs;
+pub use outcome::NextStep;
 pub use round::{ClaimRound, RoundResult};
-pub use settle::Settled;

@@ -1,4 +1,4 @@
-//! Whether claims go to the remote first.
+//! Whether the remote decides a claim.
 
 use beads_core::{CLAIM_REF_PREFIX, CLAIM_REFS};
 use beads_store::Repository;
@@ -8,24 +8,26 @@ use crate::failure::{Code, Failure};
 use crate::scope::Scope;
 use crate::service::Service;
 
-/// What a claim needs of the remote.
+/// What a claim needs from the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
+    /// The claim is made locally.
     Nothing,
-    /// Its word if it answers in time.
+    /// Confirmation if the remote answers in time.
     Try,
-    /// Its word, or there is no claim.
+    /// Confirmation; without it the claim fails.
     Must,
 }
 
-/// How long ago a commit of others still counts as a sign that they are at work.
+/// Others count as active if they made a commit within this time.
 const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A server that refused claim refs is asked again after this.
+/// How long to wait before trying a server again that rejected claim refs.
 const REFUSED_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Service {
-    /// Returns what a claim needs of the remote. `confirm`: its caller insists on it. `offline`: the remote must be left alone.
+    /// Returns what a claim needs from the remote. `confirm`: the caller requires confirmation. `offline`:
+    /// the remote must not be contacted.
     pub(super) fn claim_needs(&self, confirm: bool, offline: bool) -> Result<Needs, Failure> {
         let scope = self.config().get("claim.scope")?.parse().unwrap_or(Scope::Auto);
         let wanted = match scope {
@@ -36,13 +38,13 @@ impl Service {
             Scope::Auto if !confirm => Needs::Try,
             _ => Needs::Must,
         };
-        // Without a remote there is nobody else to claim anything.
+        // Without a remote, no other machine can claim anything.
         match self.sync_plan().remote_name() {
             Ok(None) => Ok(Needs::Nothing),
             Ok(Some(name)) if offline && wanted == Needs::Must => {
                 let message = format!(
-                    "the claim needs {name}, which --sandbox leaves alone; nothing was claimed. bd config set claim.scope \
-                     local claims on this machine alone"
+                    "the claim needs the remote {name}, but --sandbox does not contact it; nothing was claimed. To claim on this \
+                     machine only, run bd config set claim.scope local"
                 );
                 Err(Failure::new(Code::NetworkError, message).with(json!({"remote": name})))
             }
@@ -53,18 +55,18 @@ impl Service {
         }
     }
 
-    /// Whether a commit that this clone did not make came here within the last day.
+    /// Returns whether a commit of another clone was received within the last day.
     pub fn others_are_active(&self) -> bool {
         let now_ms = self.replica.now_ms();
         let is_recent = |ms: u64| ms.saturating_add(RECENT_MS) > now_ms;
         if self.sync_state.foreign_ms.is_some_and(is_recent) {
             return true;
         }
-        // Nothing was exchanged yet: what the clone brought along is of others.
+        // Nothing was exchanged yet, so what `git clone` fetched was made by others.
         self.sync_state.last_success_ms.is_none()
             && self.repository.tracked().unwrap_or_default().iter().any(|commit| {
                 self.repository.inner().commit_time_ms(commit).is_some_and(is_recent)
-                    && self.replica.base().is_none_or(|base| base == commit)
+                    && self.replica.known_tip().is_none_or(|base| base == commit)
             })
     }
 
@@ -75,10 +77,10 @@ impl Service {
         })
     }
 
-    /// Where the claim refs are, the same on every machine.
+    /// Returns the prefix of claim refs, which is the same on every machine.
     pub fn ref_prefix(&self) -> String {
         let set = self.replica.catalog().state().setting(CLAIM_REF_PREFIX).unwrap_or_default();
-        // A value that another version wrote may be none that is safe to use.
+        // A value written by another version may not be safe to use.
         let usable = !set.is_empty() && beads_core::check_ref_prefix(set).is_ok();
         if usable { set.to_owned() } else { CLAIM_REFS.to_owned() }
     }

@@ -1,5 +1,5 @@
-//! What comes before a claim: whether another session of the same actor holds the bead, and taking over from a session that
-//! is silent or gone.
+//! Checks before a claim: whether another session of the same actor holds the bead, and whether the claim may
+//! be taken over from a session that is silent or gone.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use beads_core::{Lineage, Op, Stamp, Status, Timestamp};
 use serde_json::json;
 
 use super::table::Held;
-use super::{Life, SILENT_MS, session_name, shown};
+use super::{Liveness, SILENT_MS, session_name, shown};
 use crate::failure::{Code, Failure};
 use crate::request::{Call, Request};
 use crate::service::Service;
 
-/// A claim that stands, as far as sessions are concerned.
-struct Standing {
+/// The current claim on a bead, with its session if known.
+struct CurrentClaim {
     lineage: Lineage,
     id: String,
     holder: String,
@@ -25,7 +25,8 @@ struct Standing {
 }
 
 impl Service {
-    /// Refuses a claim that another session has, and ends one that is to be taken over.
+    /// Rejects a claim on a bead that another session holds, or ends that session's claim if it may be taken
+    /// over.
     pub(in crate::service) fn admit(&mut self, request: &Request, op: &Op) -> Result<(), Failure> {
         match op {
             Op::Claim(claim) => self.admit_claim(request, claim),
@@ -38,14 +39,15 @@ impl Service {
         }
     }
 
-    fn claim_on(&self, request: &Request, id: &str) -> Option<Standing> {
+    /// Returns the current claim on a bead.
+    fn current_claim(&self, request: &Request, id: &str) -> Option<CurrentClaim> {
         let catalog = self.replica.catalog();
-        // Whatever is wrong with the id is reported by the operation itself.
+        // The operation itself reports an invalid id.
         let lineage = catalog.resolve_to_change(id).ok()?;
         let bead = catalog.bead(lineage).filter(|bead| bead.status() == Status::InProgress)?;
         let holder = bead.claim.holder(self.replica.now_ms()).filter(|_| bead.claim.is_taken())?;
         let fence = bead.claim.fence().filter(|_| !bead.is_offer())?;
-        Some(Standing {
+        Some(CurrentClaim {
             lineage: lineage.clone(),
             id: catalog.id_of(lineage).to_string(),
             holder: holder.to_string(),
@@ -56,42 +58,44 @@ impl Service {
         })
     }
 
+    /// Decides about the claim of one bead.
     fn admit_claim(&mut self, request: &Request, claim: &ClaimBead) -> Result<(), Failure> {
         // A caller that presents the fence is the holder.
-        let Some(standing) = self.claim_on(request, &claim.id).filter(|_| claim.guard.fence.is_none()) else {
+        let Some(current) = self.current_claim(request, &claim.id).filter(|_| claim.guard.fence.is_none())
+        else {
             return Ok(());
         };
-        let Some(held) = &standing.held else {
-            return match claim.take_over && !standing.is_mine {
-                true => Err(standing.refused(None)),
+        let Some(held) = &current.held else {
+            return match claim.take_over && !current.is_mine {
+                true => Err(current.refused(None)),
                 false => Ok(()),
             };
         };
-        if standing.is_mine && Some(&held.session) == request.session.as_ref() {
+        if current.is_mine && Some(&held.session) == request.session.as_ref() {
             return Ok(());
         }
-        let life = self.life_of(held, self.replica.now_ms());
-        match life {
-            Life::Silent(since) if claim.take_over => self.take_over(request, &standing, since),
-            Life::Ended(since) if claim.take_over || standing.is_mine => {
-                self.take_over(request, &standing, since)
+        let liveness = self.liveness_of(held, self.replica.now_ms());
+        match liveness {
+            Liveness::Silent(since) if claim.take_over => self.take_over(request, &current, since),
+            Liveness::Ended(since) if claim.take_over || current.is_mine => {
+                self.take_over(request, &current, since)
             }
-            // The claim of another actor that is at work is refused by the operation itself.
-            Life::Live(_) if !standing.is_mine && !claim.take_over => Ok(()),
-            life => Err(standing.refused(Some(life))),
+            // The operation itself refuses a bead that another active actor holds.
+            Liveness::Live(_) if !current.is_mine && !claim.take_over => Ok(()),
+            liveness => Err(current.refused(Some(liveness))),
         }
     }
 
-    /// Ends the claim of a session that is silent or gone, under its fence, and says so in a note.
-    fn take_over(&mut self, request: &Request, standing: &Standing, since_ms: u64) -> Result<(), Failure> {
-        let op = standing.end(since_ms)?;
+    /// Ends the claim of a session that is silent or gone, under its fence, and records the reason.
+    fn take_over(&mut self, request: &Request, current: &CurrentClaim, since_ms: u64) -> Result<(), Failure> {
+        let op = current.end(since_ms)?;
         let caller = beads_store::Caller { request: None, ..self.caller(request, 0) };
         self.replica.apply(&op, &caller)?;
         Ok(())
     }
 
-    /// For `claim --next --steal-silent`: when nothing is ready, ends the claim of the best bead whose session was silent
-    /// for long enough, so that it is.
+    /// For `claim --next --steal-silent`: if nothing is ready, ends the claim on the best bead whose session
+    /// has been silent for long enough, so that the bead becomes ready.
     fn steal_silent(&mut self, request: &Request, next: &ClaimNext) -> Result<(), Failure> {
         let Some(least_ms) = next.steal_silent_ms else { return Ok(()) };
         let now_ms = self.replica.now_ms();
@@ -102,53 +106,55 @@ impl Service {
         let silent = self.silent_for(request, least_ms.max(SILENT_MS));
         let mut after = catalog.clone();
         let caller = beads_store::Caller { request: None, ..self.caller(request, 0) };
-        for (standing, since) in &silent {
-            let rehearsed = self.replica.rehearse(&standing.end(*since)?, &caller)?;
-            after.take(&rehearsed.delta)?;
+        for (current, since) in &silent {
+            let rehearsed = self.replica.dry_run(&current.end(*since)?, &caller)?;
+            after.join_delta(&rehearsed.delta)?;
         }
         let best = next.candidates(&after, &request.actor, now_ms, 1)?.pop();
-        match silent.iter().find(|(standing, _)| Some(&standing.lineage) == best.as_ref()) {
-            Some((standing, since)) => self.take_over(request, standing, *since),
+        match silent.iter().find(|(current, _)| Some(&current.lineage) == best.as_ref()) {
+            Some((current, since)) => self.take_over(request, current, *since),
             None => Ok(()),
         }
     }
 
-    /// Claims whose sessions were silent for so long, with since when.
-    fn silent_for(&self, request: &Request, least_ms: u64) -> Vec<(Standing, u64)> {
+    /// Returns the claims whose sessions have been silent for at least this long, with the start of the
+    /// silence.
+    fn silent_for(&self, request: &Request, least_ms: u64) -> Vec<(CurrentClaim, u64)> {
         let now_ms = self.replica.now_ms();
         let claims = self.sessions.claims().filter_map(|(lineage, _)| {
-            let standing = self.claim_on(request, self.replica.catalog().id_of(lineage).as_str())?;
-            let held = standing.held.clone()?;
-            match self.life_of(&held, now_ms) {
-                Life::Ended(since) => Some((standing, since)),
-                Life::Silent(since) if now_ms - since >= least_ms => Some((standing, since)),
+            let current = self.current_claim(request, self.replica.catalog().id_of(lineage).as_str())?;
+            let held = current.held.clone()?;
+            match self.liveness_of(&held, now_ms) {
+                Liveness::Ended(since) => Some((current, since)),
+                Liveness::Silent(since) if now_ms - since >= least_ms => Some((current, since)),
                 _ => None,
             }
         });
         claims.collect()
     }
 
-    /// The same for a request that waits, and is only tried when something is ready.
+    /// Ends a silent claim for a waiting `claim --next --steal-silent`, which is only retried when something
+    /// is ready.
     pub fn steal_for(&mut self, request: &Request) {
         if let Some(next) = next_of(&request.call).cloned() {
-            // What goes wrong here goes wrong again when the claim is tried.
+            // An error will occur again when the claim is tried.
             let _ = self.steal_silent(request, &next);
         }
     }
 
-    /// When a claim may have been silent long enough for a request that waits.
+    /// Returns when the next session will have been silent for long enough for a waiting request.
     pub fn next_steal(&self, request: &Request) -> Option<Instant> {
         let least_ms = next_of(&request.call)?.steal_silent_ms?.max(SILENT_MS);
         let now_ms = self.replica.now_ms();
-        let due = self.sessions.claims().filter_map(|(_, held)| match self.sessions.life(held, now_ms) {
-            Life::Live(last) | Life::Silent(last) => Some((last + least_ms).saturating_sub(now_ms)),
-            Life::Ended(_) => None,
+        let due = self.sessions.claims().filter_map(|(_, held)| match self.sessions.liveness(held, now_ms) {
+            Liveness::Live(last) | Liveness::Silent(last) => Some((last + least_ms).saturating_sub(now_ms)),
+            Liveness::Ended(_) => None,
         });
         Instant::now().checked_add(Duration::from_millis(due.filter(|ms| *ms > 0).min()?))
     }
 }
 
-/// The claim of whatever is best in a call.
+/// Returns the `ClaimNext` operation of a call.
 fn next_of(call: &Call) -> Option<&ClaimNext> {
     match call {
         Call::Wait { call, .. } | Call::Confirm { call } => next_of(call),
@@ -160,8 +166,8 @@ fn next_of(call: &Call) -> Option<&ClaimNext> {
     }
 }
 
-impl Standing {
-    /// The operation that ends the claim.
+impl CurrentClaim {
+    /// Returns the operation that ends the claim.
     fn end(&self, since_ms: u64) -> Result<Op, Failure> {
         let session = session_name(self.held.as_ref().map(|held| &held.session));
         let reason = format!("taken over from {} {session}: silent since {}", self.holder, shown(since_ms));
@@ -170,24 +176,24 @@ impl Standing {
         Ok(Op::Unclaim(Unclaim { id, guard, force: true, reason }))
     }
 
-    /// Why the bead cannot be had, and what to do.
-    fn refused(&self, life: Option<Life>) -> Failure {
+    /// Returns the error: why the bead cannot be claimed, and what to do.
+    fn refused(&self, liveness: Option<Liveness>) -> Failure {
         let Self { id, holder, .. } = self;
         let session = self.held.as_ref().map(|held| &held.session);
         let until = self.expires.map(|time| format!(" until {time}")).unwrap_or_default();
-        let (what, silent_since) = match life {
+        let (what, silent_since) = match liveness {
             None => (
                 "by an agent whose session is not known on this machine; bd unclaim ID --force --reason TEXT takes it away"
                     .replace("ID", id),
                 None,
             ),
-            Some(Life::Live(last)) => {
+            Some(Liveness::Live(last)) => {
                 let whose = session_name(session);
                 let since = shown(last);
                 let hint = "take another bead, or take it over with --take-over when that session is silent for a minute";
                 (format!("{whose}, which was heard from at {since}: {hint}"), None)
             }
-            Some(Life::Silent(since) | Life::Ended(since)) => {
+            Some(Liveness::Silent(since) | Liveness::Ended(since)) => {
                 let (whose, since) = (session_name(session), shown(since));
                 (format!("{whose}, silent since {since}: bd claim {id} --take-over takes it over"), Some(since))
             }

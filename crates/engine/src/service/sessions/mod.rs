@@ -1,10 +1,11 @@
-//! Sessions: one actor may run several agents at a time, and agents die without notice. Who holds a bead is decided by the
-//! claim in the store; which run of that actor made it, and whether that run still lives, is local knowledge.
+//! Sessions: one actor may run several agents at a time, and agents may die without notice. The claim in the
+//! store decides who holds a bead. Which session of that actor made the claim, and whether it is still alive,
+//! is only known locally.
 
 mod admit;
 mod table;
 
-pub use table::{Life, SILENT_MS, Sessions};
+pub use table::{Held, Liveness, SILENT_MS, Sessions};
 
 use std::sync::Arc;
 
@@ -20,17 +21,17 @@ use crate::session_id::SessionId;
 use crate::session_lock::SessionLock;
 
 impl Service {
-    /// Notes that the session of a request was heard from.
-    pub fn saw(&mut self, request: &Request) {
+    /// Records that the session of a request is alive.
+    pub fn mark_session_alive(&mut self, request: &Request) {
         let now_ms = self.replica.now_ms();
         if let Some(session) = &request.session
             && !matches!(request.call, Call::EndSession { .. })
         {
-            Arc::make_mut(&mut self.sessions).saw(session, now_ms);
+            Arc::make_mut(&mut self.sessions).mark_alive(session, now_ms);
         }
     }
 
-    /// Writes what is known about sessions, when a claim changed or it was not written for a while.
+    /// Saves the sessions, if a claim changed or they were not saved for a while.
     pub(super) fn save_sessions(&mut self) {
         if !self.sessions.is_unsaved() {
             return;
@@ -40,17 +41,18 @@ impl Service {
         Arc::make_mut(&mut self.sessions).save(now_ms);
     }
 
-    /// Forgets claims that are over. A claim that another machine's loser overwrote got a new fence.
+    /// Forgets claims that have ended, and updates fences. A claim that was overwritten by a losing claim of
+    /// another machine was restored under a new fence.
     pub(super) fn follow_fences(&mut self) {
         let (catalog, refs) = (self.replica.catalog(), &self.claim_refs);
         let current = |lineage: &Lineage, fence: Stamp| {
             let bead = catalog.live_bead(lineage).filter(|bead| bead.status() == Status::InProgress)?;
-            bead.claim.fence().filter(|now| *now == refs.book.current(fence))
+            bead.claim.fence().filter(|now| *now == refs.book.current_fence(fence))
         };
         Arc::make_mut(&mut self.sessions).keep(current);
     }
 
-    /// Notes the session behind a claim that was just made or renewed, or that its fence was presented.
+    /// Records the session of a claim that was just made or renewed, or that its fence was presented.
     pub(super) fn note_claim(&mut self, request: &Request, op: &Op, lineage: &Lineage, fence: Option<Stamp>) {
         let now_ms = self.replica.now_ms();
         let claims = match op {
@@ -68,7 +70,7 @@ impl Service {
         }
     }
 
-    /// Beads in progress that an actor holds by a claim, also one whose lease ran out, as long as nobody took them.
+    /// Returns the beads in progress that the caller has claimed, including those with expired leases.
     fn claimed_by<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = (&'a Lineage, &'a Bead)> {
         let mine = move |bead: &Bead| {
             bead.status() == Status::InProgress
@@ -80,13 +82,14 @@ impl Service {
         live.filter(move |(_, bead)| mine(bead)).map(|(lineage, bead)| (lineage, bead.as_ref()))
     }
 
-    /// Whether a claim belongs to the session of a request: it was made there, or by nobody knows which.
+    /// Returns whether a claim belongs to the session of a request. A claim with an unknown session does.
     fn is_of_session(&self, request: &Request, lineage: &Lineage, bead: &Bead) -> bool {
         let held = self.sessions.held(lineage, bead.claim.fence());
         held.is_none_or(|held| Some(&held.session) == request.session.as_ref())
     }
 
-    /// A sign of life: renews the leases of what the session holds when a third of them is over, and lists it.
+    /// Handles a heartbeat: renews the session's leases once a third of the lease has passed, and lists its
+    /// claims.
     pub(super) fn heartbeat(&mut self, request: &Request) -> Result<Answer, Failure> {
         let (now_ms, lease_ms) = (self.replica.now_ms(), super::millis(self.config.duration("claim.lease")));
         let runs = |bead: &Bead| bead.claim.holder(now_ms).is_some();
@@ -122,7 +125,8 @@ impl Service {
         })
     }
 
-    /// Claims again what the actor holds and no other session does: for an agent that was restarted.
+    /// Claims again what the actor holds, except for claims of its other sessions. For an agent that was
+    /// restarted.
     pub(super) fn claim_mine(
         &mut self,
         request: &Request,
@@ -137,14 +141,14 @@ impl Service {
             match held.filter(|held| Some(&held.session) != request.session.as_ref()) {
                 None => ops.push(Op::Claim(ClaimBead { id, lease_ms, ..ClaimBead::default() })),
                 Some(held) => {
-                    let (session, life) = (&held.session, self.life_of(held, now_ms));
-                    remarks.push(match life {
-                        Life::Live(_) => format!("{id} is held by your session {session}, which is at work"),
-                        Life::Silent(since) => format!(
+                    let (session, liveness) = (&held.session, self.liveness_of(held, now_ms));
+                    remarks.push(match liveness {
+                        Liveness::Live(_) => format!("{id} is held by your session {session}, which is active"),
+                        Liveness::Silent(since) => format!(
                             "{id} is held by your session {session}, silent since {}: bd claim {id} --take-over",
                             shown(since)
                         ),
-                        Life::Ended(_) => {
+                        Liveness::Ended(_) => {
                             format!("{id} was held by your session {session}, which is gone: bd claim {id} --take-over")
                         }
                     });
@@ -156,19 +160,20 @@ impl Service {
         Ok(answer)
     }
 
-    /// What is known about the session behind a claim, also whether its process is gone.
-    fn life_of(&self, held: &table::Held, now_ms: u64) -> Life {
-        match self.sessions.life(held, now_ms) {
-            Life::Live(last) | Life::Silent(last)
+    /// Returns the state of the session that made a claim, including whether its process is gone.
+    pub(super) fn liveness_of(&self, held: &Held, now_ms: u64) -> Liveness {
+        match self.sessions.liveness(held, now_ms) {
+            Liveness::Live(last) | Liveness::Silent(last)
                 if SessionLock::is_gone(&self.place.store_dir(), &held.session) =>
             {
-                Life::Ended(last)
+                Liveness::Ended(last)
             }
-            life => life,
+            liveness => liveness,
         }
     }
 
-    /// Ends a session: what it holds is given back under its fences, or kept for the next session of the same actor.
+    /// Ends a session. Its claims are released under their fences, or kept for the next session of the same
+    /// actor.
     pub(super) fn end_session(
         &mut self,
         request: &Request,
@@ -178,7 +183,7 @@ impl Service {
     ) -> Result<Answer, Failure> {
         let Some(session) = request.session.clone() else {
             return Err(Failure::usage(
-                "which session ended is not known; give --session ID, or set BD_SESSION",
+                "the session to end is not known; pass --session ID or set BD_SESSION",
             ));
         };
         self.follow_fences();
@@ -204,7 +209,7 @@ impl Service {
             let guard = Guard { fence: Some(Fence(fence)), ..Guard::default() };
             let reason = format!("given back: the session of {holder} ended").parse()?;
             let unclaim = Op::Unclaim(Unclaim { id, guard, reason, ..Unclaim::default() });
-            // As its holder, of whom a session may have several: subagents share it.
+            // Released in the name of its holder: subagents share a session, so it may have several holders.
             let as_holder = Request { actor: holder, request_id: None, ..request.clone() };
             let mutate = Mutate { ops: vec![unclaim], many: true, dry_run: false };
             if let Answer::Many(done) = self.mutate(&as_holder, &mutate, dialect)? {
@@ -218,17 +223,17 @@ impl Service {
         Ok(Answer::Many(released))
     }
 
-    /// Every session that holds something, with what is known of it.
+    /// Lists the sessions that hold claims.
     pub(super) fn list_sessions(&mut self) -> Answer {
         self.follow_fences();
         let now_ms = self.replica.now_ms();
         let mut answers: Vec<SessionAnswer> = Vec::new();
         for (lineage, held) in self.sessions.claims() {
             let Some(claim) = self.held_answer(lineage) else { continue };
-            let (state, seen_ms) = match self.life_of(held, now_ms) {
-                Life::Live(at) => ("live", at),
-                Life::Silent(at) => ("silent", at),
-                Life::Ended(at) => ("ended", at),
+            let (state, seen_ms) = match self.liveness_of(held, now_ms) {
+                Liveness::Live(at) => ("live", at),
+                Liveness::Silent(at) => ("silent", at),
+                Liveness::Ended(at) => ("ended", at),
             };
             match answers.iter_mut().find(|answer| answer.session == held.session) {
                 Some(answer) => answer.claims.push(claim),
@@ -243,10 +248,10 @@ impl Service {
         Answer::Sessions(answers)
     }
 
-    /// Claims whose sessions are silent, for `bd status`.
+    /// Returns the claims whose sessions are silent, for `bd status`.
     pub(super) fn silent_claims(&self) -> Vec<SilentClaim> {
         let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
-        let silent = |(lineage, held): (&Lineage, &table::Held)| {
+        let silent = |(lineage, held): (&Lineage, &Held)| {
             let bead = catalog.live_bead(lineage).filter(|bead| bead.status() == Status::InProgress)?;
             let since = self.sessions.silent_since(lineage, bead.claim.fence(), now_ms)?;
             let (id, holder) = (catalog.id_of(lineage).clone(), bead.claim.assignee.clone()?);
@@ -256,12 +261,12 @@ impl Service {
     }
 }
 
-/// A time as it is shown.
+/// Formats a time.
 fn shown(ms: u64) -> String {
     Timestamp::text_of(ms)
 }
 
-/// Whose session it is, as messages name it.
+/// Describes a session in messages.
 fn session_name(session: Option<&SessionId>) -> String {
     session.map_or_else(|| "without a session".to_owned(), |session| format!("in session {session}"))
 }

@@ -1,5 +1,5 @@
-//! Which session made a claim, and when each session was last heard from. Kept in `sessions.json` beside the store, so that a
-//! restart of the daemon forgets nothing; never synchronised.
+//! Records which session made each claim, and when each session was last heard from. It is kept in
+//! `sessions.json` in the store's directory, so that it survives a restart of the daemon. It is never synced.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,21 @@ use crate::log;
 use crate::session_id::SessionId;
 use beads_store::replace_file;
 
-/// A session that was not heard from for so long is silent.
+/// A session that was not heard from for this long is silent.
 pub const SILENT_MS: u64 = 60_000;
 
-/// How far behind the file may be about when a session was last heard from.
+/// How often the time when a session was last heard from is saved.
 const SAVE_EVERY_MS: u64 = 15_000;
 
-/// Sessions without claims beyond this many are forgotten, the oldest first.
+/// The maximum number of sessions. Beyond it, the oldest sessions without claims are forgotten.
 const MAX_SESSIONS: usize = 1_000;
 
 /// A claim and its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
+    /// The fence of the claim.
     pub fence: Stamp,
+    /// The session that made it.
     pub session: SessionId,
     /// When the fence was last presented, by any session.
     pub seen_ms: u64,
@@ -36,14 +38,14 @@ struct Seen {
     ended: bool,
 }
 
-/// What is known about the session behind a claim.
+/// The state of a session, with the time when it was last heard from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
-    /// Heard from a moment ago, at this time.
+pub enum Liveness {
+    /// It was heard from recently.
     Live(u64),
-    /// Not heard from since.
+    /// It was not heard from for a while.
     Silent(u64),
-    /// It said that it ended.
+    /// It has ended.
     Ended(u64),
 }
 
@@ -52,9 +54,9 @@ pub enum Life {
 pub struct Sessions {
     claims: BTreeMap<Lineage, Held>,
     seen: BTreeMap<SessionId, Seen>,
-    /// Absent where the store is only read.
+    /// Absent if the store is only read.
     path: Option<PathBuf>,
-    /// A claim changed, which must be written before it is answered.
+    /// A claim changed. This must be saved before the request is answered.
     unsaved: bool,
     saved_ms: u64,
 }
@@ -75,7 +77,7 @@ struct StoredClaim {
 }
 
 impl Sessions {
-    /// Reads the file. One that cannot be read is one that knows nothing.
+    /// Reads the file. A missing or damaged file is treated as empty.
     pub fn load(store_dir: &Path, can_write: bool) -> Self {
         let path = store_dir.join("sessions.json");
         let stored: Stored = std::fs::read(&path)
@@ -94,37 +96,38 @@ impl Sessions {
         }
     }
 
-    /// Returns the session behind the claim with this fence.
+    /// Returns the session that made the claim with this fence.
     pub fn held(&self, lineage: &Lineage, fence: Option<Stamp>) -> Option<&Held> {
         self.claims.get(lineage).filter(|held| Some(held.fence) == fence)
     }
 
+    /// Returns the claims with known sessions.
     pub fn claims(&self) -> impl Iterator<Item = (&Lineage, &Held)> {
         self.claims.iter()
     }
 
-    /// What is known about the session behind a claim.
-    pub fn life(&self, held: &Held, now_ms: u64) -> Life {
+    /// Returns the state of the session that made a claim.
+    pub fn liveness(&self, held: &Held, now_ms: u64) -> Liveness {
         let seen = self.seen.get(&held.session).copied().unwrap_or(Seen { at_ms: 0, ended: false });
-        // A clock that was set back makes nobody silent.
+        // If the clock was set back, no session becomes silent.
         let last = seen.at_ms.max(held.seen_ms).min(now_ms);
         match () {
-            () if seen.ended => Life::Ended(last),
-            () if now_ms - last >= SILENT_MS => Life::Silent(last),
-            () => Life::Live(last),
+            () if seen.ended => Liveness::Ended(last),
+            () if now_ms - last >= SILENT_MS => Liveness::Silent(last),
+            () => Liveness::Live(last),
         }
     }
 
-    /// Returns since when the session behind a claim is silent, if it is.
+    /// Returns since when the session that made a claim has been silent, if it is.
     pub fn silent_since(&self, lineage: &Lineage, fence: Option<Stamp>, now_ms: u64) -> Option<u64> {
-        match self.life(self.held(lineage, fence)?, now_ms) {
-            Life::Silent(since) | Life::Ended(since) => Some(since),
-            Life::Live(_) => None,
+        match self.liveness(self.held(lineage, fence)?, now_ms) {
+            Liveness::Silent(since) | Liveness::Ended(since) => Some(since),
+            Liveness::Live(_) => None,
         }
     }
 
-    /// Notes that a session was heard from.
-    pub fn saw(&mut self, session: &SessionId, now_ms: u64) {
+    /// Records that a session is alive.
+    pub fn mark_alive(&mut self, session: &SessionId, now_ms: u64) {
         let before = self.seen.insert(session.clone(), Seen { at_ms: now_ms, ended: false });
         let has_claims = self.claims.values().any(|held| held.session == *session);
         let is_due = now_ms.saturating_sub(self.saved_ms) >= SAVE_EVERY_MS;
@@ -141,24 +144,24 @@ impl Sessions {
         }
     }
 
-    /// Notes that a session ended.
+    /// Records that a session has ended.
     pub fn end(&mut self, session: &SessionId, now_ms: u64) {
         let at_ms = self.seen.get(session).map_or(now_ms, |seen| seen.at_ms);
         self.seen.insert(session.clone(), Seen { at_ms, ended: true });
         self.unsaved = true;
     }
 
-    /// Forgets a session that holds nothing any more.
+    /// Forgets a session without claims.
     pub fn forget(&mut self, session: &SessionId) {
         self.seen.remove(session);
     }
 
-    /// Notes which session made or renewed a claim. Without a session, a claim that is known keeps its own.
+    /// Records which session made or renewed a claim. A renewal without a session keeps the known one.
     pub fn claimed(&mut self, lineage: &Lineage, fence: Stamp, session: Option<&SessionId>, now_ms: u64) {
         match (session, self.claims.get_mut(lineage)) {
             (Some(session), _) => {
                 let held = Held { fence, session: session.clone(), seen_ms: now_ms };
-                self.saw(session, now_ms);
+                self.mark_alive(session, now_ms);
                 self.claims.insert(lineage.clone(), held);
                 self.unsaved = true;
             }
@@ -171,14 +174,15 @@ impl Sessions {
         }
     }
 
-    /// Notes that the fence of a claim was presented.
+    /// Records that the fence of a claim was presented.
     pub fn presented(&mut self, lineage: &Lineage, fence: Stamp, now_ms: u64) {
         if let Some(held) = self.claims.get_mut(lineage).filter(|held| held.fence == fence) {
             held.seen_ms = now_ms;
         }
     }
 
-    /// Forgets claims that are over, and follows those whose fence changed.
+    /// Forgets claims that have ended, and updates the fences of the others. `current` returns the current
+    /// fence of a claim.
     pub fn keep(&mut self, current: impl Fn(&Lineage, Stamp) -> Option<Stamp>) {
         self.claims.retain(|lineage, held| match current(lineage, held.fence) {
             Some(fence) => {
@@ -189,11 +193,12 @@ impl Sessions {
         });
     }
 
+    /// Returns whether there is something to save.
     pub fn is_unsaved(&self) -> bool {
         self.unsaved && self.path.is_some()
     }
 
-    /// Writes the file. What it says is extra knowledge, so a disk that is full stops nothing.
+    /// Writes the file. Errors are only logged, because the claims themselves are in the store.
     pub fn save(&mut self, now_ms: u64) {
         self.unsaved = false;
         self.saved_ms = now_ms;
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_silent_after_a_minute_and_lives_again_when_it_is_heard_from() {
+    fn a_session_is_silent_after_a_minute_and_live_again_once_heard_from() {
         let mut sessions = Sessions::default();
         let (bead, fence) = (lineage("bd-1"), "5.1".parse().unwrap());
         sessions.claimed(&bead, fence, Some(&id("s")), 1_000);
@@ -238,7 +243,7 @@ mod tests {
         assert_eq!(since(&sessions, 1_000 + SILENT_MS - 1), None);
         assert_eq!(since(&sessions, 1_000 + SILENT_MS), Some(1_000));
         assert_eq!(since(&sessions, 500), None, "a clock that was set back");
-        sessions.saw(&id("s"), 100_000);
+        sessions.mark_alive(&id("s"), 100_000);
         assert_eq!(since(&sessions, 100_001), None);
         sessions.end(&id("s"), 100_002);
         assert_eq!(since(&sessions, 100_003), Some(100_000));
@@ -247,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn claims_outlive_a_restart_and_sessions_do_not_pile_up() {
+    fn claims_survive_a_restart_and_sessions_do_not_pile_up() {
         let store = tempfile::tempdir().unwrap();
         let mut sessions = Sessions::load(store.path(), true);
         let (bead, fence) = (lineage("bd-1"), "5.1".parse().unwrap());
         sessions.claimed(&bead, fence, Some(&id("keeper")), 10);
         for number in 0..2 * MAX_SESSIONS {
-            sessions.saw(&id(&format!("s{number}")), 100 + number as u64);
+            sessions.mark_alive(&id(&format!("s{number}")), 100 + number as u64);
         }
         assert_eq!(sessions.seen.len(), MAX_SESSIONS);
         assert!(sessions.is_unsaved());

@@ -1,5 +1,5 @@
-//! One sync: begun on the open store, run in any thread, finished on the open store. The daemon and a command without a daemon
-//! differ only in the thread that runs it.
+//! One sync: it begins on the open store, runs in any thread, and finishes on the open store. The daemon and
+//! a command without a daemon differ only in the thread that runs it.
 
 use std::time::Duration;
 
@@ -15,51 +15,55 @@ use crate::log;
 use crate::render::SyncAnswer;
 use crate::service::Service;
 
-/// How long claim refs may take after an exchange.
+/// How long the maintenance of claim refs may take after an exchange.
 const LONGEST_UPKEEP: Duration = Duration::from_secs(20);
 
-/// A pause between two races for the remote, at most; it grows with each race.
+/// The maximum pause after the first lost race for the remote. It grows with each race.
 const JITTER_MS: u64 = 50;
 
-/// Everything a thread needs to save a checkpoint and to exchange it with the remote.
+/// Everything a thread needs to save a checkpoint and exchange it with the remote.
 #[derive(Debug)]
 pub struct SyncJob {
     plan: SyncPlan,
     reach: Reach,
     checkpoint: Checkpoint,
-    /// What is done with claim refs once the exchange went through.
+    /// The maintenance of claim refs after the exchange.
     upkeep: Option<Upkeep>,
-    /// Where the journal stood when the checkpoint was set aside.
+    /// The position of the journal when the checkpoint was taken.
     position: u64,
 }
 
-/// A checkpoint that was saved, and how the exchange went.
+/// A saved checkpoint and the result of the exchange.
 #[derive(Debug)]
 pub struct SyncResult {
     saved: Saved,
-    /// Where the journal stood when the checkpoint was set aside.
+    /// The position of the journal when the checkpoint was taken.
     pub(super) position: u64,
+    /// The result of the exchange.
     pub exchanged: Exchanged,
 }
 
-/// How the exchange with the remote went, if there was one.
+/// The result of the exchange with the remote, if there was one.
 #[derive(Debug)]
 pub struct Exchanged {
+    /// The scope of the sync.
     pub reach: Reach,
+    /// The remote, if one was contacted.
     pub remote: Option<String>,
+    /// What was exchanged, or the error.
     pub outcome: Result<Exchange, Failure>,
-    /// The remote has no store, and was not given one.
+    /// The remote has no store, and none was published.
     pub(super) withheld: bool,
-    /// When the last commit of others that came here was made.
+    /// When the last received commit of others was made.
     pub(super) foreign_ms: Option<u64>,
     /// Whether the remote is reached over a network.
     over_network: bool,
-    /// What became of claim refs, if anything was to be done with them.
+    /// The result of the maintenance of claim refs.
     upkeep: Option<Result<UpkeepResult, Failure>>,
 }
 
 impl Exchanged {
-    /// Returns what there is to say when no remote was reached.
+    /// Returns the result if no remote was contacted.
     fn without_remote(reach: Reach, outcome: Result<Exchange, Failure>) -> Self {
         let (remote, withheld, foreign_ms, over_network, upkeep) = (None, false, None, false, None);
         Self { reach, remote, outcome, withheld, foreign_ms, over_network, upkeep }
@@ -69,7 +73,7 @@ impl Exchanged {
         self.outcome.as_ref().is_ok_and(|exchange| exchange.pushed)
     }
 
-    /// Returns what to tell watchers: that the remote began to fail or recovered, and what was exchanged.
+    /// Returns the events for watchers: that the remote began to fail or recovered, and what was exchanged.
     fn events(&self, was_failing: bool, now_ms: u64) -> Vec<Event> {
         let turn = match &self.outcome {
             Err(failure) if !was_failing => Some((EventKind::SyncFailed, Some(failure.message.clone()))),
@@ -91,7 +95,7 @@ impl Exchanged {
 }
 
 impl SyncJob {
-    /// Sets a snapshot of everything durable aside.
+    /// Takes a snapshot of everything durable.
     pub fn begin(service: &mut Service, reach: Reach) -> Result<Self, Failure> {
         if reach != Reach::Save {
             service.collect_garbage()?;
@@ -106,22 +110,22 @@ impl SyncJob {
         Ok(Self { plan, reach, checkpoint, upkeep, position })
     }
 
-    /// Saves the snapshot and exchanges it. Needs nothing of the open store, so any thread can do it.
+    /// Saves the snapshot and exchanges it. It does not need the open store, so it can run in any thread.
     pub fn run(self) -> Result<SyncResult, Failure> {
         let repository = self.plan.guarded(GitRepository::open(self.plan.git_dir())?);
         let result = self.run_in(&repository);
         if result.is_err() {
-            // A commit on the ref that git collected before it was recorded would make every later save fail.
-            let _ = repository.inner().take_back_unfinished_save();
+            // If git collected a commit on the ref before it was recorded, every later save would fail.
+            let _ = repository.inner().roll_back_unfinished_save();
         }
-        // Tidying up is for later if it cannot be done now; nothing depends on it.
+        // Packing is optional; it is retried after the next sync.
         if let Err(error) = repository.inner().pack_loose_history() {
             log::note(&format!("packing failed: {error}"));
         }
         result
     }
 
-    /// The same in a repository that is open already, without tidying up there.
+    /// Like [`run`](Self::run), but in a repository that is already open, and without packing.
     fn run_in(self, repository: &Guarded<GitRepository>) -> Result<SyncResult, Failure> {
         let name = if self.reach.asks_remote() { self.plan.remote_name() } else { Ok(None) };
         let (position, reach) = (self.position, self.reach);
@@ -158,16 +162,16 @@ impl SyncJob {
         }
         let theirs = outcome.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
         let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
-        // Never before the store: a claim that is over on its ref must be over there, too.
+        // After the store was exchanged: a claim that ended on its ref must have ended in the store, too.
         let upkeep = upkeep.filter(|_| outcome.is_ok() && !withheld);
-        let upkeep = upkeep.map(|upkeep| keep_up(&plan, &upkeep, &name));
+        let upkeep = upkeep.map(|upkeep| run_upkeep(&plan, &upkeep, &name));
         let over_network = is_over_network(plan.git_dir(), remote.name());
         let outcome = outcome.map_err(Failure::from);
         let remote = Some(name);
         Ok((saved, Exchanged { reach, remote, outcome, withheld, foreign_ms, over_network, upkeep }))
     }
 
-    /// Takes note of what a job did. After a failure everything is still in the journal.
+    /// Applies the result of a job to the open store. After a failure everything is still in the journal.
     pub fn finish(service: &mut Service, result: Result<SyncResult, Failure>) -> Result<SyncAnswer, Failure> {
         match result {
             Ok(result) => service.finish_sync(result),
@@ -178,28 +182,28 @@ impl SyncJob {
         }
     }
 
-    /// Gives up a job whose result will not come: everything is still in the journal.
+    /// Abandons a job without a result. Everything is still in the journal.
     pub fn abandon(service: &mut Service) {
         service.replica.abandon_checkpoint();
     }
 }
 
-/// With a deadline of its own: the exchange has had its time.
-fn keep_up(plan: &SyncPlan, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
+/// Runs the maintenance of claim refs, with its own deadline because the exchange has used up the first.
+fn run_upkeep(plan: &SyncPlan, upkeep: &Upkeep, remote: &str) -> Result<UpkeepResult, Failure> {
     let deadline = plan.deadline.min(LONGEST_UPKEEP);
     let remote: Guarded<AnyRemote> = plan.guarded(plan.open(remote, deadline));
     Ok(upkeep.run(&GitRepository::open(plan.git_dir())?, &remote, &SystemUptime)?)
 }
 
-/// Rivals that lost at the same moment must not meet again at the next.
+/// Pauses for a random time, so that machines that lost a race do not race again at the same moment.
 fn pause(round: u32) {
     let random = getrandom::u64().unwrap_or_default();
     std::thread::sleep(Duration::from_millis(random % (JITTER_MS * u64::from(round) + 1)));
 }
 
 impl Service {
-    /// Does a whole sync in this thread.
-    pub(super) fn sync_here(&mut self, reach: Reach) -> Result<SyncAnswer, Failure> {
+    /// Runs a whole sync in this thread.
+    pub(super) fn run_sync(&mut self, reach: Reach) -> Result<SyncAnswer, Failure> {
         let result = SyncJob::begin(self, reach)?.run();
         SyncJob::finish(self, result)
     }
@@ -215,11 +219,11 @@ impl Service {
         let SyncResult { saved, position, exchanged } = result;
         let now_ms = self.replica.now_ms();
         self.note_unsynced();
-        let brought = saved.brought_something();
+        let brought = saved.has_merged_changes();
         let events = exchanged.events(self.sync_state.last_error.is_some(), now_ms);
         self.replica.finish_checkpoint(saved, events)?;
         if brought {
-            // Whatever became of the exchange: it is in memory, and those who watch the export want to see it.
+            // Even if the exchange failed later: the merge is in memory, so the export file must show it.
             self.note_merge();
         }
         if exchanged.remote.is_some() {
@@ -247,7 +251,7 @@ impl Service {
         let exchange = exchanged.outcome?;
         Ok(SyncAnswer {
             remote: exchanged.remote,
-            commit: self.replica.base().map(str::to_owned),
+            commit: self.replica.known_tip().map(str::to_owned),
             pulled: exchange.pulled,
             pushed: exchange.pushed,
             rounds: exchange.rounds,

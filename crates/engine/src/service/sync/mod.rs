@@ -1,4 +1,4 @@
-//! Saving here and exchanging with the remote.
+//! Saves to the ref and exchanges it with the remote.
 
 mod job;
 mod plan;
@@ -19,60 +19,65 @@ use crate::render::{Answer, SyncAnswer, VerifyAnswer};
 use crate::request::Request;
 
 impl Service {
-    /// Fetched, merged, pushed and seen, or the real error; in this thread.
+    /// Runs a requested sync in this thread, unless the same request was answered before.
     pub(super) fn sync(&mut self, request: &Request) -> Result<Answer, Failure> {
-        if let Some(answer) = self.told_of_sync(request)? {
+        if let Some(answer) = self.cached_sync_answer(request)? {
             return Ok(Answer::Synced(answer));
         }
         self.consent();
         let answer = self.sync_now()?;
-        self.keep_told_of_sync(request, &answer)?;
+        self.cache_sync_answer(request, &answer)?;
         Ok(Answer::Synced(answer))
     }
 
-    /// What the same request was told before. A sync that failed is tried again.
-    pub fn told_of_sync(&mut self, request: &Request) -> Result<Option<SyncAnswer>, Failure> {
+    /// Returns the answer to an earlier sync with the same request id. A failed sync has none, so it is
+    /// retried.
+    pub fn cached_sync_answer(&mut self, request: &Request) -> Result<Option<SyncAnswer>, Failure> {
         self.identify(request, &request.call)?;
-        self.told(&self.caller(request, 0))
+        self.cached_answer(&self.caller(request, 0))
     }
 
-    pub fn keep_told_of_sync(&mut self, request: &Request, answer: &SyncAnswer) -> Result<(), Failure> {
+    /// Records the answer to a sync under its request id.
+    pub fn cache_sync_answer(&mut self, request: &Request, answer: &SyncAnswer) -> Result<(), Failure> {
         self.identify(request, &request.call)?;
-        let told = serde_json::to_value(answer).map_err(Failure::internal)?;
+        let cached = serde_json::to_value(answer).map_err(Failure::internal)?;
         let caller = self.caller(request, 0);
-        Ok(self.replica.keep_told(&caller, told)?)
+        Ok(self.replica.cache_answer(&caller, cached)?)
     }
 
+    /// Runs a sync that was asked for, in this thread.
     pub(super) fn sync_now(&mut self) -> Result<SyncAnswer, Failure> {
-        self.sync_here(Reach::Remote { asked: true })
+        self.run_sync(Reach::Remote { asked: true })
     }
 
-    /// The same for a command that did not ask for it: a remote without a store is not given one.
-    pub(super) fn exchange_in_passing(&mut self) -> Result<SyncAnswer, Failure> {
-        self.sync_here(Reach::Remote { asked: false })
+    /// Runs a sync that was not asked for, in this thread: it does not publish the store to a remote that has
+    /// none.
+    pub(super) fn sync_unasked(&mut self) -> Result<SyncAnswer, Failure> {
+        self.run_sync(Reach::Remote { asked: false })
     }
 
-    /// Takes in what the remote has, in this thread.
+    /// Fetches and merges the remote's store, in this thread.
     pub(super) fn fetch_now(&mut self) -> Result<SyncAnswer, Failure> {
-        self.sync_here(Reach::Fetch)
+        self.run_sync(Reach::Fetch)
     }
 
-    /// Everything is on the local ref; the remote has its turn another time.
+    /// Saves to the local ref, without contacting the remote.
     pub(super) fn save(&mut self) -> Result<Answer, Failure> {
         self.checkpoint().map(Answer::Synced)
     }
 
-    /// Whether the last sync found a remote, or may find one.
+    /// Returns whether the last sync found a remote, or failed before it could tell.
     pub fn has_remote(&self) -> bool {
         self.sync_state.remote.is_some() || self.sync_state.last_error.is_some()
     }
 
+    /// Returns where the remote is and how to reach it.
     pub fn sync_plan(&self) -> SyncPlan {
         let plan = SyncPlan::new(&self.place.git_dir, self.identity.clone(), &self.config);
         plan.with_consent(self.sync_state.consent.clone())
     }
 
-    /// Takes note since when something waits for the remote, while the journal still knows.
+    /// Records since when changes have been waiting for the remote, while the journal still knows.
     pub(super) fn note_unsynced(&mut self) {
         let is_waiting = self.replica.position() > self.sync_state.pushed_position;
         if is_waiting && self.sync_state.first_unpushed_ms.is_none() {
@@ -82,7 +87,7 @@ impl Service {
         }
     }
 
-    /// Raises the floor of garbage collection, when that is configured.
+    /// Raises the garbage-collection floor, if `gc.tombstone_ttl` is set.
     fn collect_garbage(&mut self) -> Result<(), Failure> {
         let Some(ttl) = self.config.tombstone_ttl()? else { return Ok(()) };
         let newest_foreign_ms = self.replica.newest_foreign_ms();
@@ -97,6 +102,7 @@ impl Service {
         Ok(self.replica.commit()?)
     }
 
+    /// Returns a fingerprint of the whole state.
     pub(super) fn verify(&self) -> Answer {
         let catalog = self.replica.catalog();
         Answer::Verified(VerifyAnswer {

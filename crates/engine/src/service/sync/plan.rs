@@ -7,20 +7,23 @@ use beads_store::{AnyRemote, Guarded, Identity, Transport, default_remote};
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// The remote's name that means: stay alone.
+/// The value of `sync.remote` that means no remote.
 pub(in crate::service) const NO_REMOTE: &str = "none";
 
-/// How far a sync goes.
+/// The scope of a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Saves here for a waiting command. Housekeeping is left to the next sync.
+    /// Saves locally for a waiting command. Housekeeping is left to the next sync.
     Save,
-    /// Saves here; the remote has its turn later.
+    /// Saves locally, without the remote.
     Local,
-    /// Takes in what the remote has and pushes nothing.
+    /// Fetches and merges, but does not push.
     Fetch,
-    /// Exchanges everything. When it was asked for, a remote without a store is given one.
-    Remote { asked: bool },
+    /// Exchanges everything with the remote.
+    Remote {
+        /// A user asked for it, so the store may be published to a remote that has none.
+        asked: bool,
+    },
 }
 
 impl Reach {
@@ -29,22 +32,23 @@ impl Reach {
     }
 }
 
-/// Where the remote is and how it is talked to.
+/// Where the remote is and how to reach it.
 #[derive(Debug, Clone)]
 pub struct SyncPlan {
     git_dir: PathBuf,
     identity: Arc<Identity>,
-    /// As configured; looked up when the plan runs, because remotes come and go.
+    /// The value of `sync.remote`. It is resolved when the plan runs, because remotes may change.
     remote: String,
     pub(in crate::service) transport: Transport,
     pub(in crate::service) deadline: Duration,
-    /// Make the store on the remote if it has none.
+    /// `sync.auto` allows publishing the store to a remote that has none.
     may_publish: bool,
-    /// The remote for which that was asked once.
+    /// The remote for which a user once asked for a sync.
     consent: Option<String>,
 }
 
 impl SyncPlan {
+    /// Returns the plan for a repository and its settings.
     pub fn new(git_dir: &Path, identity: Arc<Identity>, config: &Config) -> Self {
         Self {
             git_dir: git_dir.to_owned(),
@@ -69,7 +73,7 @@ impl SyncPlan {
         self.may_publish || self.consent.as_deref() == Some(remote)
     }
 
-    /// The path may name another repository by now.
+    /// Guards against using another repository that is now at the same path.
     pub(in crate::service) fn guarded<T>(&self, inner: T) -> Guarded<T> {
         Guarded::new(inner, &self.git_dir, self.identity.clone())
     }
@@ -78,7 +82,7 @@ impl SyncPlan {
         AnyRemote::open(&self.git_dir, remote, self.transport, deadline)
     }
 
-    /// The remote, which must be there.
+    /// Opens the remote; fails if there is none.
     pub fn open_remote(&self) -> Result<AnyRemote, Failure> {
         let missing = || Failure::invalid("there is no remote; nothing was changed");
         let name = self.remote_name()?.ok_or_else(missing)?;

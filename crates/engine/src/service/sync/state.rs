@@ -8,44 +8,53 @@ use super::Reach;
 use super::job::Exchanged;
 use crate::failure::{Code, Failure};
 
-/// What is known of the remote, kept over restarts for `bd status`.
+/// What is known about the remote, kept in `sync-state.json` for `bd status`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SyncState {
+    /// The remote of the last exchange.
     pub remote: Option<String>,
+    /// When the last exchange succeeded.
     pub last_success_ms: Option<u64>,
     /// When the remote's store was last fetched without a push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetched_ms: Option<u64>,
-    /// All mutations up to here are on the remote.
+    /// All mutations up to this position are on the remote.
     pub pushed_position: u64,
+    /// When the first mutation was made that is not on the remote.
     pub first_unpushed_ms: Option<u64>,
+    /// The error of the last exchange, if it failed.
     pub last_error: Option<SyncError>,
-    /// The remote to which the store may be published, because a sync was asked for.
+    /// The remote to which the store may be published, because a user asked for a sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
-    /// The last exchange found no store on the remote and made none.
+    /// The last exchange found no store on the remote and did not publish one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
-    /// The user was told that nothing is published.
+    /// The user has been informed that the store is local only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub said_local_only: bool,
     /// When the remote was asked for a store and had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_ms: Option<u64>,
-    /// When a commit that this clone did not make last came here, by the clock of its maker.
+    /// When the last commit of another clone was made, by that clone's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_ms: Option<u64>,
-    /// When it was asked and did not answer.
+    /// When the remote was asked for a store and did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_in_vain_ms: Option<u64>,
 }
 
+/// A failing exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncError {
+    /// The error code.
     pub code: Code,
+    /// The error message.
     pub message: String,
+    /// When the first attempt failed.
     pub since_ms: u64,
+    /// The number of failed attempts.
     pub attempts: u64,
 }
 
@@ -54,7 +63,7 @@ impl SyncState {
         store_dir.join("sync-state.json")
     }
 
-    /// Informational: a state that cannot be read is one that knows nothing yet.
+    /// Reads the state. It is informational, so a missing or damaged file is treated as empty.
     pub fn load(store_dir: &Path) -> Self {
         let bytes = std::fs::read(Self::path(store_dir)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
@@ -63,12 +72,13 @@ impl SyncState {
     pub(in crate::service) fn save(&self, store_dir: &Path) {
         let path = Self::path(store_dir);
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        // Errors of a remote are in it, which others on this machine need not read.
+        // Private, because error messages of a remote may be sensitive.
         let begun = Replacement::private(&path, path.with_extension("tmp"));
         let _ = begun.and_then(|mut next| next.write_all(&bytes).and_then(|()| next.publish()));
     }
 
-    /// Takes note of how an exchange went. The positions are those of the exchanged checkpoint and of the last change.
+    /// Records the result of an exchange. The positions are those of the exchanged checkpoint and of the last
+    /// change.
     pub(super) fn note(&mut self, exchanged: &Exchanged, positions: (u64, u64), now_ms: u64) {
         if exchanged.reach.asks_remote() {
             self.remote.clone_from(&exchanged.remote);

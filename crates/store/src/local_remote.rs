@@ -1,0 +1,165 @@
+//! A remote that is a directory on this machine. libgit2 writes to it directly, without a server.
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+
+use git2::{ObjectType, Oid};
+
+use crate::GitRepository;
+use crate::file_lock::try_lock;
+use crate::repository::REF;
+
+/// Hooks that may refuse a push. Only git can run them properly.
+const REFUSING_HOOKS: [&str; 4] = ["pre-receive", "update", "proc-receive", "reference-transaction"];
+
+/// A push of up to this many commits arrives as loose objects, which [`pack`] later turns into one pack of
+/// deltas. A pack per push would leave two files per push forever.
+const LOOSE_COMMITS: usize = 32;
+
+/// Refuses a push that the remote's settings would refuse, or that one of its hooks would have to check.
+pub(crate) fn check_rules(git: &git2::Repository) -> Result<(), String> {
+    let hooks = git.commondir().join("hooks");
+    let is_hook = |name: &&str| {
+        let file = std::fs::metadata(hooks.join(name));
+        file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if let Some(hook) = REFUSING_HOOKS.iter().find(|name| is_hook(name)) {
+        return Err(format!(
+            "the remote has a hook {hook}, which only git can run: install git, and set sync.transport to auto or git"
+        ));
+    }
+    let Ok(config) = git.config() else { return Ok(()) };
+    let mut hidden = false;
+    for name in ["transfer.hiderefs", "receive.hiderefs"] {
+        let Ok(entries) = config.multivar(name, None) else { continue };
+        let _ = entries.for_each(|entry| {
+            // The last matching pattern counts, and ! negates.
+            let pattern = entry.value().unwrap_or_default();
+            let (shows, prefix) = pattern.strip_prefix('!').map_or((false, pattern), |prefix| (true, prefix));
+            let prefix = prefix.trim_start_matches('^').trim_end_matches('/');
+            if REF.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+                hidden = !shows;
+            }
+        });
+    }
+    if hidden {
+        Err(format!("the remote hides {REF} (hideRefs), so nothing can be pushed to it"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Copies the objects that the other repository lacks as loose objects. Copies nothing and returns false if
+/// there are too many commits. Fails if the objects exceed the remote's `receive.maxInputSize`.
+pub(crate) fn copy_loose(
+    from: &git2::Repository,
+    to: &git2::Repository,
+    wanted: Oid,
+    known: Option<Oid>,
+) -> Result<bool, git2::Error> {
+    let (source, target) = (from.odb()?, to.odb()?);
+    let mut walk = from.revwalk()?;
+    walk.push(wanted)?;
+    if let Some(known) = known.filter(|known| from.find_commit(*known).is_ok()) {
+        walk.hide(known)?;
+    }
+    let commits: Vec<Oid> = walk.take(LOOSE_COMMITS + 1).collect::<Result<_, _>>()?;
+    let mut missing: Vec<Oid> = Vec::new();
+    for id in &commits {
+        let tree = from.find_commit(*id)?.tree()?;
+        let files =
+            tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob)).map(|entry| entry.id());
+        // An object comes after those it refers to, so that an interrupted push leaves nothing incomplete.
+        let all: Vec<Oid> = files.chain([tree.id(), *id]).collect();
+        missing.extend(all.into_iter().filter(|id| !target.exists(*id)));
+    }
+    let most = to.config().and_then(|config| config.get_i64("receive.maxInputSize")).unwrap_or(0);
+    if most > 0 {
+        let sizes = missing.iter().map(|id| source.read_header(*id).map(|(length, _)| length as u64));
+        let bytes: u64 = sizes.collect::<Result<Vec<_>, _>>()?.iter().sum();
+        // The uncompressed size refuses a little early, but such a limit is a round number anyway.
+        if bytes > most.unsigned_abs() {
+            let message =
+                format!("the push has {bytes} bytes, more than the remote allows (receive.maxInputSize)");
+            return Err(git2::Error::from_str(&message));
+        }
+    }
+    if commits.len() > LOOSE_COMMITS {
+        return Ok(false);
+    }
+    for id in missing {
+        if !target.exists(id) {
+            let object = source.read(id)?;
+            target.write(object.kind(), object.data())?;
+        }
+    }
+    Ok(true)
+}
+
+/// Returns whether the directory was moved away while it was written to. libgit2 creates missing directories,
+/// so this removes what it created at the old place: only an `objects` directory, where a repository has a
+/// `HEAD`.
+pub(crate) fn has_moved(git: &git2::Repository) -> bool {
+    let root = git.commondir();
+    if root.join("HEAD").exists() {
+        return false;
+    }
+    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    if names.into_iter().all(|name| name == "objects") {
+        let _ = std::fs::remove_dir_all(root.join("objects")).and_then(|()| std::fs::remove_dir(root));
+    }
+    true
+}
+
+/// Packs the loose objects of the store's history there if there are many. Only one process does so at a
+/// time. Errors are left to the next push, because this push is already done.
+pub(crate) fn pack(repository: &GitRepository) {
+    let objects = repository.git.commondir().join("objects");
+    let Ok(directory) = File::open(&objects) else { return };
+    if try_lock(&directory).is_ok_and(|is_ours| is_ours) {
+        let _ = repository.pack_loose_history();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a failing test may panic
+
+    use super::*;
+
+    #[test]
+    fn a_remote_that_was_moved_away_is_not_recreated() {
+        let dir = tempfile::tempdir().unwrap();
+        let [ours, theirs, moved] = ["ours", "theirs", "moved"].map(|name| dir.path().join(name));
+        let from = git2::Repository::init_bare(ours).unwrap();
+        let to = git2::Repository::init_bare(&theirs).unwrap();
+        let tree = from.find_tree(from.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let who = git2::Signature::now("x", "x@localhost").unwrap();
+        let commit = from.commit(None, &who, &who, "x", &tree, &[]).unwrap();
+        assert!(!has_moved(&to));
+        std::fs::rename(&theirs, moved).unwrap();
+        let _ = copy_loose(&from, &to, commit, None);
+        assert!(has_moved(&to));
+        assert!(!theirs.exists(), "nothing is left at the old place");
+    }
+
+    #[test]
+    fn the_rules_of_the_remote_are_respected() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = git2::Repository::init_bare(dir.path()).unwrap();
+        assert_eq!(check_rules(&git), Ok(()));
+        let mut config = git.config().unwrap();
+        for (pattern, refused) in
+            [("refs/heads/other", false), ("refs/heads/beads", true), ("!refs/heads/beads/store", false)]
+        {
+            config.set_multivar("receive.hiderefs", "^$", pattern).unwrap();
+            assert_eq!(check_rules(&git).is_err(), refused, "{pattern}");
+        }
+        let hook = dir.path().join("hooks/pre-receive");
+        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+        assert_eq!(check_rules(&git), Ok(()), "git runs only executable hooks");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(check_rules(&git).unwrap_err().contains("hook pre-receive"));
+    }
+}
