@@ -14,7 +14,7 @@ const SHOWN_ID: usize = 17;
 const MAX_NAMED: usize = 5;
 
 /// Writes conflicts. Lost claims are one line with their number, except with `--verbose`: a worker that lost
-/// one was told at once.
+/// one learned it at once.
 pub fn list(out: &mut String, conflicts: &[ConflictAnswer], output: &Output, style: Style) {
     let is_claim = |conflict: &&ConflictAnswer| conflict.field == Some("assignee") && !output.verbose;
     for conflict in conflicts.iter().filter(|conflict| !is_claim(conflict)) {
