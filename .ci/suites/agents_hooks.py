@@ -351,9 +351,44 @@ def all_together():
     check(sorted(path.name for path in project.repo.iterdir()) == [".git"], "nothing is left")
 
 
+def opencode():
+    """Loads the plugin as opencode does, and sends it the events of a session."""
+    project = Project("opencode")
+    project.bd("setup", "opencode")
+    project.bd("create", "Write the parser", "--id", "bd-one")
+    project.bd("claim", "bd-one", session="ses_1")
+    host = Path(__file__).with_name("opencode_host.mjs")
+    plugin = project.repo / ".opencode/plugins/beads.js"
+    env = dict(project.env, PATH=f"{project.root / 'bin'}:/usr/local/bin:/usr/bin:/bin")
+    events = [
+        {"type": "session.created", "properties": {"info": {"id": "ses_1"}}},
+        {"type": "session.created", "properties": {"info": {"id": "ses_2", "parentID": "ses_1"}}},
+        {"type": "session.idle", "properties": {"sessionID": "ses_2"}},
+        {"type": "session.idle", "properties": {"sessionID": "ses_1"}},
+        {"type": "session.idle", "properties": {"sessionID": "ses_1"}},
+        {"type": "file.edited", "properties": {"file": "a"}},
+        {"type": "session.deleted", "properties": {"info": {"id": "ses_1"}}},
+    ]
+    done = subprocess.run(
+        ["node", str(host), str(plugin), str(project.repo)], env=env, input=json.dumps(events), capture_output=True, text=True, timeout=120
+    )
+    check(done.returncode == 0, f"opencode: {done}")
+    said = json.loads(done.stdout)
+    check([one["id"] for one in said["prompts"]] == ["ses_1", "ses_1"], f"opencode: primed and reminded once: {said}")
+    primed, reminded = said["prompts"]
+    check(primed["noReply"] is True and "bd-one" in primed["text"], f"opencode: the start shows what it holds: {primed}")
+    check(reminded["noReply"] is False and "bd-one" in reminded["text"], f"opencode: the stop reminds: {reminded}")
+    check(said["env"] == {"BD_SESSION": "ses_1"}, f"opencode: commands act as their session: {said}")
+    check(project.bead("bd-one")["status"] == "open", "opencode: the end of a session releases its claim")
+    project.bd("setup", "opencode", "--remove")
+    check(not (project.repo / ".opencode").exists(), "opencode: nothing is left")
+
+
 for name in PROGRAMS:
     run(name)
     print(f"{name}: start, stop, end and subagent hooks answer as it expects")
+opencode()
+print("opencode: its plugin primes, reminds once, names the session and releases")
 two_subagents()
 print("mcp: two subagents on one server have separate claims")
 server_of_the_session()

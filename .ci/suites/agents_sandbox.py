@@ -4,7 +4,6 @@
 import itertools
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -100,10 +99,12 @@ class Case:
 
 
 def main():
-    works = shutil.which("bwrap") and subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], capture_output=True).returncode == 0
-    if not works or SOCKET is None:
-        print("skipped: bubblewrap does not work here")
+    if SOCKET is None:
+        print(f"skipped: the number of socket() on {os.uname().machine} is not known")
         return
+    tried = subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        sys.exit(f"bubblewrap does not work here: {tried.stderr.strip()}")
     cases = 0
     for read_only, no_sockets, no_runtime, daemon in itertools.product([False, True], repeat=4):
         name = "-".join(

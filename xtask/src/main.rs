@@ -7,6 +7,8 @@ mod bench;
 mod campaign;
 mod cargo;
 mod claims;
+mod clients;
+mod dist;
 mod fleet;
 mod generate;
 mod growth;
@@ -38,6 +40,12 @@ const TASKS: &[Task] = &[
         campaign::run,
     ),
     ("claims", "measure claim --next: [--workers 50] [--beads 1000] [--bd target/release/bd]", claims::run),
+    ("clients", "generate the typed parts of the client libraries: [--dir clients]", clients::run),
+    (
+        "dist",
+        "build a release with its packages: [--out target/dist-out] [--build true] [--binaries target/release] [--prove false]",
+        dist::run,
+    ),
     (
         "fleet",
         "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--push-rate 0] [--seed 1]; with --drain 2000 [--work 0] the machines claim and close that many beads",

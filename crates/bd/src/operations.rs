@@ -128,6 +128,7 @@ macro_rules! operations {
                 Activity = activity.call_with_globals, "activity", Reads {};
                 Recap = recap.call, "recap", Reads {};
                 Agents = agents.run, "agents", Reads {};
+                Board = board.run, "board", Acts {};
                 Blame = blame.call, "blame", Reads {};
                 Diff = diff.call, "diff", Reads {};
                 Undo = undo.call, "undo", Changes { ops: &["undo"], dry_run: true, destructive: true };
@@ -139,6 +140,7 @@ macro_rules! operations {
                 Stale = stale.call, "stale", Reads {};
                 #[command(visible_alias = "stats")]
                 Status = status.call, "status", Reads { portal: Some("status") };
+                Top = top.run, "top", Reads {};
                 Watch = watch.run, "watch", Reads { tool: Some("beads.watch") };
                 Where = place.run, "where", Reads {};
                 Info = info.run, "info", Reads {};
@@ -146,6 +148,7 @@ macro_rules! operations {
                 Import = import.run, "import", Changes { tool: Some("beads.import"), dry_run: true };
                 Export = export.run, "export", Reads { tool: Some("beads.export") };
                 Sync = sync.call_with_globals, "sync", Changes { tool: Some("beads.sync") };
+                Hub = hub.run, "hub", Acts {};
                 Conflicts = conflicts.call, "conflicts", Changes {
                     tool: Some("beads.conflicts"), ops: &["conflict_dismiss", "conflict_restore"]
                 };
@@ -166,8 +169,10 @@ macro_rules! operations {
                 Quickstart = quickstart.run, "quickstart", Reads {};
                 Onboard = onboard.run, "onboard", Reads {};
                 Batch = batch.run, "batch", Changes { dry_run: true };
+                Call = call.run, "call", Acts {};
                 Tool = tool.run, "tool", Acts {};
                 Version = version.run, "version", Reads {};
+                Upgrade = upgrade.run, "upgrade", Reads {};
                 Completions = completions.run, "completions", Reads {};
                 #[command(hide = true)]
                 Complete = complete.run, "complete", Reads {};

@@ -267,7 +267,8 @@ codes! {
     Cycle("cycle", DOMAIN, Conflict, "CONFLICT") recovery "remove the dependency that closes the cycle";
     PartialFailure("partial_failure", DOMAIN, Conflict, "CONFLICT")
         recovery "retry the failed items; details lists them";
-    CannotUndo("cannot_undo", DOMAIN, Conflict, "CANNOT_UNDO") recovery "read the bead, then change it again";
+    CannotUndo("cannot_undo", DOMAIN, Conflict, "CANNOT_UNDO")
+        hint "--skip undoes the operation before it" recovery "read the bead, then change it again";
     UndoConflict("undo_conflict", DOMAIN, Conflict, "UNDO_CONFLICT")
         hint "bd log shows both changes; make the one you want with bd update" recovery "read the bead, then change it again";
     CursorExpired("cursor_expired", DOMAIN, Conflict, "CURSOR_EXPIRED")
@@ -336,6 +337,12 @@ codes! {
     RemoteInvalid("remote_invalid", DOMAIN, InternalError, "REMOTE_INVALID")
         hint "inspect branch beads/store on the remote"
         recovery "keep working, everything is saved locally; tell the user that sync fails";
+    HubUnreachable("hub_unreachable", NETWORK, NetworkError, "HUB_UNREACHABLE")
+        hint "bd hub status shows the connection; to claim through git while the hub is away, run bd config set hub.offline_claims git"
+        recovery "keep working, everything is saved locally; tell the user that the hub cannot be reached";
+    HubRefused("hub_refused", DOMAIN, PermissionDenied, "HUB_REFUSED")
+        hint "bd hub status shows the connection; an administrator can run bd hub init"
+        recovery "keep working, everything is saved locally; tell the user that the hub refuses this machine";
     SyncContention("sync_contention", DOMAIN, Conflict, "CONFLICT")
         hint "run bd sync again" recovery "call again in a moment";
 

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::canonical::{hex, to_canonical};
 use crate::planted::{Bug, is_planted};
-use crate::{Error, Field, Lineage, Mark, Result, State};
+use crate::{Bead, Error, Field, Lineage, Mark, Result, State};
 
 /// The id of a conflict: `CONFLICT-` and 32 hexadecimal digits. The digits are a hash of bead, field and
 /// losing write, so every replica gives the same conflict the same id.
@@ -101,27 +101,54 @@ pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> 
         return conflicts;
     }
     for (lineage, mine) in ours.beads() {
-        let Some(yours) = theirs.bead(lineage).filter(|yours| !Arc::ptr_eq(mine, yours) && *yours != mine)
-        else {
-            continue;
-        };
-        let agreed = base.and_then(|base| base.bead(lineage));
-        // A renewal only moves the end of a lease, so losing one loses no information.
-        for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
-            let birth = lineage.mark();
-            let before = agreed.map_or(&birth, |bead| bead.mark(field));
-            let (mine_at, yours_at) = (mine.mark(field), yours.mark(field));
-            if mine_at == yours_at || mine_at == before || yours_at == before {
-                continue;
-            }
-            let (loser, lost, won) =
-                if mine_at < yours_at { (mine, mine_at, yours_at) } else { (yours, yours_at, mine_at) };
-            let value = loser.value_json(field);
-            if mine.value_json(field) != yours.value_json(field) {
-                let (lost, won) = (lost.clone(), won.clone());
-                conflicts.push(Conflict { bead: lineage.clone(), field, value, lost, won, dismissed: None });
-            }
+        if let Some(yours) = theirs.bead(lineage) {
+            let agreed = base.and_then(|base| base.bead(lineage));
+            add_conflicts(lineage, (mine, yours), agreed, &mut conflicts);
         }
     }
     conflicts
+}
+
+/// Like [`concurrent_writes`], for the given beads only.
+pub fn concurrent_writes_to<'a>(
+    beads: impl IntoIterator<Item = &'a Lineage>,
+    ours: &State,
+    theirs: &State,
+    base: &State,
+) -> Vec<Conflict> {
+    let mut conflicts = Vec::new();
+    for lineage in beads {
+        if let (Some(mine), Some(yours)) = (ours.bead(lineage), theirs.bead(lineage)) {
+            add_conflicts(lineage, (mine, yours), base.bead(lineage), &mut conflicts);
+        }
+    }
+    conflicts
+}
+
+/// Adds a conflict for each field of a bead that both sides set to different values since `agreed`.
+fn add_conflicts(
+    lineage: &Lineage,
+    (mine, yours): (&Arc<Bead>, &Arc<Bead>),
+    agreed: Option<&Arc<Bead>>,
+    conflicts: &mut Vec<Conflict>,
+) {
+    if Arc::ptr_eq(mine, yours) || mine == yours {
+        return;
+    }
+    // A renewal only moves the end of a lease, so losing one loses no information.
+    for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
+        let birth = lineage.mark();
+        let before = agreed.map_or(&birth, |bead| bead.mark(field));
+        let (mine_at, yours_at) = (mine.mark(field), yours.mark(field));
+        if mine_at == yours_at || mine_at == before || yours_at == before {
+            continue;
+        }
+        let (loser, lost, won) =
+            if mine_at < yours_at { (mine, mine_at, yours_at) } else { (yours, yours_at, mine_at) };
+        let value = loser.value_json(field);
+        if mine.value_json(field) != yours.value_json(field) {
+            let (lost, won) = (lost.clone(), won.clone());
+            conflicts.push(Conflict { bead: lineage.clone(), field, value, lost, won, dismissed: None });
+        }
+    }
 }

@@ -194,6 +194,10 @@ pub enum Error {
     #[error("you have no operation here that can be undone")]
     NothingToUndo,
 
+    /// The actor has undone no operation since the last one.
+    #[error("you have no undone operation here that can be redone")]
+    NothingToRedo,
+
     /// The last operation is of a kind that cannot be undone.
     #[error("your last operation cannot be undone: {0}")]
     CannotUndo(&'static str),
@@ -236,7 +240,7 @@ impl Error {
             Self::Cycle(_) => Code::Cycle,
             Self::NoSuchEdge { .. } => Code::DependencyNotFound,
             Self::TooLarge { .. } | Self::NotesTooLarge { .. } => Code::TooLarge,
-            Self::NothingToUndo => Code::NothingToUndo,
+            Self::NothingToUndo | Self::NothingToRedo => Code::NothingToUndo,
             Self::CannotUndo(_) => Code::CannotUndo,
             Self::UndoBlocked(_) => Code::UndoConflict,
             Self::ClockExhausted => Code::ClockExhausted,
@@ -297,7 +301,7 @@ fn in_parentheses(reason: &str) -> String {
 fn describe_holder(holder: Option<&Actor>, current: &str) -> String {
     match holder {
         Some(holder) => format!("{holder} holds it, and its fence is now {current}"),
-        None => format!("no one holds it, and its fence is now {current}"),
+        None => "no one holds it".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! state is large, and its cost is spread over later writes.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The maximum size of a chunk. Larger chunks make clones cheaper; smaller chunks make the first write to a
@@ -127,6 +128,14 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     /// Returns the entries in the order of their keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter { chunks: self.chunks.iter(), entries: [].iter() }
+    }
+
+    /// Returns the entries in chunks that are not shared with `base`. They include all entries that differ
+    /// from `base`, and some that may not.
+    pub fn changed_since<'a>(&'a self, base: &Self) -> impl Iterator<Item = (&'a K, &'a V)> {
+        let shared: BTreeSet<_> = base.chunks.iter().map(Arc::as_ptr).collect();
+        let chunks = self.chunks.iter().filter(move |chunk| !shared.contains(&Arc::as_ptr(chunk)));
+        chunks.flat_map(|chunk| chunk.iter().map(|(key, value)| (key, value)))
     }
 
     /// Returns the keys in order.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use beads_core::limits::MIN_TOMBSTONE_TTL_MS;
+use beads_store::hub::postgres::Address;
 use beads_store::{Transport, replace_file};
 
 use crate::dialect::Dialect;
@@ -136,6 +137,27 @@ pub const KEYS: &[Key] = &[
         bounds: None,
     },
     Key {
+        name: "hub.offline_claims",
+        default: "refuse",
+        about: "claims while the hub is away: refuse, or git (decided without the hub, never confirmed)",
+        check: is_offline_claims,
+        bounds: None,
+    },
+    Key {
+        name: "hub.poll",
+        default: "1s",
+        about: "how often to ask the hub for changes if it cannot notify this machine, from 100ms to 1h",
+        check: is_duration,
+        bounds: Bounds::new(Duration::from_millis(100), Duration::from_secs(60 * 60)),
+    },
+    Key {
+        name: "hub.url",
+        default: "",
+        about: "the hub, such as postgres://user@host/database, without a password; $BD_HUB_URL if that is set; none if empty",
+        check: is_hub_url,
+        bounds: None,
+    },
+    Key {
         name: "json.dialect",
         default: "",
         about: "the JSON dialect of --json: spec or compat; depends on the caller if empty",
@@ -251,6 +273,25 @@ fn is_ttl(value: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::invalid("must be at least 7d"))
+}
+
+fn is_offline_claims(value: &str) -> Result<(), Failure> {
+    match value {
+        "refuse" | "git" => Ok(()),
+        _ => Err(Failure::invalid("must be refuse or git")),
+    }
+}
+
+fn is_hub_url(value: &str) -> Result<(), Failure> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    if Address::has_password(value) {
+        return Err(Failure::invalid(
+            "the address must not contain a password; put it into ~/.pgpass or PGPASSWORD. Nothing was stored",
+        ));
+    }
+    Ok(Address::parse(value).map(|_| ())?)
 }
 
 fn is_dialect(value: &str) -> Result<(), Failure> {

@@ -95,6 +95,8 @@ impl Failure {
             (Code::IoError, Some(IoKind::StorageFull)) => {
                 Some("free some disk space, then run the command again")
             }
+            // The hint is about beads. Other things that are missing name their list in the message.
+            (Code::NotFound, _) if self.details["kind"].is_string() => None,
             _ => self.code.hint(),
         }
     }

@@ -10,6 +10,13 @@ use crate::streamed_body::{CHUNK_BYTES, StreamedBody};
 /// The first version of clients that expect standard output after the header.
 const RAW_SINCE: [u64; 2] = [0, 10];
 
+/// The version of the socket protocol. It grows only when a client of an earlier version would no longer be served.
+pub const PROTOCOL_VERSION: u64 = 1;
+
+/// What was added to the protocol over time, for clients that talk to older daemons.
+pub const FEATURES: &[&str] =
+    &["atomic", "body", "call", "claim_over", "claim_refs", "events", "request_files", "sessions", "wait"];
+
 /// Returns the leading numbers of a version. Clients and daemons compare nothing else.
 pub fn version_numbers(version: &str) -> Vec<u64> {
     version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()

@@ -48,11 +48,7 @@ fn each_of_these_is_done_in_one_place() {
         "bd/src/agent/root.rs", // as contract 2 requires
         "engine/src/place.rs",
     ];
-    let saving = [
-        "engine/src/service/sync/job.rs",
-        "store/src/replica.rs",
-        "store/src/rescue.rs", // merges a rescued state before saving
-    ];
+    let saving = ["engine/src/service/sync/job.rs", "store/src/replica/checkpoints.rs"];
     is_only_in("fs::rename(", &replacing);
     is_only_in("TryLockError", &["store/src/file_lock.rs"]);
     is_only_in("flock", &[]);

@@ -26,7 +26,10 @@ pub const STEPS: usize = 150;
 ///   before its writes were compared with those on the ref, and the writes that lost were in neither.
 /// - 4157: records were replayed on a state whose garbage-collection floor was above the birth of a bead that
 ///   it lacked. They were skipped, although another commit had the bead.
-pub const REGRESSION_SEEDS: [(u64, usize); 14] = [
+/// - 19564: the ref was moved back and the store opened, which joined the saved commit again. A write to a
+///   bead that only that commit had was compared with nothing when the ref had moved on and the store was
+///   opened once more.
+pub const REGRESSION_SEEDS: [(u64, usize); 15] = [
     (223, 150),
     (635, 150),
     (830, 150),
@@ -41,4 +44,5 @@ pub const REGRESSION_SEEDS: [(u64, usize); 14] = [
     (15_992, 150),
     (17_346, 150),
     (17_794, 150),
+    (19_564, 150),
 ];

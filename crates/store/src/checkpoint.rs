@@ -5,6 +5,7 @@ use beads_core::planted::{Bug, is_planted};
 use beads_core::{Snapshot, State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
+use crate::take_foreign::HubWrites;
 use crate::{Error, Result};
 
 /// How often saving is retried if another program moves the ref.
@@ -20,6 +21,8 @@ pub struct Checkpoint {
     pub(crate) message: String,
     /// The state at the beginning, once others' changes were joined and `state` holds more than memory does.
     pub(crate) initial_state: Option<State>,
+    /// The writes that went through the hub.
+    pub(crate) hub_writes: HubWrites,
     /// Where the ref was when the replica last looked.
     pub(crate) known_tip: Option<CommitId>,
     /// The last commit whose whole content this replica had seen.
@@ -135,7 +138,8 @@ impl Checkpoint {
     pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
         // An unreadable base counts as none: it only helps to tell which writes were concurrent.
         let agreed = base.and_then(|base| state_of(repository, base).ok());
-        let conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
+        let mut conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
+        self.hub_writes.filter(&mut conflicts);
         self.keep_initial_state();
         self.state.join(theirs);
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));

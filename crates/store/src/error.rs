@@ -246,6 +246,34 @@ pub enum Error {
     #[error("other machines pushed first {0} times in a row; nothing was lost, the next sync tries again")]
     Contention(u32),
 
+    /// The hub does not answer.
+    #[error("the hub cannot be reached: {0}; nothing was lost, all changes are saved locally")]
+    HubUnreachable(String),
+
+    /// The hub requires this machine to attach again, such as after a failover.
+    #[error("the hub requires this machine to attach again")]
+    HubAttachAgain,
+
+    /// The cursor is not part of the hub's history, or the deltas after it are no longer kept.
+    #[error("the hub has another history than the one known here")]
+    HubHistory,
+
+    /// Another machine uses the id of this replica, such as a copy of its directory.
+    #[error("another machine uses the replica id of this one at the hub")]
+    HubReplicaReused,
+
+    /// The hub refused a call: rights, versions, or settings.
+    #[error("the hub refused: {0}; nothing was lost, all changes are saved locally")]
+    HubRefused(String),
+
+    /// The hub sent something that cannot be decoded or exceeds a limit.
+    #[error("cannot use what the hub sent: {0}; nothing was changed here")]
+    HubInvalid(String),
+
+    /// The address of the hub is not valid. The message does not repeat it, because it may hold a password.
+    #[error("the address of the hub cannot be used: {0}")]
+    HubAddress(String),
+
     /// A `git gc` may delete the commit that was just written.
     #[error(
         "git gc is running in this repository and may delete the commit that was just saved; \
@@ -306,6 +334,12 @@ impl Error {
             Self::PushRefused { .. } | Self::RemoteConflictingBranch { .. } => Code::PushRefused,
             Self::RemoteInvalid { .. } => Code::RemoteInvalid,
             Self::Contention(_) => Code::SyncContention,
+            Self::HubUnreachable(_) | Self::HubAttachAgain | Self::HubHistory | Self::HubReplicaReused => {
+                Code::HubUnreachable
+            }
+            Self::HubRefused(_) => Code::HubRefused,
+            Self::HubInvalid(_) => Code::RemoteInvalid,
+            Self::HubAddress(_) => Code::InvalidValue,
         }
     }
 }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use beads_core::Event;
 use serde::{Deserialize, Serialize};
 
+use crate::cursor::Cursor;
 use crate::disk::{Disk, DiskFile};
 use crate::event_log_copy::EventLogCopy;
 use crate::log_file::{Frames, LogFile, io, line, lines, numbers};
@@ -31,49 +32,6 @@ const MAX_RECENT: usize = 8_192;
 
 /// How many events are examined for one answer.
 const MAX_SCAN: usize = 4_096;
-
-/// A position between two events: after event `seq` of the log `log`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Cursor {
-    log: String,
-    seq: u64,
-}
-
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.log.is_empty() { write!(f, "{}", self.seq) } else { write!(f, "{}-{}", self.log, self.seq) }
-    }
-}
-
-/// `0` is the beginning of any log. It expires like any other cursor once the first events are deleted.
-impl std::str::FromStr for Cursor {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let bad = || Error::BadCursor(text.to_owned());
-        let (log, seq) = text.rsplit_once('-').unwrap_or(("", text));
-        let seq = seq.parse().map_err(|_| bad())?;
-        if (log.is_empty() && seq != 0) || !log.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(bad());
-        }
-        Ok(Self { log: log.to_owned(), seq })
-    }
-}
-
-impl TryFrom<String> for Cursor {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Cursor> for String {
-    fn from(cursor: Cursor) -> Self {
-        cursor.to_string()
-    }
-}
 
 /// An event with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,12 +59,12 @@ pub struct EventBatch {
 /// The first line of a frame: how far the log is complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-/// The name of the log.
 pub(crate) struct Covered {
-    /// The journal's position.
+    /// The name of the log.
     pub(crate) log: String,
-    /// The commit of the ref.
+    /// The journal's position.
     pub(crate) position: u64,
+    /// The commit of the ref.
     pub(crate) commit: Option<CommitId>,
     /// The number of the last event.
     pub(crate) end: u64,

@@ -356,6 +356,7 @@ mod tests {
             by: "ann".parse().unwrap(),
             delta: Default::default(),
             request: None,
+            step: Default::default(),
             base_commit: None,
         };
         let records: Vec<_> = (1..=9).map(record).collect();

@@ -1,58 +1,214 @@
-//! The last operation of each actor, so that it can be undone.
+//! The last operations of each actor, so that they can be undone one after another, and redone.
 use std::collections::BTreeMap;
 
-use beads_core::op::Undo;
-use beads_core::{Actor, Catalog};
+use beads_core::op::{Undo, undo_chain};
+use beads_core::{Actor, Catalog, Delta};
 
-use crate::record::LastOperation;
+use crate::record::{LastOperation, Step};
 use crate::{Header, Record};
 
-/// How many actors' last operations are kept. The actor inactive for longest is dropped first.
+/// How many actors' operations are kept. The actor inactive for longest is dropped first.
 const MAX_ACTORS: usize = 64;
 
-/// The last operation of each actor. It survives a restart: the journal's records are replayed, and its
+/// How many operations of one actor can be undone.
+const MAX_PER_ACTOR: usize = 32;
+
+/// How many operations of all actors are kept, because every segment's header carries them. The oldest are
+/// dropped first, except for each actor's newest one.
+const MAX_OPERATIONS: usize = 512;
+
+/// How many bytes of old values are kept for all actors.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// The last operations of each actor. They survive a restart: the journal's records are replayed, and its
 /// headers carry the operations of removed segments.
 #[derive(Debug, Default)]
 pub(crate) struct LastOperations {
-    by_actor: BTreeMap<Actor, LastOperation>,
+    by_actor: BTreeMap<Actor, Stacks>,
     /// Records up to this position are covered by the header.
     carried_up_to: u64,
+}
+
+/// The operations of one actor, each list with the oldest first.
+#[derive(Debug, Default)]
+struct Stacks {
+    done: Vec<Kept>,
+    undone: Vec<Kept>,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    at_ms: u64,
+    undo: Undo,
+    bytes: usize,
+}
+
+/// A change to the operations of an actor, computed before the catalog takes the operation.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    by: Actor,
+    step: Step,
+    kept: Kept,
+    /// The operations that another writer has overtaken, as indexes of the done and the undone ones.
+    overtaken: (Vec<usize>, Vec<usize>),
 }
 
 impl LastOperations {
     /// Restores the operations that a header carries.
     pub(crate) fn carried(header: Option<&Header>) -> Self {
-        let carried = header.into_iter().flat_map(|header| &header.last_operations);
-        Self {
-            by_actor: carried.map(|one| (one.by.clone(), one.clone())).collect(),
-            carried_up_to: header.map_or(0, |header| header.position),
+        let mut this = Self { carried_up_to: header.map_or(0, |header| header.position), ..Self::default() };
+        for one in header.into_iter().flat_map(|header| &header.last_operations) {
+            let stacks = this.by_actor.entry(one.by.clone()).or_default();
+            let stack = if one.undone { &mut stacks.undone } else { &mut stacks.done };
+            stack.push(Kept::new(one.at_ms, one.undo.clone()));
         }
+        this
     }
 
     /// Remembers a record that the catalog is about to take.
     pub(crate) fn replay(&mut self, catalog: &Catalog, record: &Record) {
         if record.position > self.carried_up_to {
-            self.keep(&record.by, record.at_ms, Undo::of(catalog, &record.delta, &record.by, record.at_ms));
+            let pending = self.prepare(catalog, &record.delta, (&record.by, record.at_ms), record.step);
+            self.keep(pending);
         }
+    }
+
+    /// Returns how an operation changes its actor's list, before the catalog takes the delta.
+    pub(crate) fn prepare(
+        &self,
+        catalog: &Catalog,
+        delta: &Delta,
+        (by, at_ms): (&Actor, u64),
+        step: Step,
+    ) -> Option<Pending> {
+        let kept = Kept::new(at_ms, Undo::of(catalog, delta, by, at_ms)?);
+        let find = |stack: &[Kept]| {
+            let older: Vec<&Undo> = stack.iter().map(|kept| &kept.undo).collect();
+            undo_chain::overtaken(&older, &kept.undo, catalog)
+        };
+        let stacks = self.by_actor.get(by);
+        let overtaken = stacks.map(|stacks| (find(&stacks.done), find(&stacks.undone))).unwrap_or_default();
+        Some(Pending { by: by.clone(), step, kept, overtaken })
     }
 
     /// Remembers an actor's operation, if it can be undone.
-    pub(crate) fn keep(&mut self, by: &Actor, at_ms: u64, undo: Option<Undo>) {
-        let Some(undo) = undo else { return };
-        self.by_actor.insert(by.clone(), LastOperation { by: by.clone(), at_ms, undo });
+    pub(crate) fn keep(&mut self, pending: Option<Pending>) {
+        let Some(Pending { by, step, kept, overtaken }) = pending else { return };
+        let stacks = self.by_actor.entry(by).or_default();
+        undo_chain::lose(&mut undos(&mut stacks.done), &overtaken.0);
+        undo_chain::lose(&mut undos(&mut stacks.undone), &overtaken.1);
+        match step {
+            Step::Do if !kept.undo.counts() => undo_chain::remark(&mut undos(&mut stacks.done), &kept.undo),
+            Step::Do => {
+                stacks.undone.clear();
+                stacks.done.push(kept);
+            }
+            Step::Undo => {
+                stacks.done.truncate(newest_undoable(&stacks.done).unwrap_or_default());
+                undo_chain::remark(&mut undos(&mut stacks.done), &kept.undo);
+                stacks.undone.push(kept);
+            }
+            Step::Redo => {
+                stacks.undone.pop();
+                undo_chain::remark(&mut undos(&mut stacks.undone), &kept.undo);
+                stacks.done.push(kept);
+            }
+        }
+        for stack in [&mut stacks.done, &mut stacks.undone] {
+            stack.drain(..stack.len().saturating_sub(MAX_PER_ACTOR));
+        }
+        self.limit();
+    }
+
+    /// Drops what is beyond the limits.
+    fn limit(&mut self) {
+        self.by_actor.retain(|_, stacks| stacks.newest_ms().is_some());
         if self.by_actor.len() > MAX_ACTORS {
-            let silent = self.by_actor.values().min_by_key(|one| one.at_ms).map(|one| one.by.clone());
-            silent.map(|actor| self.by_actor.remove(&actor));
+            let silent = self.by_actor.iter().min_by_key(|(_, stacks)| stacks.newest_ms());
+            silent.map(|(actor, _)| actor.clone()).map(|actor| self.by_actor.remove(&actor));
+        }
+        let sizes = self.by_actor.values().flat_map(|stacks| stacks.all().map(|kept| kept.bytes));
+        let (mut count, mut bytes) = sizes.fold((0, 0), |(count, bytes), one| (count + 1, bytes + one));
+        while count > MAX_OPERATIONS || bytes > MAX_BYTES {
+            let several = self.by_actor.values_mut().filter(|stacks| stacks.all().count() > 1);
+            let Some(stacks) = several.min_by_key(|stacks| stacks.all().map(|kept| kept.at_ms).min()) else {
+                return;
+            };
+            bytes -= stacks.drop_oldest();
+            count -= 1;
         }
     }
 
-    /// Returns how to undo an actor's last operation.
-    pub(crate) fn of(&self, actor: &Actor) -> Option<&Undo> {
-        self.by_actor.get(actor).map(|last| &last.undo)
+    /// Returns how to undo an actor's last operation. With `skip`, operations that can never be undone do not
+    /// count.
+    pub(crate) fn last(&self, actor: &Actor, skip: bool) -> Option<&Undo> {
+        let done = &self.by_actor.get(actor)?.done;
+        let index = if skip { newest_undoable(done) } else { None };
+        index.map_or_else(|| done.last(), |index| done.get(index)).map(|kept| &kept.undo)
+    }
+
+    /// Returns how to redo the operation that an actor undid last.
+    pub(crate) fn last_undone(&self, actor: &Actor) -> Option<&Undo> {
+        self.by_actor.get(actor)?.undone.last().map(|kept| &kept.undo)
+    }
+
+    /// Returns what applying an undo means for the list of its actor.
+    pub(crate) fn step(&self, actor: &Actor, undo: &Undo) -> Step {
+        if self.last(actor, true) == Some(undo) {
+            Step::Undo
+        } else if self.last_undone(actor) == Some(undo) {
+            Step::Redo
+        } else {
+            Step::Do
+        }
     }
 
     /// Returns the operations that the next header must carry.
     pub(crate) fn to_carry(&self) -> Vec<LastOperation> {
-        self.by_actor.values().cloned().collect()
+        let mut carried = Vec::new();
+        for (by, stacks) in &self.by_actor {
+            let undone = stacks.undone.iter().map(|kept| (kept, true));
+            let all = undone.chain(stacks.done.iter().map(|kept| (kept, false)));
+            carried.extend(all.map(|(Kept { at_ms, undo, .. }, undone)| LastOperation {
+                by: by.clone(),
+                at_ms: *at_ms,
+                undo: undo.clone(),
+                undone,
+            }));
+        }
+        carried
     }
+}
+
+impl Stacks {
+    fn all(&self) -> impl Iterator<Item = &Kept> {
+        self.undone.iter().chain(&self.done)
+    }
+
+    fn newest_ms(&self) -> Option<u64> {
+        self.all().map(|kept| kept.at_ms).max()
+    }
+
+    /// Drops the oldest operation, and returns its size.
+    fn drop_oldest(&mut self) -> usize {
+        let stack =
+            if self.done.len() > 1 || self.undone.is_empty() { &mut self.done } else { &mut self.undone };
+        if stack.is_empty() { 0 } else { stack.remove(0).bytes }
+    }
+}
+
+impl Kept {
+    fn new(at_ms: u64, undo: Undo) -> Self {
+        let bytes = undo.bytes();
+        Self { at_ms, undo, bytes }
+    }
+}
+
+/// Returns the index of the newest operation that can be undone.
+fn newest_undoable(stack: &[Kept]) -> Option<usize> {
+    stack.iter().rposition(|kept| kept.undo.refusal().is_none())
+}
+
+fn undos(stack: &mut [Kept]) -> Vec<&mut Undo> {
+    stack.iter_mut().map(|kept| &mut kept.undo).collect()
 }

@@ -52,6 +52,7 @@
 
 pub mod disk;
 pub mod frame;
+pub mod hub;
 
 mod absorb;
 mod address;
@@ -64,6 +65,7 @@ mod claim_refs;
 mod claims;
 mod credential_helper;
 mod credentials;
+mod cursor;
 mod deadline;
 mod environment;
 mod error;
@@ -108,6 +110,7 @@ mod rescue;
 mod saved;
 mod sync;
 mod tags;
+mod take_foreign;
 mod tracking;
 mod transport;
 mod uninstall;
@@ -124,10 +127,11 @@ pub use claims::{
     Upkeep, UpkeepReport, UpkeepResult, Uptime, Watch, Watched, withdraw,
 };
 pub use credentials::without_secrets;
+pub use cursor::Cursor;
 pub use disk::{Disk, DiskFile, RealDisk, sync_directory};
 pub use environment::withhold_git_variables;
 pub use error::{Error, Result};
-pub use event_log::{Cursor, EventBatch, Logged};
+pub use event_log::{EventBatch, Logged};
 pub use event_log_copy::{EventLogCopy, PastEvents};
 pub use file_lock::{is_locked, lock_within, open_to_lock, try_lock};
 pub use git::GitRepository;
@@ -146,7 +150,7 @@ pub use pace::Pace;
 pub use pack::PACK_AFTER;
 pub use push_budget::PushBudget;
 pub use receipts::{MAX_LONG_LIVED_RECEIPTS, MAX_SHORT_LIVED_RECEIPTS};
-pub use record::{Header, LastOperation, Receipt, Record, RequestKey};
+pub use record::{Header, LastOperation, Receipt, Record, RequestKey, Step};
 pub use regular_file::{not_regular, open_regular};
 pub use remote::{Pushed, Remote};
 pub use repair::{Balance, Plan, examine};

@@ -22,9 +22,31 @@ pub struct Record {
     /// The answer, if the request may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Receipt>,
+    /// Whether it undoes or redoes an operation.
+    #[serde(default, skip_serializing_if = "Step::is_do")]
+    pub step: Step,
     /// The commit that this and the following records are based on, if it changed.
     #[serde(default, rename = "ground", skip_serializing_if = "Option::is_none")]
     pub base_commit: Option<CommitId>,
+}
+
+/// How a record changes the list of operations that its actor can undo.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// It is an operation of its own.
+    #[default]
+    Do,
+    /// It undoes the actor's newest operation that can be undone.
+    Undo,
+    /// It redoes the operation that the actor undid last.
+    Redo,
+}
+
+impl Step {
+    fn is_do(&self) -> bool {
+        *self == Self::Do
+    }
 }
 
 /// Identifies a request that may be repeated, so that a retry gets the first answer.
@@ -148,7 +170,7 @@ impl Receipt {
     }
 }
 
-/// The last operation of an actor, so that it can be undone.
+/// An operation of an actor, so that it can be undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LastOperation {
@@ -158,6 +180,9 @@ pub struct LastOperation {
     pub at_ms: u64,
     /// How to undo it.
     pub undo: Undo,
+    /// Whether the operation is itself an undo, so that undoing it redoes the operation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
 }
 
 /// The first frame of each segment: everything that must outlive the previous segments.
@@ -173,7 +198,8 @@ pub struct Header {
     /// Short-lived receipts. Long-lived ones have their own files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
-    /// The last operation of each actor.
+    /// The last operations of each actor: first the undone ones, then the others, oldest first. A program that
+    /// knows only one operation per actor reads the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_operations: Vec<LastOperation>,
     /// The commit that the records are based on.

@@ -30,8 +30,21 @@ pub(crate) fn unseen_writes(
     // An unreadable base commit counts as none: it only helps to tell which writes were concurrent.
     let Some(base_commit) = &recovered.base_commit else { return Ok(Vec::new()) };
     let Ok(mut ours) = state_of(repository, base_commit) else { return Ok(Vec::new()) };
+    let mut also_known = Some(&recovered.base_commits);
     for record in &recovered.records {
-        // What the base commit lacks is in the ref, or opening fails with a better error.
+        if ours.join_delta(&record.delta).is_ok() {
+            continue;
+        }
+        // The ref had been moved back before the writer opened the store. Opening joined the commits that the
+        // ref lacked, but only the ref was recorded as the base.
+        if let Some(recorded) = also_known.take() {
+            for commit in recorded.iter().cloned().chain(repository.saved()?) {
+                if let Ok(known) = state_of(repository, &commit) {
+                    ours.join(&known);
+                }
+            }
+        }
+        // What these commits lack is in the ref, or opening fails with a better error.
         let _ = ours.join_delta(&record.delta);
     }
     let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());

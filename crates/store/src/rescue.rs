@@ -12,12 +12,11 @@ use beads_core::{Snapshot, State};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::disk::{Disk, sync_directory};
+use crate::checkpoint::Checkpoint;
+use crate::disk::sync_directory;
 use crate::frame::{self, Found};
 use crate::regular_file::open_regular;
-use crate::replica::Replica;
 use crate::repository::{CommitId, Repository};
-use crate::world::World;
 use crate::{Error, Result};
 
 const VERSION: u32 = 1;
@@ -147,6 +146,13 @@ impl Rescue {
         }
         Ok(Self { header, state: snapshot.decode()?.state })
     }
+
+    /// Returns whether the state belongs to a store that holds `known`: it was saved to a commit that is
+    /// there, or has a bead in common.
+    pub fn shares_history(&self, repository: &impl Repository, known: &State) -> bool {
+        self.header.base.as_ref().is_some_and(|base| repository.snapshot(base).is_ok())
+            || self.state.beads().keys().any(|lineage| known.beads().contains_key(lineage))
+    }
 }
 
 fn file_of<'a>(snapshot: &'a mut Snapshot, name: &[u8]) -> Option<&'a mut Vec<u8>> {
@@ -160,22 +166,11 @@ fn file_of<'a>(snapshot: &'a mut Snapshot, name: &[u8]) -> Option<&'a mut Vec<u8
     files.into_iter().find(|(known, _)| known.as_bytes() == name).map(|(_, file)| file)
 }
 
-impl<D: Disk, W: World> Replica<D, W> {
-    /// Joins a rescued state and saves the result to the ref. Returns how many values lost to concurrent
-    /// writes; they are recorded as conflicts.
-    pub fn join_rescued(&mut self, repository: &impl Repository, rescue: &Rescue) -> Result<usize> {
-        let mut checkpoint = self.begin_checkpoint()?;
-        let conflicts = checkpoint.join(repository, &rescue.state, rescue.header.base.as_deref());
-        self.save_checkpoint(checkpoint, repository)?;
-        Ok(conflicts)
-    }
-
-    /// Returns whether a rescued state belongs to this store: it was saved to a commit that is here, or has a
-    /// bead in common.
-    pub fn shares_history(&self, repository: &impl Repository, rescue: &Rescue) -> bool {
-        let known = self.catalog.state().beads();
-        rescue.header.base.as_ref().is_some_and(|base| repository.snapshot(base).is_ok())
-            || rescue.state.beads().keys().any(|lineage| known.contains_key(lineage))
+impl Checkpoint {
+    /// Joins a rescued state, so that it is saved with the checkpoint. Returns how many values lost to
+    /// concurrent writes; they are recorded as conflicts.
+    pub fn join_rescued(&mut self, repository: &impl Repository, rescue: &Rescue) -> usize {
+        self.join(repository, &rescue.state, rescue.header.base.as_deref())
     }
 }
 

@@ -23,7 +23,15 @@ fn record(position: u64) -> Record {
     let prefix: Prefix = format!("p{position}").parse().unwrap();
     let chosen = PrefixRegister::chosen(prefix, stamp(position), "a".parse().unwrap());
     let delta = Delta { prefix: Some(chosen), ..Delta::default() };
-    Record { position, at_ms: position, by: "a".parse().unwrap(), delta, request: None, base_commit: None }
+    Record {
+        position,
+        at_ms: position,
+        by: "a".parse().unwrap(),
+        delta,
+        request: None,
+        step: Default::default(),
+        base_commit: None,
+    }
 }
 
 fn header(position: u64) -> Header {

@@ -5,7 +5,9 @@ use clap::Subcommand;
 
 /// Read and change settings; without a subcommand, list them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bd config\n  bd config set claim.lease 4h")]
+#[command(
+    after_help = "Examples:\n  bd config\n  bd config set claim.lease 4h\n  bd config describe claim.lease"
+)]
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -26,6 +28,9 @@ enum Verb {
     /// Reset a setting to its default
     #[command(after_help = "Example:\n  bd config unset claim.lease")]
     Unset { key: String },
+    /// Show what settings do, with their values and defaults
+    #[command(after_help = "Examples:\n  bd config describe\n  bd config describe claim.lease")]
+    Describe { key: Option<String> },
     /// List all settings with their values
     #[command(after_help = "Example:\n  bd config list")]
     List,
@@ -40,6 +45,10 @@ impl Args {
                 Call::ConfigSet { key, value }
             }
             Verb::Unset { key } => Call::ConfigUnset { key },
+            Verb::Describe { key } => {
+                key.as_deref().map(check_key).transpose()?;
+                Call::ConfigDescribe { key }
+            }
             Verb::List => Call::ConfigList,
         })
     }

@@ -3,6 +3,7 @@ use beads_core::op::Delete;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, Query, Reply};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::ask_at;
 use super::globals::Globals;
@@ -33,7 +34,10 @@ impl Args {
         // If no memory has this key, the answer lists those that mention it.
         let Some(found) = found.into_iter().find(|memory| memory.key == self.key) else {
             let message = format!("there is no memory with the key {:?}; bd recall lists the keys", self.key);
-            return Err(Failure::new(Code::NotFound, message));
+            return Err(Failure {
+                details: json!({"kind": "memory"}),
+                ..Failure::new(Code::NotFound, message)
+            });
         };
         let ids = [vec![found.id], found.earlier].concat();
         let call = Call::each(ids, |id| Op::Delete(Delete { id, ..Delete::default() }));

@@ -16,15 +16,21 @@ const TOPICS: &[(&str, &str)] = &[
         "create ready claim next close update edit note ask answer unclaim renew handover wait reopen cancel delete \
          restore comment batch",
     ),
-    ("Look", "show list mine search status recap questions blocked children count stale deleted watch"),
+    (
+        "Look",
+        "show list mine search status top recap board questions blocked children count stale deleted watch",
+    ),
     ("Plan", "dep epic label graph plan"),
     ("History", "log activity blame diff undo"),
-    ("Share", "sync conflicts export import"),
-    ("Agents", "agents setup prime remember recall forget session heartbeat reclaim mcp tool hook onboard"),
+    ("Share", "sync hub conflicts export import"),
+    (
+        "Agents",
+        "agents setup prime remember recall forget session heartbeat reclaim mcp tool call hook onboard",
+    ),
     (
         "Maintain",
         "init config doctor info where daemon validate verify repair repair-deps migrate uninstall completions man \
-         quickstart demo version help",
+         quickstart demo version upgrade help",
     ),
 ];
 

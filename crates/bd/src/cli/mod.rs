@@ -1,6 +1,7 @@
 //! The command line. Each verb has a file: its arguments, whose doc comments are the help text, and one
 //! function that turns them into a call.
 
+mod action;
 mod activity;
 mod agents;
 mod answer;
@@ -9,6 +10,8 @@ mod batch;
 mod bead_page;
 mod blame;
 mod blocked;
+mod board;
+mod call;
 mod cancel;
 mod children;
 mod claim;
@@ -44,6 +47,7 @@ mod heartbeat;
 mod help;
 mod hook;
 mod hook_payload;
+mod hub;
 mod import;
 mod info;
 mod init;
@@ -69,6 +73,7 @@ mod parse;
 mod place;
 mod plan;
 mod prime;
+mod print_reply;
 mod progress;
 mod questions;
 mod quickstart;
@@ -94,10 +99,13 @@ mod suggest;
 mod sync;
 mod terminal;
 mod tool;
+mod top;
 mod unclaim;
 mod undo;
 mod uninstall;
 mod update;
+mod upgrade;
+mod usage_error;
 mod validate;
 mod verify;
 mod version;
@@ -106,27 +114,26 @@ mod watch;
 mod with_reason;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::time::Instant;
 
 use beads_core::Actor;
 use beads_engine::client;
-use beads_engine::failure::{Code, Failure, exit};
+use beads_engine::failure::Failure;
 use beads_engine::field_name::FieldName;
 use beads_engine::place::Place;
 use beads_engine::render;
 use beads_engine::request::{Call, Format, Reply, Request};
 use beads_engine::rescued;
-use beads_engine::streamed_body::CopyError;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::operations::operations;
-use crate::print::ids_in;
+use action::{Action, IntoAction, IntoReply};
 pub use forward::parse_forwarded;
 pub use globals::Globals;
 use input::Input;
 use parse::parse;
+use print_reply::print;
+use usage_error::usage_error;
 
 /// A local-first, distributed work-item store for coding agents
 ///
@@ -216,48 +223,6 @@ impl Verb {
     }
 }
 
-enum Action {
-    Call(Call),
-    Local(Box<LocalCommand>),
-}
-
-/// A verb that runs in this process instead of becoming a call.
-type LocalCommand = dyn FnOnce(&Globals) -> Result<Reply, Failure>;
-
-/// The result of reading a verb's arguments: a call, or an error about them.
-trait IntoAction {
-    fn into_action(self) -> Result<Action, Failure>;
-}
-
-impl IntoAction for Call {
-    fn into_action(self) -> Result<Action, Failure> {
-        Ok(Action::Call(self))
-    }
-}
-
-impl IntoAction for Result<Call, Failure> {
-    fn into_action(self) -> Result<Action, Failure> {
-        self.map(Action::Call)
-    }
-}
-
-/// The result of a local command.
-trait IntoReply {
-    fn into_reply(self) -> Result<Reply, Failure>;
-}
-
-impl IntoReply for Reply {
-    fn into_reply(self) -> Result<Reply, Failure> {
-        Ok(self)
-    }
-}
-
-impl IntoReply for Result<Reply, Failure> {
-    fn into_reply(self) -> Result<Reply, Failure> {
-        self
-    }
-}
-
 /// Runs a command line and prints its answer.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -329,35 +294,6 @@ fn ask_at(
     Ok(reply)
 }
 
-/// Turns a clap error into a reply. Help and version succeed; everything else is a usage error, in JSON with
-/// `--json`.
-fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
-    let text = error.render();
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return stdout_reply(text.to_string());
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Reply { stderr: text.to_string(), exit: exit::USAGE, ..stdout_reply(String::new()) };
-    }
-    let wants_json = arguments.iter().any(|argument| {
-        argument.to_str().is_some_and(|text| text == "--json" || text.starts_with("--json="))
-    });
-    // clap reports a missing value with the same kind as a value that is not allowed.
-    let given = matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if !value.is_empty());
-    let code = match error.kind() {
-        ErrorKind::ValueValidation => Code::InvalidValue,
-        ErrorKind::InvalidValue if given => Code::InvalidValue,
-        _ => Code::Usage,
-    };
-    let text = text.to_string();
-    // The first paragraph is the error; usage and tips follow.
-    let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").replace('\n', " ");
-    let mut message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    message.push_str(&suggest::did_you_mean(error));
-    let failure = Failure::new(code, message);
-    render::failure_reply(failure, if wants_json { Format::Json } else { Format::Text })
-}
-
 /// Returns a successful reply with this standard output.
 fn stdout_reply(stdout: String) -> Reply {
     Reply { stdout, ..Reply::default() }
@@ -369,52 +305,6 @@ fn text_reply(text: &str, globals: &Globals) -> Reply {
         Format::Json => render::json(&render::TextAnswer { text: text.to_owned() }),
         _ => text.to_owned(),
     })
-}
-
-/// Prints a reply and returns its exit code. A long answer is printed as it arrives.
-fn print(reply: &Reply, arguments: &[OsString]) -> u8 {
-    if let Some(exit) = pager::show(reply, arguments) {
-        return exit;
-    }
-    let changed = || match serde_json::from_str(&reply.stdout) {
-        // A partial failure lists the beads that were changed in its details.
-        Ok(failed) if reply.changed.is_empty() && reply.exit != exit::OK => ids_in(&failed),
-        _ => reply.changed.clone(),
-    };
-    let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
-    let _ = stderr.write_all(reply.stderr.as_bytes());
-    let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(CopyError::Output);
-    let printed =
-        printed.and_then(|()| reply.streamed_body.as_ref().map_or(Ok(()), |body| body.copy_to(&mut stdout)));
-    let printed = printed.and_then(|()| stdout.flush().map_err(CopyError::Output));
-    if let Some(failure) = &reply.error {
-        // This reply was not rendered, such as `busy` from a daemon with too many clients.
-        let _ = stderr.write_all(failure.line().as_bytes());
-    }
-    match printed {
-        Ok(()) => reply.exit,
-        Err(CopyError::Lost) => {
-            let failure = incomplete();
-            let _ = stderr.write_all(failure.line().as_bytes());
-            failure.exit()
-        }
-        Err(CopyError::Output(error)) => {
-            let changed = changed();
-            // The failure itself was already reported on standard error.
-            let is_reported = reply.exit != exit::OK && !reply.stderr.is_empty() && changed.is_empty();
-            if is_reported {
-                reply.exit
-            } else {
-                crate::print::report(&mut stderr, &error, &changed, reply.exit)
-            }
-        }
-    }
-}
-
-/// The failure when the daemon exits in the middle of a long answer.
-fn incomplete() -> Failure {
-    let what = "the daemon exited before its whole answer arrived; the output is incomplete, but every change it reports was made";
-    Failure::new(Code::DaemonUnreachable, what)
 }
 
 #[cfg(test)]

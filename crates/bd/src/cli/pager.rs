@@ -9,8 +9,8 @@ use beads_engine::config::Config;
 use beads_engine::request::Reply;
 use beads_engine::streamed_body::CopyError;
 
-use super::incomplete;
 use super::parse::{parse_verb_only, verb_of};
+use super::print_reply::incomplete;
 use super::terminal::{is_dumb, size};
 
 /// The options of `less` unless `$LESS` is set: exit if the text fits on a screen, keep colors, and do not

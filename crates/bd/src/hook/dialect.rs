@@ -9,6 +9,7 @@ pub enum HookClient {
     Gemini,
     Cursor,
     Copilot,
+    Opencode,
 }
 
 impl HookClient {
@@ -20,6 +21,7 @@ impl HookClient {
             }
             Self::Cursor => json!({"additional_context": text}),
             Self::Copilot => json!({"additionalContext": text}),
+            Self::Opencode => json!({"context": text}),
         }
     }
 
@@ -28,7 +30,7 @@ impl HookClient {
     pub fn runs_one_session(self) -> bool {
         match self {
             Self::Claude | Self::Gemini | Self::Copilot => true,
-            Self::Codex | Self::Cursor => false,
+            Self::Codex | Self::Cursor | Self::Opencode => false,
         }
     }
 

@@ -29,6 +29,9 @@ sync themselves. Subagents pass their own name as `agent`.
 /// The workflow, for agents that load skills.
 const SKILL: &str = include_str!("SKILL.md");
 
+/// The plugin that gives opencode its hooks.
+const OPENCODE_PLUGIN: &str = include_str!("opencode.js");
+
 const CODEX_SERVER: &str = "\
 [mcp_servers.beads]
 command = \"bd\"
@@ -87,7 +90,13 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
         Client::Opencode => {
             let value = json!({"type": "local", "command": ["bd", "mcp"], "enabled": true});
             let server = Edit::Entry { path: vec!["mcp", "beads"], value };
-            vec![target("opencode.json", vec![server]), skill(AGENTS_SKILL)]
+            let plugin =
+                Edit::Whole { text: OPENCODE_PLUGIN.to_owned(), ours_if: "// Written by bd setup opencode." };
+            vec![
+                target("opencode.json", vec![server]),
+                target(".opencode/plugins/beads.js", vec![plugin]),
+                skill(AGENTS_SKILL),
+            ]
         }
         Client::Zed => {
             vec![target(".zed/settings.json", vec![server("context_servers")]), skill(AGENTS_SKILL)]

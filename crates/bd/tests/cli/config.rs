@@ -75,3 +75,30 @@ fn changes_are_saved_to_the_ref_after_the_configured_delay() {
         crate::sandbox::wait_until("both changes are saved", || bd.json(&["status"])["unsaved"] == 0);
     });
 }
+
+#[test]
+fn every_key_is_described() {
+    both(|bd| {
+        let all = bd.json(&["config", "describe"]);
+        let keys: Vec<&str> =
+            all.as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
+        let listed = bd.json(&["config", "list"]);
+        let listed: Vec<&str> = listed.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, listed);
+        assert!(
+            all.as_array().unwrap().iter().all(|one| !one["about"].as_str().unwrap().is_empty()),
+            "{all}"
+        );
+        bd.json(&["config", "set", "claim.lease", "4h"]);
+        let one = bd.json(&["config", "describe", "claim.lease"]);
+        assert_eq!(
+            one,
+            json!([{"key": "claim.lease", "value": "4h", "default": "2h", "synced": false, "about": "how long a claim lasts"}])
+        );
+        assert_eq!(
+            bd.text(&["config", "describe", "claim.lease"]),
+            "claim.lease = 4h\n    how long a claim lasts\n    default: 2h; for this clone\n"
+        );
+        bd.error(&["config", "describe", "nope"], "unknown_key");
+    });
+}

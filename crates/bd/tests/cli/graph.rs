@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use crate::pty::run_on_terminal;
 use crate::sandbox::{Sandbox, both};
 
 fn three(bd: &Sandbox) {
@@ -84,5 +85,38 @@ fn closed_beads_have_steps_of_their_own() {
             "{graph}"
         );
         assert_eq!(bd.json(&["graph"])["nodes"][0]["layer"], 0, "without --all, only open beads count");
+    });
+}
+
+#[test]
+fn a_terminal_shows_edges_beside_the_beads() {
+    both(|bd| {
+        bd.create(&["first", "--id", "bd-1"]);
+        bd.create(&["second", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.create(&["third", "--id", "bd-3", "--deps", "bd-1,bd-2"]);
+        bd.create(&["epic", "--id", "bd-4", "-t", "epic"]);
+        bd.json(&["dep", "add", "bd-2", "bd-4", "--type", "parent"]);
+        bd.create(&[&"w".repeat(90), "--id", "bd-5"]);
+        bd.json(&["dep", "add", "bd-5", "bd-1", "--type", "related"]);
+        let mut command = bd.command(&["graph", "--color", "never"]);
+        command.env("PAGER", "cat");
+        let shown = run_on_terminal(command, 80, 40);
+        let title = "w".repeat(39);
+        let expected = format!(
+            "\
+      Step 1
+    ╭─○*bd-1 P2 [open] first
+    │ ○ bd-5 P2 [open] {title}…  related to bd-1
+    │ Step 2
+╔═┬─┼─○*bd-2 P2 [open] second
+║ │ │ Step 3
+║ ╰─┴─○*bd-3 P2 [open] third
+╚═════○ bd-4 P2 [open] epic
+── the lower bead waits for the upper one
+══ the upper bead is part of the lower one
+* critical path: bd-1 -> bd-2 -> bd-3
+"
+        );
+        assert_eq!(shown, expected);
     });
 }

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use beads_store::{GitRepository, Repository, Rescue, RescueHeader};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -184,4 +185,46 @@ fn writes_during_an_import_stay_and_its_retry_gets_the_same_answer() {
     for id in made {
         bd.json(&["show", &id]);
     }
+}
+
+/// A rescue file holds a whole store, and a repair plan reads all of it.
+#[test]
+fn a_rescue_file_and_a_repair_plan_do_not_delay_others() {
+    let lost = Sandbox::new(Mode::Daemon);
+    chain(&lost, 4_000);
+    lost.json(&["sync"]);
+    let repository = GitRepository::open(&lost.dir().join(".git")).unwrap();
+    let state = repository.state_of(&repository.tip().unwrap().unwrap()).unwrap();
+    let header = RescueHeader {
+        version: 0,
+        git_dir: lost.dir().display().to_string(),
+        at_ms: 0,
+        position: 4_000,
+        pushed_position: 0,
+        base: None,
+        remote: None,
+    };
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    let file = bd.root().join("lost.journal");
+    Rescue::write(&file, &header, &state).unwrap();
+    let rescue = |force: bool, dry_run: bool| {
+        let call = json!({"import_rescued": {"path": file, "force": force, "dry_run": dry_run}});
+        answers_meanwhile(&bd, &call, &bystander)
+    };
+    let (_, refused) = rescue(false, false);
+    assert_eq!(refused["error"]["code"], "unrelated_store", "{refused}");
+    for (dry_run, count) in [(true, 1), (false, 4_001)] {
+        let (answered, reply) = rescue(true, dry_run);
+        assert_eq!(reply["result"]["added"], 4_000, "{reply}");
+        assert!(answered >= 3, "{reply}: another client got {answered} answers before this one");
+        assert_eq!(bd.json(&["count"])["count"], count);
+    }
+    assert!(!file.exists(), "an imported file is renamed");
+    assert_eq!(bd.json(&["status"])["unsaved"], 0, "it is saved together with the checkpoint");
+    let (answered, plan) = answers_meanwhile(&bd, &json!({"repair": {"apply": false}}), &bystander);
+    assert_eq!(plan["result"]["damage"], json!([]), "{plan}");
+    assert!(answered >= 3, "another client got {answered} answers before the plan");
+    assert_eq!(bd.json(&["validate"]), json!([]));
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
 }

@@ -132,6 +132,9 @@ fn every_program_gets_the_hooks_that_it_understands() {
         assert_eq!(read_json(&sandbox, file)["hooks"][event], wanted, "{client}");
     }
     assert_eq!(read_json(&sandbox, ".cursor/hooks.json")["version"], 1);
+    sandbox.text(&["setup", "opencode"]);
+    let plugin = read(&sandbox, ".opencode/plugins/beads.js");
+    assert!(plugin.contains("session.idle") && plugin.contains("--hook=opencode"), "{plugin}");
 }
 
 /// A project that an earlier version set up: its hook, and a section that names no client.

@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
-use crate::sandbox::{ACTOR, both};
+use crate::sandbox::{ACTOR, Sandbox, both};
 
 fn change(field: &str, from: &Value, to: &Value) -> Value {
     json!({"field": field, "from": from, "to": to})
 }
 
 #[test]
-fn fields_are_restored_even_after_a_save_and_undoing_twice_redoes() {
+fn fields_are_restored_even_after_a_save_and_redone() {
     both(|bd| {
         bd.create(&["first", "--id", "bd-1", "-l", "a"]);
         bd.json(&["sync"]);
@@ -29,7 +29,7 @@ fn fields_are_restored_even_after_a_save_and_undoing_twice_redoes() {
         assert_eq!(undone["beads"][0]["changes"], json!(back));
         assert_eq!((&bd.show("bd-1")["title"], &bd.show("bd-1")["priority"]), (&json!("second"), &json!(2)));
         assert_eq!(
-            bd.text(&["undo"]),
+            bd.text(&["undo", "--redo"]),
             "changed bd-1: second  title: second → third  priority: 2 → 0\n"
                 .replace("bd-1: second", "bd-1: third")
         );
@@ -51,7 +51,7 @@ fn creation_deletion_and_closing() {
             (&undone["dependencies"][0]["status"], bd.ids(&["list"])),
             (&json!("removed"), vec!["bd-2".into()])
         );
-        assert_eq!(bd.json(&["undo"])["beads"][0]["action"], "restored");
+        assert_eq!(bd.json(&["undo", "--redo"])["beads"][0]["action"], "restored");
         assert_eq!(bd.ids(&["blocked"]), ["bd-1"], "with its dependency");
         bd.json(&["delete", "bd-1", "--reason", "mistake"]);
         assert_eq!(bd.json(&["undo"])["beads"][0]["action"], "restored");
@@ -80,7 +80,7 @@ fn claims_and_dependencies() {
             (&bd.show("bd-1")["status"], bd.show("bd-1").get("assignee").is_none_or(Value::is_null)),
             (&json!("open"), true)
         );
-        bd.json(&["undo"]);
+        bd.json(&["undo", "--redo"]);
         bd.json(&["unclaim", "bd-1", "--reason", "tired"]);
         bd.json(&["undo"]);
         let bead = bd.show("bd-1");
@@ -121,6 +121,92 @@ fn later_writes_of_others_prevent_an_undo_and_notes_stay() {
         assert_eq!(bd.ids(&["list"]), ["bd-1"]);
         bd.json(&["note", "add", "bd-1", "a word"]);
         bd.error(&["undo"], "cannot_undo");
+        bd.error(&["undo", "--skip"], "undo_conflict");
+        bd.error(&["undo", "--redo"], "nothing_to_undo");
+    });
+}
+
+/// Ends the daemon as a crash does. Without a daemon, every command opens the store anew.
+fn restart(bd: &Sandbox) {
+    if bd.daemon_pid().is_some() {
+        bd.kill_daemon();
+    }
+}
+
+#[test]
+fn repeated_undo_goes_back_step_by_step_across_restarts_and_redo_goes_forward() {
+    both(|bd| {
+        bd.create(&["first", "--id", "bd-1"]);
+        bd.json(&["update", "bd-1", "--title", "second"]);
+        bd.json(&["claim", "bd-1"]);
+        bd.json(&["update", "bd-1", "--title", "third"]);
+        // The lease is renewed, which does not count as an operation.
+        bd.json(&["renew", "bd-1"]);
+        bd.json(&["close", "bd-1", "--reason", "done"]);
+        let state = || {
+            let bead = bd.show("bd-1");
+            format!("{} {}", bead["title"].as_str().unwrap(), bead["status"].as_str().unwrap())
+        };
+        let expected = ["third in_progress", "second in_progress", "second open", "first open"];
+        for (number, expected) in expected.iter().enumerate() {
+            bd.json(&["undo"]);
+            assert_eq!(state(), *expected);
+            if number == 1 {
+                bd.json(&["sync"]);
+            }
+            restart(bd);
+        }
+        bd.json(&["undo"]);
+        assert_eq!(bd.ids(&["list", "--all"]), [""; 0]);
+        bd.error(&["undo"], "nothing_to_undo");
+        restart(bd);
+        for expected in
+            ["first open", "second open", "second in_progress", "third in_progress", "third closed"]
+        {
+            bd.json(&["undo", "--redo"]);
+            assert_eq!(state(), expected);
+        }
+        bd.error(&["undo", "--redo"], "nothing_to_undo");
+        bd.json(&["undo"]);
+        bd.json(&["update", "bd-1", "-p", "0"]);
+        bd.error(&["undo", "--redo"], "nothing_to_undo");
+    });
+}
+
+#[test]
+fn an_undo_further_back_stops_where_others_wrote() {
+    both(|bd| {
+        bd.create(&["first", "--id", "bd-1"]);
+        bd.json(&["update", "bd-1", "--title", "mine"]);
+        bd.json_as("bob", &["update", "bd-1", "--title", "bob's"]);
+        bd.json(&["update", "bd-1", "--title", "mine again"]);
+        bd.json(&["undo"]);
+        assert_eq!(bd.show("bd-1")["title"], "bob's");
+        bd.error(&["undo"], "cannot_undo");
+        bd.error(&["undo", "--skip"], "cannot_undo");
+        assert_eq!(bd.show("bd-1")["title"], "bob's");
+        // A creation is not undone after another actor has added a note.
+        bd.create(&["other", "--id", "bd-2"]);
+        bd.json(&["update", "bd-2", "-p", "1"]);
+        bd.json_as("bob", &["note", "add", "bd-2", "a word"]);
+        bd.json(&["undo"]);
+        bd.error(&["undo"], "cannot_undo");
+        assert_eq!(bd.show("bd-2")["title"], "other");
+    });
+}
+
+#[test]
+fn the_depth_is_bounded() {
+    both(|bd| {
+        bd.create(&["0", "--id", "bd-1"]);
+        for title in 1..=33 {
+            bd.json(&["update", "bd-1", "--title", &title.to_string()]);
+        }
+        for _ in 0..32 {
+            bd.json(&["undo"]);
+        }
+        assert_eq!(bd.show("bd-1")["title"], "1");
+        bd.error(&["undo"], "nothing_to_undo");
     });
 }
 

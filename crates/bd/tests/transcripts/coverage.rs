@@ -8,6 +8,7 @@ use crate::golden::{commands, directory, is_updating, path, read};
 
 /// Verbs that answer in no JSON of their own, and why.
 const WITHOUT_JSON: &[(&str, &str)] = &[
+    ("call", "its protocol is JSON"),
     ("complete", "a shell reads its answer"),
     ("completions", "a shell reads its answer"),
     ("demo", "it is for people"),

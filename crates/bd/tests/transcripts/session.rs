@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use crate::golden::push_line;
 use crate::indent::indent;
@@ -46,7 +45,7 @@ impl Session {
         // Nothing differs from run to run in a help text, and examples look like what does.
         if line.ends_with(" --help") {
             assert!(run.exit == Some(0) && run.stderr.is_empty(), "{line}: {run:?}");
-            return if line == "bd --help" { run.stdout } else { self.without_global_options(&run.stdout) };
+            return if line == "bd --help" { run.stdout } else { without_global_options(&run.stdout) };
         }
         let mut shown = String::new();
         for line in run.stdout.lines() {
@@ -67,16 +66,6 @@ impl Session {
             None => push_line(&mut shown, "[ended by a signal]"),
         }
         redact(&shown, &self.sandbox.root())
-    }
-
-    /// Replaces the global options, which the help of every verb repeats word by word.
-    fn without_global_options(&self, help: &str) -> String {
-        static SECTION: OnceLock<String> = OnceLock::new();
-        let section = SECTION.get_or_init(|| {
-            let help = self.run("bd --help").stdout;
-            help[help.find("Global options:\n").unwrap()..].to_owned()
-        });
-        help.replace(section.as_str(), "Global options:\n  [as in bd --help]\n")
     }
 
     fn run(&self, script: &str) -> Run {
@@ -106,4 +95,12 @@ fn path(root: &Path) -> std::ffi::OsString {
     let directories =
         [programs.parent().unwrap(), &root.join("bin"), Path::new("/usr/bin"), Path::new("/bin")];
     std::env::join_paths(directories).unwrap()
+}
+
+/// Replaces the global options, which the help of every verb repeats. They are the last section.
+fn without_global_options(help: &str) -> String {
+    let Some((before, section)) = help.split_once("Global options:\n") else { return help.to_owned() };
+    let is_option = |line: &str| line.is_empty() || line.starts_with(' ');
+    assert!(section.lines().all(is_option), "the global options are not the last section:\n{help}");
+    format!("{before}Global options:\n  [as in bd --help]\n")
 }

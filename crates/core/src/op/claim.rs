@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Applied, Guard};
-use crate::{Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Stamp, Status};
+use crate::{
+    Bead, Catalog, Claim, Context, Delta, Error, Lineage, Mark, Patch, Result, Stamp, Status, Timestamp,
+};
 
 /// Claims a bead for the caller (§4.2.3). If the caller already holds the claim, its lease is renewed and its
 /// fence kept. The status register is never written: a replica that has not seen a close must not undo it by
@@ -23,6 +25,9 @@ pub struct ClaimBead {
     /// The stamp already published in the claim ref as its fence. Clients cannot set it.
     #[serde(skip)]
     pub at: Option<Stamp>,
+    /// The end of the lease that a hub granted together with `at`. Clients cannot set it.
+    #[serde(skip)]
+    pub until: Option<Timestamp>,
 }
 
 impl ClaimBead {
@@ -35,7 +40,11 @@ impl ClaimBead {
             Some(at) => reserved_mark(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,
             None => context.mark(bead.stamps())?,
         };
-        let (claim, renewed) = new_claim(bead, &mark, self.lease_ms, context)?;
+        let (claim, renewed) = match self.until {
+            // Exactly what every other replica builds from the grant.
+            Some(until) => (Claim::new(mark, Some(context.actor.clone()), Some(until)), false),
+            None => new_claim(bead, &mark, self.lease_ms, context)?,
+        };
         let fence = claim.fence();
         let patch = Patch { claim: Some(claim), ..Patch::default() };
         Ok(Applied { renewed, fence, ..Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)) })

@@ -31,6 +31,7 @@ mod set_prefix;
 mod set_setting;
 mod unclaim;
 mod undo;
+pub mod undo_chain;
 mod update;
 
 pub use answer::AnswerQuestion;
@@ -68,11 +69,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Actor, BeadId, Catalog, Context, Delta, EdgeKey, Lineage, NoteId, Result, Stamp};
 
-/// Generates [`Op`] from a table with one row per operation: its arguments, whether it has a [`Guard`], and
-/// which fields name beads (`id`, the `ends` of an edge, whatever its `own` `references_mut` returns, or
-/// `nowhere`).
+/// Generates [`Op`] from a table with one row per operation: its arguments, whether it has a [`Guard`], which
+/// fields name beads (`id`, the `ends` of an edge, whatever its `own` `references_mut` returns, or `nowhere`),
+/// the participle for its answer, and its subject: a field or a text.
 macro_rules! operations {
-    ($($(#[$doc:meta])* $variant:ident($arguments:ty) $guard:ident $names:ident;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($arguments:ty) $guard:ident $names:ident, $done:literal $subject:tt;)*) => {
         /// A requested mutation.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "op", rename_all = "snake_case")]
@@ -95,6 +96,20 @@ macro_rules! operations {
             pub fn references_mut(&mut self) -> Vec<&mut String> {
                 match self {
                     $(Self::$variant(_op) => names_of!(_op $names),)*
+                }
+            }
+
+            /// Returns the past participle that answers use for the operation.
+            pub fn participle(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $done,)*
+                }
+            }
+
+            /// Returns what the operation is about, as the caller wrote it.
+            pub fn subject(&self) -> String {
+                match self {
+                    $(Self::$variant(_op) => subject_of!(_op $subject),)*
                 }
             }
 
@@ -135,59 +150,68 @@ macro_rules! names_of {
     };
 }
 
+macro_rules! subject_of {
+    ($op:ident $text:literal) => {
+        $text.to_owned()
+    };
+    ($op:ident $field:ident) => {
+        $op.$field.to_string()
+    };
+}
+
 operations! {
     /// Creates a bead.
-    Create(Box<Create>) free own;
+    Create(Box<Create>) free own, "created" title;
     /// Changes fields of a bead.
-    Update(Box<Update>) guarded own;
+    Update(Box<Update>) guarded own, "updated" id;
     /// Claims a bead.
-    Claim(ClaimBead) guarded id;
+    Claim(ClaimBead) guarded id, "claimed" id;
     /// Claims the best available bead.
-    ClaimNext(Box<ClaimNext>) free own;
+    ClaimNext(Box<ClaimNext>) free own, "claimed" "the next bead";
     /// Extends the lease of a claim.
-    Renew(Renew) guarded id;
+    Renew(Renew) guarded id, "renewed" id;
     /// Releases a claim.
-    Unclaim(Unclaim) guarded id;
+    Unclaim(Unclaim) guarded id, "unclaimed" id;
     /// Closes a bead.
-    Close(Close) guarded id;
+    Close(Close) guarded id, "closed" id;
     /// Closes a bead that will not be done.
-    Cancel(Cancel) guarded id;
+    Cancel(Cancel) guarded id, "cancelled" id;
     /// Offers a bead to another actor.
-    HandOver(Box<HandOver>) guarded id;
+    HandOver(Box<HandOver>) guarded id, "handed over" id;
     /// Asks a person about a bead and releases the claim.
-    Ask(Ask) guarded id;
+    Ask(Ask) guarded id, "asked" id;
     /// Answers a question.
-    Answer(AnswerQuestion) guarded id;
+    Answer(AnswerQuestion) guarded id, "answered" id;
     /// Reopens a closed bead.
-    Reopen(Reopen) guarded id;
+    Reopen(Reopen) guarded id, "reopened" id;
     /// Deletes a bead.
-    Delete(Delete) guarded id;
+    Delete(Delete) guarded id, "deleted" id;
     /// Restores a deleted bead.
-    Restore(Restore) guarded id;
+    Restore(Restore) guarded id, "restored" id;
     /// Appends a note to a bead.
-    NoteAdd(NoteAdd) guarded id;
+    NoteAdd(NoteAdd) guarded id, "noted" id;
     /// Adds a dependency.
-    DepAdd(DepAdd) free ends;
+    DepAdd(DepAdd) free ends, "added" from;
     /// Removes a dependency.
-    DepRemove(DepRemove) free ends;
+    DepRemove(DepRemove) free ends, "removed" from;
     /// Sets the prefix of new ids.
-    SetPrefix(SetPrefix) free nowhere;
+    SetPrefix(SetPrefix) free nowhere, "set" prefix;
     /// Sets a replicated setting.
-    SetSetting(SetSetting) free nowhere;
+    SetSetting(SetSetting) free nowhere, "set" key;
     /// Generates the id of the store.
-    MintStoreId(MintStoreId) free nowhere;
+    MintStoreId(MintStoreId) free nowhere, "minted" "the store id";
     /// Raises the format version of the store.
-    RaiseFormat(RaiseFormat) free nowhere;
+    RaiseFormat(RaiseFormat) free nowhere, "raised" "the format";
     /// Dismisses a conflict.
-    ConflictDismiss(ConflictDismiss) free nowhere;
+    ConflictDismiss(ConflictDismiss) free nowhere, "dismissed" id;
     /// Writes the losing value of a conflict again.
-    ConflictRestore(ConflictRestore) free nowhere;
+    ConflictRestore(ConflictRestore) free nowhere, "restored" id;
     /// Drops old tombstones.
-    CollectGarbage(CollectGarbage) free nowhere;
+    CollectGarbage(CollectGarbage) free nowhere, "collected" "garbage";
     /// Resets the garbage collection floor.
-    ResetGcFloor(ResetGcFloor) free nowhere;
+    ResetGcFloor(ResetGcFloor) free nowhere, "reset" "garbage";
     /// Undoes an earlier operation.
-    Undo(Box<Undo>) free nowhere;
+    Undo(Box<Undo>) free nowhere, "undone" "the last operation";
 }
 
 /// The result of an operation: the delta to record, and the details to report to the caller.

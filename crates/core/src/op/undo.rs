@@ -133,23 +133,18 @@ impl Undo {
         beads.chain(self.edges.values())
     }
 
-    fn bytes(&self) -> usize {
+    /// Returns the size of the recorded values.
+    pub fn bytes(&self) -> usize {
         let values = self.beads.values().flat_map(|bead| bead.fields.values());
         values.map(|old| old.value.to_string().len()).sum()
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        if self.lost {
-            return Err(Error::CannotUndo("it was an import, or changed too much to be recorded"));
+        if self.beads.is_empty() && self.edges.is_empty() && !self.lost {
+            return Err(Error::NothingToUndo);
         }
-        let writes = |bead: &Overwritten| bead.writes();
-        if !self.beads.values().any(writes) && self.edges.is_empty() {
-            let noted = self.beads.values().any(|bead| bead.notes > 0);
-            return Err(Error::CannotUndo(if noted {
-                "notes cannot be removed; add another note that corrects it"
-            } else {
-                "it changed no bead"
-            }));
+        if let Some(reason) = self.refusal() {
+            return Err(Error::CannotUndo(reason));
         }
         let obstacles = self.obstacles(catalog);
         if !obstacles.is_empty() {
@@ -262,7 +257,7 @@ impl Overwritten {
     }
 
     /// Returns whether an undo has anything to write to the bead.
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         match self.prior {
             PriorState::Absent | PriorState::Deleted { .. } => self.deletion.is_none(),
             PriorState::Live => !self.fields.is_empty() || self.claim.is_some() || self.deletion.is_some(),

@@ -23,6 +23,10 @@ pub struct DoneTwice {
     pub how: &'static str,
     /// How long the lost work took.
     pub lost_ms: Option<u64>,
+    /// The branches with the lost work, which can be thrown away.
+    pub branches: Vec<String>,
+    /// The commits with the lost work, as far as evidence names them.
+    pub commits: Vec<String>,
 }
 
 /// A cancellation or a handover that did not reach the actor it was meant for.
@@ -100,6 +104,12 @@ impl Catalog {
             let lost_ms = lost_time(bead, conflict.field, lost.by(), lost.at().ms(), own);
             self.add_twice(&mut found, &conflict.bead, how, &[lost.by(), won.by()], lost_ms);
         }
+        for (lineage, one) in &mut found {
+            if let Some(bead) = self.live_bead(lineage) {
+                let lost = self.lost_branches(lineage, bead, &one.by);
+                (one.branches, one.commits) = (lost.branches, lost.commits);
+            }
+        }
         let mut found: Vec<DoneTwice> = found.into_values().collect();
         found.sort_by(|a, b| (b.lost_ms, &a.id).cmp(&(a.lost_ms, &b.id)));
         found
@@ -121,6 +131,8 @@ impl Catalog {
             by: Vec::new(),
             how,
             lost_ms: None,
+            branches: Vec::new(),
+            commits: Vec::new(),
         });
         let rank = |how| ["lease_ended", "claimed_twice", "closed_twice"].iter().position(|one| *one == how);
         if rank(how) > rank(entry.how) {

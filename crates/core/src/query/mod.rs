@@ -14,9 +14,11 @@ mod impact;
 mod keystone;
 mod labels;
 mod list;
+mod lost_branches;
 mod lost_work;
 mod memories;
 mod orphans;
+mod overview;
 mod plan;
 mod questions;
 mod reach;
@@ -27,6 +29,7 @@ mod revision;
 mod similar;
 mod tree;
 mod validate;
+mod waits_for_person;
 mod work_graph;
 mod workers;
 
@@ -44,13 +47,14 @@ pub use list::{Sort, SortKey};
 pub use lost_work::{DoneTwice, Undelivered};
 pub use memories::Memory;
 pub use orphans::Orphan;
+pub use overview::BeadBrief;
 pub use plan::{LeftOut, MAX_WORKERS, Plan, PlanRequest, Slot};
 pub use readiness::Readiness;
 pub use ready::{Ready, ReadyFilter};
 pub use recap::{
-    ClosedWork, CreatedWork, FailedWork, Keystone, LostWrite, PersonNeed, Recap, RecapSources, ReclaimedWork,
-    SyncOutage, WaitsForPerson,
+    ClosedWork, CreatedWork, FailedWork, Keystone, LostWrite, Recap, RecapSources, ReclaimedWork, SyncOutage,
 };
 pub use tree::{Direction, TreeRow};
 pub use validate::{Finding, Severity};
+pub use waits_for_person::{PersonNeed, WaitsForPerson};
 pub use workers::{HeldBead, SessionSign, WorkSources, Worker, WorkerSession, WorkerState};

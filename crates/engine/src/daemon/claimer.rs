@@ -14,11 +14,11 @@ use crate::request::{Reply, Request};
 use crate::service::{ClaimJob, NextStep, Picked, RoundResult};
 
 /// A claim and the client that waits for it.
-struct Claiming {
-    job: Box<ClaimJob>,
-    reply: oneshot::Sender<Reply>,
+pub(super) struct Claiming {
+    pub job: Box<ClaimJob>,
+    pub reply: oneshot::Sender<Reply>,
     /// Until when it may wait for a bead to claim.
-    until: Instant,
+    pub until: Instant,
 }
 
 /// The claims in progress that the remote decides.
@@ -93,6 +93,7 @@ impl Engine {
 
     /// Lets every queued claim choose a bead, and tries all of them in one round.
     pub(super) fn start_round(&mut self) {
+        self.hand_claims_to_hub();
         if self.claimer.running || self.claimer.queue.is_empty() {
             return;
         }
@@ -145,6 +146,18 @@ impl Engine {
         });
     }
 
+    /// Queues the claims that the hub decides there.
+    fn hand_claims_to_hub(&mut self) {
+        if self.claimer.queue.iter().all(|claiming| !claiming.job.is_via_hub()) {
+            return;
+        }
+        let queue = std::mem::take(&mut self.claimer.queue);
+        let (hub, rest): (Vec<_>, Vec<_>) = queue.into_iter().partition(|one| one.job.is_via_hub());
+        self.claimer.queue = rest;
+        hub.into_iter().for_each(|claiming| self.queue_hub_claim(claiming));
+        self.step_hub();
+    }
+
     /// Applies the result of a round to its claims.
     pub(super) fn round_done(&mut self, result: Result<RoundResult, Failure>) -> Option<Stopped> {
         self.claimer.running = false;
@@ -166,7 +179,7 @@ impl Engine {
     }
 
     /// Queues a claim for its next step, or its reply.
-    fn take_step(
+    pub(super) fn take_step(
         &mut self,
         step: NextStep,
         (reply, until, format): (oneshot::Sender<Reply>, Instant, crate::request::Format),

@@ -12,8 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::claimer::Claimer;
 use super::connection::{Connections, Job, Traffic};
+use super::hub::HubLink;
 use super::imports::Imports;
 use super::long_answers::{LongAnswers, Task};
+use super::rescues::Rescues;
 use super::saver::{Saver, Waiter};
 use super::waiters::Waiters;
 use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer, planted};
@@ -40,12 +42,14 @@ pub struct Engine {
     pub(super) exporting: Option<JoinHandle<()>>,
     pub(super) waiters: Waiters,
     pub(super) claimer: Claimer,
+    pub(super) hub: HubLink,
     /// Claims whose replies were lost, each with the time until which its caller may retry.
     pub(super) undelivered: Vec<(Instant, HandedOut)>,
     /// Receives claims whose replies could not be written.
     lost: mpsc::UnboundedReceiver<Vec<HandedOut>>,
     pub(super) long: LongAnswers,
     pub(super) imports: Imports,
+    pub(super) rescues: Rescues,
     /// Long queries and imports of this batch. They get their snapshots once the batch is durable.
     long_requests: Vec<Job>,
 }
@@ -84,13 +88,16 @@ impl Engine {
             exporting: None,
             waiters: Waiters::default(),
             claimer: Claimer::default(),
+            hub: HubLink::default(),
             undelivered: Vec::new(),
             lost,
             long: LongAnswers::default(),
             imports: Imports::default(),
+            rescues: Rescues::default(),
             long_requests: Vec::new(),
         };
         engine.service.note_remote();
+        engine.configure_hub();
         if engine.service.has_unsaved() {
             engine.changed();
         }
@@ -123,8 +130,10 @@ impl Engine {
                 },
                 Some(result) = self.saver.results.recv() => self.on_sync_done(result),
                 Some(result) = self.claimer.results.recv() => self.round_done(result),
+                Some(event) = self.hub.events.recv() => self.on_hub_event(event),
                 Some(lost) = self.lost.recv() => self.release_undelivered(lost),
                 Some(import) = self.imports.read.recv() => self.continue_import(import),
+                Some(rescue) = self.rescues.read.recv() => self.continue_rescue(rescue),
                 () = tokio::time::sleep_until(wake.into()) => self.on_timer(),
                 () = received(&mut terminate) => Some(Stopped::Gracefully),
                 () = received(&mut interrupt) => Some(Stopped::Gracefully),
@@ -158,7 +167,7 @@ impl Engine {
         let mut replies = Vec::new();
         let (mut stop, mut bytes) = (None, 0);
         let mut next = Some(first);
-        while let Some(job) = next {
+        while let Some(mut job) = next {
             if is_newer(&job.request.client) {
                 let failure = Failure::new(
                     Code::DaemonOlder,
@@ -168,6 +177,7 @@ impl Engine {
                 stop = Some(Stopped::Gracefully);
                 break;
             }
+            job.request.adapt_to_client();
             let answered = replies.len();
             stop = self.handle(job, &mut replies);
             bytes += replies[answered..].iter().map(size).sum::<usize>();
@@ -193,9 +203,16 @@ impl Engine {
     /// Hands the batch's long queries and imports, with snapshots, to other threads.
     fn answer_long(&mut self) {
         for Job { request, reply } in std::mem::take(&mut self.long_requests) {
-            if matches!(request.call, Call::Import { .. }) {
-                self.begin_import(Job { request, reply });
-                continue;
+            match request.call {
+                Call::Import { .. } => {
+                    self.begin_import(Job { request, reply });
+                    continue;
+                }
+                Call::ImportRescued { .. } => {
+                    self.begin_rescue(Job { request, reply });
+                    continue;
+                }
+                _ => {}
             }
             let format = request.output.format;
             let question = Box::new(self.service.long_question(request));
@@ -225,8 +242,10 @@ impl Engine {
                 lost.extend(answer.handed_out);
             }
         }
+        self.configure_hub();
         if self.service.position() > before {
             self.changed();
+            self.step_hub();
         }
         if !self.saver.next_waiting.is_empty() && !self.saver.running {
             self.start_sync();
@@ -314,7 +333,7 @@ impl Engine {
         self.saver.eager = self.waiters.is_waiting() && self.service.others_wrote_recently();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
-        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), retry]
+        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), self.hub_wake(), retry]
             .into_iter()
             .flatten()
             .min()
@@ -357,6 +376,11 @@ impl Engine {
         {
             return Some(stopped);
         }
+        if self.awaits_hub()
+            && let Some(stopped) = self.on_hub_timer()
+        {
+            return Some(stopped);
+        }
         let idle = self.idle_at();
         let alone = self.connections.open.load(Ordering::Relaxed) == 0;
         if idle <= now && alone && !self.saver.running {
@@ -373,6 +397,7 @@ impl Engine {
     pub async fn shut_down(mut self, stopped: Stopped) -> Result<(), Failure> {
         // The connections of queued requests are closed; their clients ask the next daemon.
         self.queue.close();
+        self.service.save_hub();
         // Replies are written by the tasks of their connections: let those run before the runtime shuts down.
         for _ in 0..YIELDS_BEFORE_EXIT {
             tokio::task::yield_now().await;

@@ -9,10 +9,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::MAX_LONG_QUESTIONS;
 use super::connection::Job;
 use super::imports::Importing;
+use super::rescues::Rescuing;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Format, Reply};
-use crate::service::{ImportJob, LongQuestion};
+use crate::service::{ImportJob, LongQuestion, RescueJob};
 
 /// The number of threads. Each renders its answer in memory.
 const THREADS: usize = 2;
@@ -24,6 +25,8 @@ pub enum Task {
     Answer(Box<LongQuestion>, Format, oneshot::Sender<Reply>),
     /// Read an import and pass it to the engine.
     Read(Box<ImportJob>, Box<Job>, mpsc::UnboundedSender<Importing>),
+    /// Read a rescue file and pass it to the engine.
+    Rescue(Box<RescueJob>, Box<Job>, mpsc::UnboundedSender<Rescuing>),
 }
 
 /// The queue of long queries and imports.
@@ -87,13 +90,19 @@ impl Task {
                 // If the engine has stopped, the request is dropped and its client asks the next daemon.
                 let _ = engine.send(Importing { job: *job, import });
             }
+            Self::Rescue(rescue, job, engine) => {
+                let read = catch_unwind(AssertUnwindSafe(|| rescue.read())).unwrap_or_else(|_| {
+                    Err(Failure::internal("reading the rescue file panicked; nothing was changed"))
+                });
+                let _ = engine.send(Rescuing { job: *job, read });
+            }
         }
     }
 
     fn refuse(self) {
         let (format, reply) = match self {
             Self::Answer(_, format, reply) => (format, reply),
-            Self::Read(_, job, _) => (job.request.output.format, job.reply),
+            Self::Read(_, job, _) | Self::Rescue(_, job, _) => (job.request.output.format, job.reply),
         };
         let failure = Failure::new(Code::Busy, "too many long queries are waiting; nothing was changed");
         let _ = reply.send(render::failure_reply(failure, format));

@@ -40,12 +40,18 @@ impl Engine {
         self.begin_sync(Reach::Fetch);
     }
 
-    /// Runs a sync in a new thread.
+    /// Begins a sync and runs it.
     fn begin_sync(&mut self, reach: Reach) {
         self.claimer.fetch_begins();
+        let job = SyncJob::begin(&mut self.service, reach);
+        self.run_sync(job);
+    }
+
+    /// Runs a sync that has begun, in a new thread.
+    pub(super) fn run_sync(&mut self, job: Result<SyncJob, Failure>) {
         self.saver.running = true;
         let (send, asked) = (self.saver.send.clone(), self.saver.asked);
-        let job = match SyncJob::begin(&mut self.service, reach) {
+        let job = match job {
             Ok(job) => job,
             Err(failure) => {
                 let _ = send.send(Err(failure));
@@ -72,6 +78,7 @@ impl Engine {
         let now = Instant::now();
         self.saver.record_races(result.as_ref().ok(), now);
         let finished = SyncJob::finish(&mut self.service, result);
+        self.finish_rescue(&finished);
         let position = self.service.position();
         let mut lost = Vec::new();
         for Waiter { reply, request, claimed } in std::mem::take(&mut self.saver.waiting) {
@@ -103,7 +110,7 @@ impl Engine {
             }
         }
         self.claims_fetched();
-        if !self.saver.running {
+        if !self.saver.running && !self.start_rescue() {
             if !self.saver.next_waiting.is_empty() {
                 self.start_sync();
             } else if self.claimer.wants_fetch() {

@@ -9,16 +9,17 @@ use super::screen;
 use super::style::Style;
 use crate::escape::{escape, escape_lines};
 
+/// Returns the priority, the status and the type of a bead.
+pub(super) fn rank(view: &BeadView, style: Style) -> String {
+    let status = style.status(view.status, view.state.as_ref());
+    let kind = view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str());
+    format!("{}  {}  {kind}", style.priority(view.priority), status.trim_end())
+}
+
 /// Writes everything about a bead.
 pub fn bead(out: &mut String, view: &BeadView, progress: Option<&Progress>, style: Style) {
     let _ = writeln!(out, "{}  {}", style.id(view.id.as_str()), style.bold(&escape(view.title.as_str())));
-    let _ = write!(
-        out,
-        "{}  {}  {}",
-        style.priority(view.priority),
-        style.status(view.status, view.state.as_ref()).trim_end(),
-        view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str())
-    );
+    out.push_str(&rank(view, style));
     if let Some(assignee) = &view.assignee {
         let offer = if view.offered { "offered to " } else { "" };
         let _ = write!(out, "  {offer}@{}", escape(assignee.as_str()));

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::style::Style;
-use super::{dot, mermaid, svg};
+use super::{dot, graph_screen, mermaid, svg};
 use crate::escape::escape;
 use crate::request::GraphFormat;
 
@@ -61,7 +61,8 @@ pub struct ArrowAnswer {
 /// Writes the graph in its format.
 pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
     match answer.format {
-        GraphFormat::Text => text(out, answer, style),
+        GraphFormat::Text if style.is_piped() => text(out, answer, style),
+        GraphFormat::Text => graph_screen::render(out, answer, style),
         GraphFormat::Dot => out.push_str(&dot::render(&answer.nodes, &answer.edges)),
         GraphFormat::Mermaid => out.push_str(&mermaid::render(&answer.nodes, &answer.edges)),
         GraphFormat::Svg => out.push_str(&svg::render(answer)),
@@ -88,10 +89,15 @@ fn text(out: &mut String, answer: &GraphAnswer, style: Style) {
             );
         }
     }
-    if !answer.critical_path.is_empty() {
-        let path: Vec<_> = answer.critical_path.iter().map(BeadId::as_str).collect();
-        let _ = writeln!(out, "* critical path: {}", path.join(" -> "));
+    if let Some(path) = critical_path(answer) {
+        let _ = writeln!(out, "{path}");
     }
+}
+
+/// Returns the line that names the critical path.
+pub(super) fn critical_path(answer: &GraphAnswer) -> Option<String> {
+    let path: Vec<_> = answer.critical_path.iter().map(BeadId::as_str).collect();
+    (!path.is_empty()).then(|| format!("* critical path: {}", path.join(" -> ")))
 }
 
 /// Lists the targets of a bead's edges of one kind after a word that names the kind.

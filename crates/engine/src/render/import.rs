@@ -59,11 +59,11 @@ fn write_balance(out: &mut String, summary: &Summary) {
     write_counts(out, &others);
     let _ = writeln!(
         out,
-        "{} edges, {} known, {} skipped; {} notes, {} skipped",
-        summary.edges,
+        "{}, {} known, {} skipped; {}, {} skipped",
+        counted(summary.edges, "edge"),
         summary.edges_unchanged,
         summary.edges_skipped.len(),
-        summary.notes,
+        counted(summary.notes, "note"),
         summary.notes_skipped.len(),
     );
     let more = [
@@ -148,4 +148,9 @@ fn shown(value: &Value) -> String {
     let cut: String = text.chars().take(VALUE_CHARS).collect();
     let cut = if cut.len() < text.len() { format!("{cut}…") } else { cut };
     escape(&cut).into_owned()
+}
+
+/// Returns a number with its noun, such as `1 edge` or `2 edges`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

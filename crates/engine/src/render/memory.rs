@@ -12,6 +12,9 @@ use crate::escape::escape;
 /// The maximum length of an excerpt, in characters.
 const BRIEF_CHARS: usize = 72;
 
+/// The time of a memory that was imported without one.
+const NO_TIME: &str = "1970-01-01T00:00:00";
+
 /// A memory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MemoryAnswer {
@@ -49,7 +52,10 @@ pub fn render(out: &mut String, memories: &[MemoryAnswer], style: Style) {
     let width = memories.iter().map(|memory| memory.key.chars().count()).max().unwrap_or(0).min(40);
     for (index, memory) in memories.iter().enumerate() {
         let (key, author) = (escape(&memory.key), escape(memory.author.as_str()));
-        let origin = format!("({author}, {} ago)", age(memory.age_ms));
+        let origin = match memory.at.starts_with(NO_TIME) {
+            true => format!("({author}, time unknown)"),
+            false => format!("({author}, {} ago)", age(memory.age_ms)),
+        };
         if memory.is_brief {
             let used = width + 4 + origin.chars().count();
             let text = style.fit(&escape(&memory.text), used);

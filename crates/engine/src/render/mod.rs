@@ -10,9 +10,13 @@ mod daemon_status;
 mod detail;
 mod done;
 pub mod dot;
+mod empty;
 mod events;
 mod fields;
 mod graph_answer;
+mod graph_lanes;
+mod graph_screen;
+mod hub;
 mod import;
 pub mod links;
 pub mod markdown;
@@ -29,6 +33,7 @@ mod rows;
 pub mod schema;
 mod screen;
 mod sessions;
+mod settings;
 mod style;
 mod svg;
 mod text;
@@ -44,7 +49,8 @@ pub use answer::{
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
     ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
     PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, VerifyAnswer, VersionAnswer,
+    SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer, VerifyAnswer,
+    VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::DaemonStatus;
@@ -54,6 +60,7 @@ pub use done::{
 };
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
+pub use hub::{HubAnswer, HubStatusAnswer};
 pub use import::summary as import_summary;
 pub use memory::{MemoryAnswer, excerpt};
 pub use past::{BlameAnswer, DifferenceAnswer, LogAnswer, UndoAnswer, UndoneBead, WriteAnswer};
@@ -63,6 +70,7 @@ pub use planning::{
 pub use question::QuestionAnswer;
 pub use recap::{FullRecap, RecapAnswer};
 pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
+pub use settings::SettingDescription;
 pub use style::Style;
 pub use upkeep::{
     CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
@@ -187,6 +195,9 @@ fn stderr_notes(answer: &Answer, output: &Output) -> String {
     };
     if output.format == Format::Text && !output.quiet && !output.ids_only {
         notes.push_str(&report::report(answer, output));
+        if let Some(note) = empty::note(answer) {
+            notes.push_str(&format!("{note}\n"));
+        }
     }
     notes
 }

@@ -200,7 +200,14 @@ impl Page<'_> {
         let by: Vec<String> = one.by.iter().map(|by| self.text(by.as_str())).collect();
         let lost = one.lost_ms.map(|ms| format!(", {} lost", duration(ms))).unwrap_or_default();
         let how = one.how.replace('_', " ");
-        format!("{} by {}, {how}{lost}", self.bead(&one.id, &one.title), by.join(" and "))
+        let branches = one.branches.iter().map(|branch| format!("branch {}", self.text(branch)));
+        let commits = one.commits.iter().map(|commit| format!("commit {}", self.text(commit)));
+        let throw_away: Vec<String> = branches.chain(commits).collect();
+        let throw_away = match throw_away.is_empty() {
+            true => String::new(),
+            false => format!("; throw away {}", throw_away.join(", ")),
+        };
+        format!("{} by {}, {how}{lost}{throw_away}", self.bead(&one.id, &one.title), by.join(" and "))
     }
 
     fn keystone(self, one: &Keystone) -> String {

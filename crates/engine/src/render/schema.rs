@@ -8,12 +8,11 @@ use beads_core::{BeadId, BeadView, Labels};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::DaemonStatus;
 use super::agents::{ActivityAnswer, AgentAnswer};
 use super::answer::{
     ConflictAnswer, CountAnswer, CountByAnswer, CycleAnswer, DetailOf, EdgeAnswer, EpicAnswer, ExportAnswer,
     InfoAnswer, InitAnswer, LinkedBead, NoteAnswer, PlaceAnswer, RepairAnswer, RescuedAnswer, SettingAnswer,
-    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, VerifyAnswer, VersionAnswer,
+    StatusAnswer, SyncAnswer, TextAnswer, TreeNode, UpgradeAnswer, VerifyAnswer, VersionAnswer,
 };
 use super::compat::{CompatBead, CompatDetail, CompatEpic, CompatLinked};
 use super::done::{ClaimedOf, ClosedOf, CreatedOf, DoneOf, UnchangedOf};
@@ -26,7 +25,9 @@ use super::planning::{ExplainAnswer, PlanAnswer};
 use super::question::QuestionAnswer;
 use super::recap::FullRecap;
 use super::sessions::{HeartbeatAnswer, SessionAnswer};
+use super::settings::SettingDescription;
 use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer, UninstallAnswer};
+use super::{DaemonStatus, HubAnswer, HubStatusAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
 
@@ -93,6 +94,7 @@ const NOTES: Shape = one::<Vec<NoteAnswer>>("notes");
 const SETTING: Shape = one::<SettingAnswer>("setting");
 const CONFLICT: Shape = one::<ConflictAnswer>("conflict");
 const DAEMON: Shape = one::<DaemonStatus>("daemon");
+const HUB: Shape = one::<HubAnswer>("hub");
 const TEXT: Shape = one::<TextAnswer>("text");
 
 /// The output of `close --claim-next`.
@@ -138,6 +140,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("close", CLOSED),
     ("close --claim-next", CLOSED_AND_CLAIMED),
     ("comment add", NOTE),
+    ("config describe", one::<Vec<SettingDescription>>("setting-descriptions")),
     ("config get", SETTING),
     ("config list", one::<BTreeMap<String, String>>("settings")),
     ("config set", SETTING),
@@ -170,6 +173,10 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("graph", one::<GraphAnswer>("graph")),
     ("handover", BEADS),
     ("heartbeat", one::<HeartbeatAnswer>("heartbeat")),
+    ("hub fence", HUB),
+    ("hub init", HUB),
+    ("hub status", one::<HubStatusAnswer>("hub-status")),
+    ("hub upgrade", HUB),
     ("import", one::<Summary>("import")),
     ("import --rescued", one::<RescuedAnswer>("import-rescued")),
     ("import --verify", one::<Comparison>("import-verify")),
@@ -217,6 +224,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("update", BEADS),
     ("validate", one::<Vec<Finding>>("findings")),
     ("verify", one::<VerifyAnswer>("verify")),
+    ("upgrade", one::<UpgradeAnswer>("upgrade")),
     ("version", one::<VersionAnswer>("version")),
     // One event per line.
     ("watch", one::<EventAnswer>("event")),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use beads_core::{BeadView, EVIDENCE, EdgeKind, LinkView, Note, Status, Timestamp};
 
 use super::answer::{ConflictAnswer, Detail};
+use super::detail::rank;
 use super::prose::prose;
 use super::style::Style;
 use super::value::value;
@@ -36,14 +37,7 @@ fn head(out: &mut String, view: &BeadView, style: Style) {
     let title = wrap_after(&title, &indent, &indent, style.width().unwrap_or(usize::MAX));
     let lines: Vec<_> = title.lines().map(|line| style.bold(line.trim_start())).collect();
     let _ = writeln!(out, "{}  {}", style.id(id), lines.join(&format!("\n{indent}")));
-    let _ = write!(
-        out,
-        "{}  {}  {}",
-        style.priority(view.priority),
-        style.status(view.status, view.state.as_ref()).trim_end(),
-        view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str())
-    );
-    out.push('\n');
+    let _ = writeln!(out, "{}", rank(view, style));
 }
 
 /// Returns one line per fact below the title.

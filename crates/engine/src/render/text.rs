@@ -14,7 +14,7 @@ use super::style::{Style, age};
 use super::wrap::wrap;
 use super::{
     agents, conflict, detail, graph_answer, import, memory, past, planning, question, recap, report, rows,
-    screen, sessions, upkeep,
+    screen, sessions, settings, upkeep,
 };
 use crate::escape::escape;
 use crate::request::Output;
@@ -83,6 +83,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
                 } else {
                     screen::bead(&mut out, detail, style);
                 }
+            }
+        }
+        Answer::Overview(beads) => {
+            for bead in beads {
+                let _ = writeln!(out, "{}  {}", style.id(bead.id.as_str()), escape(bead.title.as_str()));
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
@@ -175,6 +180,8 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Synced(synced) if !output.quiet && !style.is_piped() => report::synced(&mut out, synced),
         // Contract 1: `sync` writes nothing to a pipe. Its report goes to standard error.
         Answer::Synced(_) => {}
+        Answer::HubStatus(status) => out.push_str(&status.text()),
+        Answer::Hub(done) => out.push_str(&done.text()),
         Answer::Verified(verified) => {
             let _ = writeln!(out, "{}", verified.fingerprint);
         }
@@ -186,6 +193,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Setting(SettingAnswer { key, value }) => {
             let _ = if output.verbose { writeln!(out, "{key} = {value}") } else { writeln!(out, "{value}") };
         }
+        Answer::SettingsDescribed(all) => settings::render(&mut out, all, style),
         Answer::Settings(settings) => {
             for (key, value) in settings {
                 let _ = writeln!(out, "{key} = {value}");
@@ -239,6 +247,12 @@ fn done(out: &mut String, one: &Done, output: &Output, style: Style) {
             && let Some(expires) = bead.assignee_expires
         {
             let _ = write!(out, " (until {})", style.at(expires));
+        }
+        if one.verb == "answered"
+            && bead.offered
+            && let Some(asker) = &bead.assignee
+        {
+            let _ = write!(out, " (offered to {}, after ten minutes to everyone)", escape(asker.as_str()));
         }
         out.push('\n');
         report::unblocked(out, one, style);

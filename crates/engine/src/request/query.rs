@@ -23,6 +23,12 @@ pub enum Query {
     Ready(ReadyFilter),
     /// The beads with open blockers.
     Blocked(Filter),
+    /// Beads in brief: all of them, or those with these ids. Unknown ids are left out.
+    Overview {
+        /// The ids; all beads if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ids: Option<Vec<String>>,
+    },
     /// All deleted beads.
     Deleted,
     /// Deleted beads, by id.

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use beads_core::{Applied, BeadId, Catalog};
+use beads_core::{Applied, BeadId, Catalog, Op};
 use beads_store::Batch;
 use serde_json::json;
 
 use super::Service;
-use super::mutate::{done, subject};
+use super::mutate::done;
 use crate::failure::Failure;
 use crate::render::{Answer, BatchAnswer};
 use crate::request::{Atomic, Request};
@@ -49,7 +49,7 @@ fn show(catalog: &Catalog, atomic: &Atomic, applied: &[Applied]) -> Result<Batch
 /// Adds to an error which operation failed.
 fn with_operation(atomic: &Atomic, error: beads_store::Error) -> Failure {
     let beads_store::Error::Batch { index, source } = error else { return error.into() };
-    let subject = atomic.ops.get(index).map(subject).unwrap_or_default();
+    let subject = atomic.ops.get(index).map(Op::subject).unwrap_or_default();
     let cause = Failure::from(*source);
     let message = format!("operation {} ({subject}): {}; nothing was changed", index + 1, cause.message);
     Failure::new(cause.code, message).with(json!({"index": index, "details": cause.details}))

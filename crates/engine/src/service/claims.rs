@@ -44,7 +44,7 @@ impl Service {
         for claim in &handed_out {
             let lineage = self.replica.catalog().resolve_any(&claim.id).ok().cloned();
             if let (Some(lineage), Ok(fence)) = (lineage, claim.fence.parse()) {
-                if !claim.renewed {
+                if !claim.renewed && !beads_store::hub::is_hub_fence(fence) {
                     self.note_offline_claim(&lineage, fence);
                 }
                 self.watched.0.entry(request.actor.clone()).or_default().insert(fence, lineage);

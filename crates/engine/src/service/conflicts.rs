@@ -95,7 +95,7 @@ impl Service {
                 Code::AmbiguousId,
                 format!("several conflicts begin with {whole}; give more digits. Nothing was changed"),
             )),
-            (None, _) => Err(Failure::new(Code::NotFound, format!("there is no conflict {whole}"))),
+            (None, _) => Err(no_conflict(&whole)),
         }
     }
 
@@ -112,8 +112,7 @@ impl Service {
         let id = self.conflict_id(id)?;
         let catalog = self.replica.catalog();
         let conflict = catalog.state().conflicts().get(&id);
-        let conflict =
-            conflict.ok_or_else(|| Failure::new(Code::NotFound, format!("there is no conflict {id}")))?;
+        let conflict = conflict.ok_or_else(|| no_conflict(&id))?;
         Ok(Answer::Conflict(Box::new(concurrent_write(catalog, &id, conflict))))
     }
 }
@@ -164,4 +163,10 @@ fn remapped(catalog: &Catalog, lineage: &Lineage) -> ConflictAnswer {
         dismissed: false,
         born: Some(lineage.birth_id().clone()),
     }
+}
+
+/// Returns the failure for an unknown conflict.
+fn no_conflict(id: impl std::fmt::Display) -> Failure {
+    let message = format!("there is no conflict {id}; bd conflicts lists the open ones");
+    Failure { details: serde_json::json!({"kind": "conflict"}), ..Failure::new(Code::NotFound, message) }
 }

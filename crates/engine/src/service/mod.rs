@@ -10,6 +10,7 @@ mod discover_remote_store;
 mod events;
 mod exclusive;
 mod export;
+mod hub;
 mod import;
 mod import_source;
 mod label;
@@ -30,6 +31,7 @@ mod repair;
 mod repair_deps;
 mod replaced;
 mod request_id;
+mod rescue;
 mod sessions;
 mod settings;
 mod status;
@@ -46,6 +48,7 @@ pub use migrate::{legacy_commits, take_over};
 pub use planning::DEFAULT_MINUTES;
 pub use reader::LongQuestion;
 pub use repair::repair;
+pub use rescue::{ReadRescue, RescueJob};
 pub use sync::{Reach, SyncJob, SyncPlan, SyncResult, SyncState};
 pub use uninstall::uninstall;
 pub use validate::findings_of;
@@ -63,6 +66,7 @@ use crate::place::{Kind, Place};
 use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
 use import_source::compare_file;
+use repair::repair_plan;
 
 /// Without a daemon, a command saves to the ref itself once the journal holds more records than this.
 const MAX_UNSAVED_RECORDS: u64 = 1_000;
@@ -89,6 +93,8 @@ pub struct Service {
     claim_refs: exclusive::ClaimRefs,
     sessions: Arc<sessions::Sessions>,
     pushes: push_budget::Pushes,
+    /// Only in a daemon with a hub.
+    hub: Option<Box<hub::HubLocal>>,
     /// Claims are confirmed by a sync in another thread instead of while the request is answered. The daemon
     /// sets this.
     pub confirms_later: bool,
@@ -153,6 +159,7 @@ impl Service {
             claim_refs: exclusive::ClaimRefs::load(&store_dir),
             sessions: Arc::new(sessions::Sessions::load(&store_dir, writes)),
             pushes: push_budget::Pushes::default(),
+            hub: None,
             confirms_later: false,
             remarks: Vec::new(),
             checked_for_clients: false,
@@ -370,15 +377,16 @@ impl Service {
             Call::Sync => self.sync(request),
             Call::Save => self.save(),
             Call::Verify => Ok(self.verify()),
+            Call::HubStatus => self.hub_status(),
             Call::ConflictList { all, bead } => self.conflicts(*all, bead.as_deref()),
             Call::ResolveConflicts(asked) => self.resolve_conflicts(request, asked, output.dialect),
             Call::ConflictShow { id } => self.conflict(id),
             Call::Validate => self
                 .with_archive(JournalCopy::default(), &Default::default(), |archive| Ok(archive.validate())),
-            Call::Repair { .. } => self.repair_plan(),
+            Call::Repair { .. } => repair_plan(&self.place),
             Call::ResetGcFloor => self.reset_gc_floor(request),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
-            Call::ImportRescued { path, force, dry_run } => self.import_rescued(path, *force, *dry_run),
+            Call::ImportRescued { .. } => self.import_rescued(request),
             Call::Import { source, .. } => self.import(request, source),
             Call::CompareFile { path, name } => compare_file(path, name, self.replica.catalog().state()),
             Call::Export { format, .. } => Ok(self.reader().export(*format)),
@@ -386,7 +394,8 @@ impl Service {
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(request, key),
             Call::ConfigList => Ok(self.config_list()),
-            Call::Undo { dry_run } => self.undo(request, *dry_run),
+            Call::ConfigDescribe { key } => self.config_describe(key.as_deref()),
+            Call::Undo { dry_run, redo, skip } => self.undo(request, *dry_run, (*redo, *skip)),
             Call::CloseEligibleEpics { dry_run } => {
                 self.close_eligible_epics(request, *dry_run, output.dialect)
             }

@@ -24,7 +24,7 @@ impl Service {
         for (index, op) in mutate.ops.iter().enumerate() {
             match self.apply_one(request, op, index, mutate.dry_run) {
                 Ok(answer) => done.push(answer),
-                Err(failure) => failed.push((subject(op), failure)),
+                Err(failure) => failed.push((op.subject(), failure)),
             }
         }
         match failed.len() {
@@ -153,10 +153,7 @@ pub(super) fn done(
     dry_run: bool,
 ) -> Result<Done, Failure> {
     let bead = applied.bead.as_ref().and_then(|lineage| catalog.view(lineage));
-    let edge = applied.edge.as_ref().and_then(|key| {
-        let status = if matches!(op, Op::DepRemove(_)) { "removed" } else { "added" };
-        EdgeAnswer::of(catalog, key, status)
-    });
+    let edge = applied.edge.as_ref().and_then(|key| EdgeAnswer::of(catalog, key, op.participle()));
     let brief = matches!(op, Op::Claim(_) | Op::ClaimNext(_))
         .then(|| Some(Brief::of(catalog, applied.bead.as_ref()?, bead.as_ref()?)))
         .flatten();
@@ -178,7 +175,7 @@ pub(super) fn done(
         applied.warnings.iter().map(|warning| WarningAnswer::of(catalog.id_of(lineage), warning))
     });
     Ok(Done {
-        verb: verb(op),
+        verb: op.participle(),
         warnings: warnings.collect(),
         next: matches!(op, Op::ClaimNext(_)),
         edge,
@@ -200,70 +197,9 @@ pub(super) fn done(
 fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
     let named = match op {
         Op::Create(_) | Op::ClaimNext(_) => return None,
-        op => subject(op),
+        op => op.subject(),
     };
     bead.filter(|bead| bead.id.as_str() != named).map(|_| named)
-}
-
-/// Returns the past participle that answers use for an operation.
-fn verb(op: &Op) -> &'static str {
-    match op {
-        Op::Create(_) => "created",
-        Op::Update(_) => "updated",
-        Op::Claim(_) | Op::ClaimNext(_) => "claimed",
-        Op::Renew(_) => "renewed",
-        Op::Unclaim(_) => "unclaimed",
-        Op::Close(_) => "closed",
-        Op::Cancel(_) => "cancelled",
-        Op::HandOver(_) => "handed over",
-        Op::Ask(_) => "asked",
-        Op::Answer(_) => "answered",
-        Op::Reopen(_) => "reopened",
-        Op::Delete(_) => "deleted",
-        Op::Restore(_) => "restored",
-        Op::NoteAdd(_) => "noted",
-        Op::DepAdd(_) => "added",
-        Op::DepRemove(_) => "removed",
-        Op::SetPrefix(_) | Op::SetSetting(_) => "set",
-        Op::MintStoreId(_) => "minted",
-        Op::RaiseFormat(_) => "raised",
-        Op::ConflictDismiss(_) => "dismissed",
-        Op::ConflictRestore(_) => "restored",
-        Op::CollectGarbage(_) => "collected",
-        Op::ResetGcFloor(_) => "reset",
-        Op::Undo(_) => "undone",
-    }
-}
-
-/// Returns what an operation is about, as the caller wrote it.
-pub(super) fn subject(op: &Op) -> String {
-    match op {
-        Op::Create(op) => op.title.to_string(),
-        Op::Update(op) => op.id.clone(),
-        Op::Claim(op) => op.id.clone(),
-        Op::ClaimNext(_) => "the next bead".to_owned(),
-        Op::Renew(op) => op.id.clone(),
-        Op::Unclaim(op) => op.id.clone(),
-        Op::Close(op) => op.id.clone(),
-        Op::Cancel(op) => op.id.clone(),
-        Op::HandOver(op) => op.id.clone(),
-        Op::Ask(op) => op.id.clone(),
-        Op::Answer(op) => op.id.clone(),
-        Op::Reopen(op) => op.id.clone(),
-        Op::Delete(op) => op.id.clone(),
-        Op::Restore(op) => op.id.clone(),
-        Op::NoteAdd(op) => op.id.clone(),
-        Op::DepAdd(op) => op.from.clone(),
-        Op::DepRemove(op) => op.from.clone(),
-        Op::SetPrefix(op) => op.prefix.to_string(),
-        Op::SetSetting(op) => op.key.to_string(),
-        Op::MintStoreId(_) => "the store id".to_owned(),
-        Op::RaiseFormat(_) => "the format".to_owned(),
-        Op::ConflictDismiss(op) => op.id.to_string(),
-        Op::ConflictRestore(op) => op.id.to_string(),
-        Op::CollectGarbage(_) | Op::ResetGcFloor(_) => "garbage".to_owned(),
-        Op::Undo(_) => "the last operation".to_owned(),
-    }
 }
 
 /// Returns the failure of a request whose operations only partly succeeded.

@@ -105,6 +105,7 @@ impl Reader<'_> {
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
+            Query::Overview { ids } => Ok(Answer::Overview(catalog.overview(ids.as_deref()))),
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),

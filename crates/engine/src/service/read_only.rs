@@ -13,22 +13,10 @@ use crate::place::Place;
 const MAX_ATTEMPTS: usize = 10;
 
 impl Service {
-    /// Opens the store for queries. The ref and the journal's segments must be the same before and after
-    /// reading: records that were moved from the journal to the ref in between would be missing.
+    /// Opens the store for queries.
     pub fn open_to_read(place: &Place) -> Result<Self, Failure> {
         crate::name_lookup::disable_plugins();
-        for _ in 0..MAX_ATTEMPTS {
-            let repository = GitRepository::open(&place.git_dir)?;
-            let before = (repository.tip()?, segments(&place.store_dir()));
-            let service = Self::read_once(place, repository);
-            let after = (GitRepository::open(&place.git_dir)?.tip()?, segments(&place.store_dir()));
-            if before == after {
-                return service;
-            }
-        }
-        let message =
-            format!("{} kept changing while it was read; nothing was changed", place.store_dir().display());
-        Err(Failure::new(Code::Busy, message))
+        while_unchanged(place, |repository| Self::read_once(place, repository))
     }
 
     fn read_once(place: &Place, repository: GitRepository) -> Result<Self, Failure> {
@@ -38,6 +26,27 @@ impl Service {
         let replica = Replica::open(RealDisk::read_only(place.store_dir()), &repository, RealWorld)?;
         Self::assemble(place, (replica, repository, identity), None)
     }
+}
+
+/// Reads a store that another thread or process may write to. The ref and the journal's segments must be the
+/// same before and after reading: records that were moved from the journal to the ref in between would be
+/// missing.
+pub(super) fn while_unchanged<T>(
+    place: &Place,
+    read: impl Fn(GitRepository) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let look = |repository: &GitRepository| (repository.tip().ok(), segments(&place.store_dir()));
+    for _ in 0..MAX_ATTEMPTS {
+        let repository = GitRepository::open(&place.git_dir)?;
+        let before = look(&repository);
+        let found = read(repository);
+        if before == look(&GitRepository::open(&place.git_dir)?) {
+            return found;
+        }
+    }
+    let message =
+        format!("{} kept changing while it was read; nothing was changed", place.store_dir().display());
+    Err(Failure::new(Code::Busy, message))
 }
 
 /// Returns the names of the journal's segments.

@@ -7,9 +7,11 @@ use beads_core::{BeadView, Catalog, Lineage, State, Status, Timestamp};
 use super::Service;
 use super::archive::{ArchiveCopy, is_about_the_past};
 use super::import_source::compare_file;
+use super::repair::repair_plan;
 use super::sessions::Sessions;
 use crate::failure::{Code, Failure};
-use crate::render;
+use crate::place::Place;
+use crate::render::{self, Answer};
 use crate::request::{Call, ClaimOver, Format, Output, Query, Reply, Request};
 
 /// In a store with more beads than this, a query about all beads is answered from a snapshot, so that it does
@@ -57,6 +59,7 @@ pub struct LongQuestion {
     claim_over: Vec<ClaimOver>,
     indexes: Arc<Indexes>,
     sessions: Arc<Sessions>,
+    place: Place,
     /// For queries about the past, or about what is on disk.
     archive: Result<Option<ArchiveCopy>, Failure>,
 }
@@ -89,8 +92,20 @@ impl Indexes {
 
 impl LongQuestion {
     /// Answers from the snapshot.
-    pub fn answer(self) -> Reply {
-        let catalog = self.indexes.of(self.state);
+    pub fn answer(mut self) -> Reply {
+        let result = match self.call {
+            Call::Repair { .. } => repair_plan(&self.place),
+            _ => self.read(),
+        };
+        let mut reply = render::reply(result, &self.output, self.position);
+        reply.stderr.push_str(&self.stderr);
+        reply.claim_over = self.claim_over;
+        reply
+    }
+
+    fn read(&mut self) -> Result<Answer, Failure> {
+        let catalog = self.indexes.of(std::mem::take(&mut self.state));
+        let archive = std::mem::replace(&mut self.archive, Ok(None));
         let (call, now_ms) = (&self.call, self.now_ms);
         let reader = Reader { catalog: &catalog, now_ms, sessions: &self.sessions };
         let answer = |archive: Option<ArchiveCopy>| match (archive, call) {
@@ -100,11 +115,7 @@ impl LongQuestion {
             (None, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
             _ => Err(Failure::internal("not a long query")),
         };
-        let result = call.check_paths().and(self.archive).and_then(answer);
-        let mut reply = render::reply(result, &self.output, self.position);
-        reply.stderr.push_str(&self.stderr);
-        reply.claim_over = self.claim_over;
-        reply
+        call.check_paths().and(archive).and_then(answer)
     }
 }
 
@@ -118,6 +129,7 @@ impl Service {
     pub fn is_long(&self, call: &Call) -> bool {
         match call {
             Call::Validate | Call::CompareFile { .. } | Call::Import { .. } => return true,
+            Call::Repair { .. } | Call::ImportRescued { .. } => return true,
             Call::Query(query) if is_about_the_past(query) => return true,
             _ => {}
         }
@@ -129,7 +141,8 @@ impl Service {
                     filter.limit.is_none_or(|limit| limit > SHORT_LIST)
                 }
                 Query::Ready(asked) => asked.filter.limit.is_none_or(|limit| limit > SHORT_LIST),
-                Query::Blocked(_)
+                Query::Overview { ids: None }
+                | Query::Blocked(_)
                 | Query::Deleted
                 | Query::DepTree { .. }
                 | Query::Explain(_)
@@ -167,6 +180,7 @@ impl Service {
             state: self.replica.catalog().state().clone(),
             position: self.replica.position(),
             now_ms: self.replica.now_ms(),
+            place: self.place.clone(),
             call: request.call,
             output,
             stderr: extra.stderr,

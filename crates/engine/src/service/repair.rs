@@ -4,6 +4,7 @@ use beads_core::op::ResetGcFloor;
 use beads_core::{Op, Stamp, Timestamp};
 
 use super::Service;
+use super::read_only::while_unchanged;
 use crate::failure::Failure;
 use crate::journal_end;
 use crate::place::Place;
@@ -11,12 +12,6 @@ use crate::render::{Answer, BalanceAnswer, RepairAnswer, UnreadableAnswer};
 use crate::request::Request;
 
 impl Service {
-    /// Reports damage on disk while the store is open. Only a command that holds the lock itself can repair
-    /// it.
-    pub(super) fn repair_plan(&self) -> Result<Answer, Failure> {
-        repair(&self.place, false)
-    }
-
     /// Lowers the garbage-collection floor by starting its next epoch.
     pub(super) fn reset_gc_floor(&mut self, request: &Request) -> Result<Answer, Failure> {
         let before = self.replica.catalog().state().gc_floor();
@@ -35,6 +30,12 @@ impl Service {
             ..RepairAnswer::default()
         }))
     }
+}
+
+/// Reports damage on disk while the store is open, in any thread. Only a command that holds the lock itself
+/// can repair it.
+pub(super) fn repair_plan(place: &Place) -> Result<Answer, Failure> {
+    while_unchanged(place, |_| repair(place, false))
 }
 
 /// Plans the repair of a store, which may be impossible to open, and carries it out if `apply` is set. The

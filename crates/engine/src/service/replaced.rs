@@ -1,15 +1,13 @@
-//! Handles a repository that was replaced while its store was open: writes the state to a rescue file, and
-//! merges rescue files.
+//! Handles a repository that was replaced while its store was open: writes the state to a rescue file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use beads_store::{Rescue, RescueHeader, StoreChange, default_remote, remote_fingerprint};
+use beads_store::{RescueHeader, StoreChange, default_remote, remote_fingerprint};
 
 use super::Service;
 use super::sync::NO_REMOTE;
 use crate::failure::{Code, Failure};
 use crate::journal_end;
-use crate::render::{Answer, RescuedAnswer};
 use crate::rescued;
 
 impl Service {
@@ -97,42 +95,5 @@ impl Service {
             remote: self.remote.clone(),
         };
         rescued::write(&self.place, &header, self.replica.catalog().state()).map(Some)
-    }
-
-    /// Merges a rescue file.
-    pub(super) fn import_rescued(
-        &mut self,
-        path: &Path,
-        force: bool,
-        dry_run: bool,
-    ) -> Result<Answer, Failure> {
-        let rescue = Rescue::read(path)?;
-        self.note_remote();
-        let same_remote = rescue.header.remote.is_some() && rescue.header.remote == self.remote;
-        if !force && !same_remote && !self.replica.shares_history(&self.repository, &rescue) {
-            let message = format!(
-                "{} is from the store {}, which has no history in common with this one; nothing was changed",
-                path.display(),
-                rescue.header.git_dir
-            );
-            return Err(Failure::new(Code::UnrelatedStore, message));
-        }
-        let before = self.replica.catalog().state().clone();
-        let mut after = before.clone();
-        after.join(&rescue.state);
-        let added = after.beads().keys().filter(|lineage| !before.beads().contains_key(*lineage)).count();
-        let changed = after
-            .beads()
-            .iter()
-            .filter(|(lineage, bead)| before.beads().get(*lineage).is_some_and(|known| known != *bead));
-        let changed = changed.count();
-        let mut conflicts = 0;
-        if !dry_run {
-            conflicts = self.replica.join_rescued(&self.repository, &rescue)?;
-            self.note_merge();
-            rescued::mark_imported(path);
-        }
-        let file = path.to_owned();
-        Ok(Answer::Rescued(RescuedAnswer { file, added, changed, conflicts, dry_run }))
     }
 }

@@ -4,9 +4,9 @@ use beads_core::Op;
 use beads_core::op::{SetPrefix, SetSetting};
 
 use super::Service;
-use crate::config::{PREFIX_KEY, REPLICATED, is_replicated};
+use crate::config::{KEYS, Key, PREFIX_KEY, REPLICATED, check_key, is_replicated};
 use crate::failure::Failure;
-use crate::render::{Answer, InitAnswer, SettingAnswer};
+use crate::render::{Answer, InitAnswer, SettingAnswer, SettingDescription};
 use crate::request::Request;
 
 impl Service {
@@ -19,7 +19,16 @@ impl Service {
         private: bool,
     ) -> Result<Answer, Failure> {
         if let Some(prefix) = prefix {
+            let state = self.replica.catalog().state();
+            let before = state.prefix().prefix.to_string();
+            let is_used = !state.beads().is_empty();
             self.set_prefix(request, prefix)?;
+            if is_used && before != prefix {
+                self.remarks.push(format!(
+                    "the prefix was {before}; new ids now start with {prefix}- in every clone, and existing \
+                     ids stay (bd init --prefix {before} changes it back)"
+                ));
+            }
         }
         self.checkpoint()?;
         if private {
@@ -99,6 +108,30 @@ impl Service {
         config.save(&self.place.store_dir())?;
         self.config = config;
         self.config_get(key)
+    }
+
+    /// Describes one setting or all of them.
+    pub(super) fn config_describe(&self, key: Option<&str>) -> Result<Answer, Failure> {
+        let of = |key: &str, about: &str, default: &str, synced: bool| -> Result<_, Failure> {
+            let Answer::Setting(SettingAnswer { key, value }) = self.config_get(key)? else {
+                return Err(Failure::internal("a setting has no value"));
+            };
+            let (about, default) = (about.to_owned(), default.to_owned());
+            Ok(SettingDescription { key, value, default, synced, about })
+        };
+        let mut all = vec![of(PREFIX_KEY, "prefix of new ids", "bd", true)?];
+        for (key, about) in REPLICATED {
+            all.push(of(key, about, "", true)?);
+        }
+        for Key { name, default, about, .. } in KEYS {
+            all.push(of(name, about, default, false)?);
+        }
+        all.sort_by(|one, other| one.key.cmp(&other.key));
+        if let Some(key) = key {
+            check_key(key)?;
+            all.retain(|one| one.key == key);
+        }
+        Ok(Answer::SettingsDescribed(all))
     }
 
     pub(super) fn config_list(&self) -> Answer {

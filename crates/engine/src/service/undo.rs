@@ -8,19 +8,38 @@ use crate::render::{Answer, EdgeAnswer, UndoAnswer, UndoneBead};
 use crate::request::Request;
 
 impl Service {
-    /// Undoes the caller's last operation.
-    pub(super) fn undo(&mut self, request: &Request, dry_run: bool) -> Result<Answer, Failure> {
+    /// Undoes the caller's last operation, or redoes the one that the caller undid last.
+    pub(super) fn undo(
+        &mut self,
+        request: &Request,
+        dry_run: bool,
+        (redo, skip): (bool, bool),
+    ) -> Result<Answer, Failure> {
         let caller = self.caller(request, 0);
-        let undo = self.replica.last_operation(&request.actor).cloned();
-        let op = Op::Undo(Box::new(undo.ok_or(beads_core::Error::NothingToUndo)?));
+        let (actor, replica) = (&request.actor, &self.replica);
+        let undo = if redo { replica.last_undone(actor) } else { replica.last_operation(actor, skip) };
+        // A repeated request gets its first answer, also when nothing is left to undo. Otherwise an empty
+        // undo is refused.
+        let op = Op::Undo(Box::new(undo.cloned().unwrap_or_default()));
         if dry_run {
-            let applied = self.replica.dry_run(&op, &caller)?;
+            let applied = self.replica.dry_run(&op, &caller).map_err(|error| worded(error, redo))?;
             let mut after = self.replica.catalog().clone();
             after.join_delta(&applied.delta)?;
             return Ok(Answer::Undone(answer(&after, &applied.undone.unwrap_or_default(), true)));
         }
-        let undone = self.replica.apply(&op, &caller)?.undone.unwrap_or_default();
+        let applied = self.replica.apply(&op, &caller).map_err(|error| worded(error, redo))?;
+        let undone = applied.undone.unwrap_or_default();
         Ok(Answer::Undone(answer(self.replica.catalog(), &undone, false)))
+    }
+}
+
+/// Names the verb that had nothing to do.
+fn worded(error: beads_store::Error, redo: bool) -> Failure {
+    match error {
+        beads_store::Error::Core(beads_core::Error::NothingToUndo) if redo => {
+            beads_core::Error::NothingToRedo.into()
+        }
+        error => error.into(),
     }
 }
 

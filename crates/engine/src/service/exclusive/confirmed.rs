@@ -12,6 +12,9 @@ impl Service {
         let Some(bead) = self.replica.catalog().bead(lineage) else { return false };
         let Some(fence) = bead.claim.fence().filter(|_| bead.claim.is_taken()) else { return false };
         let (now_ms, now) = (self.replica.now_ms(), SystemUptime.now());
+        if let Some(hub) = &self.hub {
+            return hub.confirms(lineage, bead, now_ms);
+        }
         if let Some(confirmed) = self.claim_refs.book.is_confirmed(lineage, bead, now_ms, &now) {
             return confirmed;
         }

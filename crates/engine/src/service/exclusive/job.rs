@@ -40,6 +40,8 @@ pub struct ClaimJob {
     pub(super) attempt: Option<Attempt>,
     /// The remote was already fetched for this claim, so the candidates are up to date.
     pub(super) exchanged: bool,
+    /// Whether the hub decides the claim.
+    pub(super) via_hub: bool,
 }
 
 /// The result of choosing a bead.
@@ -60,6 +62,36 @@ impl ClaimJob {
     /// only the first time.
     pub fn take_refetch(&mut self) -> bool {
         !std::mem::replace(&mut self.exchanged, true)
+    }
+
+    /// Returns whether the hub decides the claim.
+    pub fn is_via_hub(&self) -> bool {
+        self.via_hub
+    }
+
+    /// Returns the operation that makes the claim.
+    pub fn op(&self) -> &Op {
+        &self.op
+    }
+
+    /// Returns whether any ready bead will do.
+    pub fn is_for_next(&self) -> bool {
+        self.is_next()
+    }
+
+    /// Returns whether a bead was tried before.
+    pub fn has_tried(&self, lineage: &Lineage) -> bool {
+        self.tried.contains(lineage)
+    }
+
+    /// Records that beads were tried.
+    pub fn note_tried(&mut self, beads: impl IntoIterator<Item = Lineage>) {
+        self.tried.extend(beads);
+    }
+
+    /// Decides the claim without the hub from now on.
+    pub fn leave_hub(&mut self) {
+        (self.via_hub, self.needs) = (false, Needs::Try);
     }
 
     /// Returns whether the request waits for a bead.
@@ -111,7 +143,12 @@ impl Service {
     /// request closes first are closed.
     pub fn claim_job(&mut self, request: &Request) -> Option<Result<ClaimJob, Failure>> {
         let claim = single_claim(&request.call)?;
+        let via_hub = match self.hub_decides(claim.confirm, request.offline) {
+            Ok(via_hub) => via_hub,
+            Err(failure) => return Some(Err(failure)),
+        };
         let needs = match self.claim_needs(claim.confirm, request.offline) {
+            _ if via_hub => Needs::Must,
             Ok(Needs::Nothing) => return None,
             Ok(needs) => needs,
             Err(failure) => return Some(Err(failure)),
@@ -146,6 +183,7 @@ impl Service {
             tries: 0,
             attempt: None,
             exchanged: false,
+            via_hub,
         }))
     }
 
@@ -153,7 +191,9 @@ impl Service {
     /// there is a bead to try.
     pub fn can_try(&mut self, request: &Request) -> Option<bool> {
         let claim = single_claim(&request.call)?;
-        if self.claim_needs(claim.confirm, request.offline).unwrap_or(Needs::Nothing) == Needs::Nothing {
+        let via_hub = self.hub_decides(claim.confirm, request.offline).unwrap_or(false);
+        let needs = self.claim_needs(claim.confirm, request.offline).unwrap_or(Needs::Nothing);
+        if !via_hub && needs == Needs::Nothing {
             return None;
         }
         Some(!matches!(self.candidate(&claim.op, request, &BTreeSet::new()), Ok(None)))
@@ -183,7 +223,14 @@ impl Service {
             Op::Claim(_) | Op::ClaimNext(_) => !self.is_renewal(request, op),
             _ => false,
         };
-        if !ops.iter().any(claims) || self.claim_needs(false, request.offline)? != Needs::Must {
+        if !ops.iter().any(claims) {
+            return Ok(());
+        }
+        if self.hub_decides(false, request.offline)? {
+            let message = "with a hub, a claim must be a separate request; nothing was changed";
+            return Err(Failure::invalid(message));
+        }
+        if self.claim_needs(false, request.offline)? != Needs::Must {
             return Ok(());
         }
         let message = "with claim.scope remote, a claim must be a separate request; nothing was changed";
@@ -251,17 +298,22 @@ impl Service {
         if self.claim_refs.book.is_in_flight(&lineage) {
             return Ok(Picked::Later);
         }
-        let lease_ms = match &job.op {
-            Op::Claim(claim) => claim.lease_ms,
-            Op::ClaimNext(next) => next.lease_ms,
-            _ => None,
-        };
-        let lease_ms = lease_ms.unwrap_or_else(|| millis(self.config().duration("claim.lease")));
+        let lease_ms = self.lease_of(job);
         let book = &mut self.claim_refs.book;
         job.attempt = Some(book.begin(&mut self.replica, lineage, &job.request.actor, lease_ms)?);
         // Saved before the remote is contacted, so that a crash cannot lose a ref that was won.
         self.claim_refs.save();
         Ok(Picked::Chosen)
+    }
+
+    /// Returns the length of the lease that a job asks for.
+    pub(in crate::service) fn lease_of(&self, job: &ClaimJob) -> u64 {
+        let lease_ms = match &job.op {
+            Op::Claim(claim) => claim.lease_ms,
+            Op::ClaimNext(next) => next.lease_ms,
+            _ => None,
+        };
+        lease_ms.unwrap_or_else(|| millis(self.config().duration("claim.lease")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Applies the outcome of a claim round: another attempt, a fetch of the remote's store, or an answer.
 
-use beads_core::ClaimRecord;
+use beads_core::{ClaimRecord, Lineage, Op};
 use beads_store::{Attempt, Outcome, RoundResult, SteadyClock, SystemUptime, withdraw};
 use serde_json::{Value, json};
 
@@ -126,6 +126,13 @@ impl Service {
         self.record_claim(job, attempt)
     }
 
+    /// Makes a claim that the hub would have to decide, without it. It is never confirmed.
+    pub(in crate::service) fn claim_offline(&mut self, job: Box<ClaimJob>, failure: Failure) -> NextStep {
+        let Some(attempt) = job.attempt.clone() else { return NextStep::Retry(job) };
+        self.claim_refs.book.attempt_finished(&attempt.record.claim, None);
+        self.without_remote(job, &attempt, failure)
+    }
+
     /// Records that the server accepts claim refs.
     fn note_refs_accepted(&mut self) {
         self.claim_refs.refused = None;
@@ -133,16 +140,27 @@ impl Service {
     }
 
     /// Records the claim in the store, under the fence that the ref names.
-    fn record_claim(&mut self, mut job: Box<ClaimJob>, attempt: &Attempt) -> NextStep {
+    fn record_claim(&mut self, job: Box<ClaimJob>, attempt: &Attempt) -> NextStep {
         let lineage = &attempt.record.lineage;
         let id = self.replica.catalog().id_of(lineage).to_string();
         let op = job.op_of(attempt, id);
+        self.record_op(job, lineage, &op, Some(attempt))
+    }
+
+    /// Applies the operation that records a claim, and answers the request.
+    pub(in crate::service) fn record_op(
+        &mut self,
+        mut job: Box<ClaimJob>,
+        lineage: &Lineage,
+        op: &Op,
+        attempt: Option<&Attempt>,
+    ) -> NextStep {
         let before = self.replica.position();
         if let Err(failure) = self.identify_innermost(&job.request) {
             return self.answered(job, Err(failure));
         }
         let caller = self.caller(&job.request, job.index);
-        let applied = match self.replica.apply(&op, &caller) {
+        let applied = match self.replica.apply(op, &caller) {
             Ok(applied) => applied,
             Err(error) => {
                 let failure = Failure::from(error);
@@ -150,12 +168,15 @@ impl Service {
                 if job.is_next() && failure.code != Code::StaleClaim {
                     job.tried.insert(lineage.clone());
                 }
-                let retried = job.is_next() || failure.code == Code::StaleClaim && !attempt.existing;
+                let retried = job.is_next()
+                    || failure.code == Code::StaleClaim && attempt.is_none_or(|attempt| !attempt.existing);
                 return if retried { NextStep::Retry(job) } else { self.answered(job, Err(failure)) };
             }
         };
-        self.claim_refs.book.claimed(&attempt.record.claim, self.replica.catalog());
-        self.claim_refs.save();
+        if let Some(attempt) = attempt {
+            self.claim_refs.book.claimed(&attempt.record.claim, self.replica.catalog());
+            self.claim_refs.save();
+        }
         self.note_claim(&job.request, &job.op, lineage, applied.fence);
         self.note_change(&job.request, before);
         let answer = done(self.replica.catalog(), &job.op, &applied, false).and_then(|mut done| {

@@ -1,19 +1,20 @@
 //! One sync: it begins on the open store, runs in any thread, and finishes on the open store. The daemon and
 //! a command without a daemon differ only in the thread that runs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use beads_core::{Event, EventKind};
 use beads_store::{
-    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, JoinOnly, Remote, Saved, SystemUptime, Upkeep,
-    UpkeepResult, is_over_network,
+    AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, JoinOnly, Remote, Rescue, Saved, SystemUptime,
+    Upkeep, UpkeepResult, is_over_network,
 };
 
 use super::{Reach, SyncPlan};
 use crate::failure::Failure;
 use crate::log;
 use crate::render::SyncAnswer;
-use crate::service::Service;
+use crate::service::{ReadRescue, Service};
 
 /// How long the maintenance of claim refs may take after an exchange.
 const LONGEST_UPKEEP: Duration = Duration::from_secs(20);
@@ -31,6 +32,8 @@ pub struct SyncJob {
     upkeep: Option<Upkeep>,
     /// The position of the journal when the checkpoint was taken.
     position: u64,
+    /// A rescued state to save with the checkpoint.
+    rescue: Option<Arc<Rescue>>,
 }
 
 /// A saved checkpoint and the result of the exchange.
@@ -107,7 +110,12 @@ impl SyncJob {
             Reach::Remote { .. } => service.upkeep(),
         };
         let (plan, position) = (service.sync_plan(), service.replica.position());
-        Ok(Self { plan, reach, checkpoint, upkeep, position })
+        Ok(Self { plan, reach, checkpoint, upkeep, position, rescue: None })
+    }
+
+    /// Takes a snapshot of everything durable, to be saved together with a rescued state.
+    pub fn begin_rescue(service: &mut Service, read: &ReadRescue) -> Result<Self, Failure> {
+        Ok(Self { rescue: Some(read.rescue.clone()), ..Self::begin(service, Reach::Save)? })
     }
 
     /// Saves the snapshot and exchanges it. It does not need the open store, so it can run in any thread.
@@ -126,14 +134,16 @@ impl SyncJob {
     }
 
     /// Like [`run`](Self::run), but in a repository that is already open, and without packing.
-    fn run_in(self, repository: &Guarded<GitRepository>) -> Result<SyncResult, Failure> {
+    fn run_in(mut self, repository: &Guarded<GitRepository>) -> Result<SyncResult, Failure> {
+        let rescue = self.rescue.take();
+        let conflicts = rescue.map_or(0, |rescue| self.checkpoint.join_rescued(repository, &rescue));
         let name = if self.reach.asks_remote() { self.plan.remote_name() } else { Ok(None) };
         let (position, reach) = (self.position, self.reach);
         let (saved, exchanged) = match name {
             Ok(Some(name)) => self.exchange(repository, name)?,
             Ok(None) => {
                 let saved = self.checkpoint.save(repository)?;
-                (saved, Exchanged::without_remote(reach, Ok(Exchange::default())))
+                (saved, Exchanged::without_remote(reach, Ok(Exchange { conflicts, ..Exchange::default() })))
             }
             Err(failure) => {
                 let saved = self.checkpoint.save(repository)?;

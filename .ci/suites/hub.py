@@ -1,0 +1,341 @@
+"""A hub on PostgreSQL: the rules of its functions, and eight machines that use it.
+
+usage: hub.py BD POSTGRES_BIN WORKDIR SEED BEADS
+
+The judge checks that no bead was held by two confirmed claims at once, that every acknowledged note and close is on every
+machine or among the conflicts, and that all machines end with the same fingerprint.
+"""
+import concurrent.futures
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from hub_server import Cluster, Line, Pooler
+
+BD, PROGRAMS, WORK = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
+SEED, BEADS = int(sys.argv[4]), int(sys.argv[5])
+MACHINES, LEASE_S, LIMIT_S = 8, 15, 100
+STORE, A, B = "0" * 32, "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
+START = "0, '00000000-0000-0000-0000-000000000000'"
+FAILED = []
+
+
+def check(name, holds, detail=""):
+    print(f"  {'ok  ' if holds else 'FAIL'} {name}" + ("" if holds else f": {detail}"), flush=True)
+    if not holds:
+        FAILED.append(name)
+
+
+def rules(cluster):
+    """The promises of the functions, tried with plain SQL as a member and as a stranger."""
+    def member(text):
+        return cluster.sql(text, "worker", check=False)
+
+    def attach(replica, cursor=START, store=STORE, claims="[]"):
+        return member(f"SELECT history, epoch, last_seq FROM beads.attach('{store}', 1, '{replica}', {cursor}, '{claims}')")
+
+    def append(replica, seq, payload, claims="[]", epoch=1):
+        return member(f"SELECT n || ' ' || token FROM beads.append('{STORE}', '{replica}', {epoch}, {seq}, 0, '{payload}', '{claims}')")
+
+    def claim(replica, seq, cursor, names, holder="ann", epoch=1):
+        array = "ARRAY[" + ",".join(f"'{name}'" for name in names) + "]"
+        zeros = "ARRAY[" + ",".join("0" for _ in names) + "]::bigint[]"
+        text = member(f"SELECT beads.claim('{STORE}', '{replica}', {epoch}, {seq}, {cursor}, '{holder}', 60000, {array}, {zeros})")
+        try:
+            return json.loads(text)
+        except ValueError:
+            return {"error": text}
+
+    check("nothing works before attach", "BH001" in append(A, 1, "x"), "")
+    check("a wrong version is refused", "BH004" in member(f"SELECT beads.attach('{STORE}', 99, '{A}', {START}, '[]')"))
+    check("attach creates the store", attach(A) == "same|1|0", attach(A))
+    attach(B)
+    first = append(A, 1, "one")
+    check("the first delta has number 1", first.startswith("1 "), first)
+    check("a repetition gets the first answer", append(A, 1, "one") == first)
+    check("another payload under the same number is refused", "BH003" in append(A, 1, "other"))
+    check("numbers have no gaps", append(B, 1, "two").startswith("2 "))
+    token = first.split()[1]
+    rows = member(f"SELECT count(*) FROM beads.fetch('{STORE}', '{B}', 1, 1, '{token}', 1000000)")
+    check("a fetch returns what follows the cursor", rows == "1", rows)
+    check("a foreign token is another history", "BH002" in member(f"SELECT beads.fetch('{STORE}', '{B}', 1, 1, '{B}', 1000000)"))
+    check("tables are closed to members", "42501" in member("SELECT * FROM beads.delta"))
+    check("inner functions are closed to members", "42501" in member("SELECT beads._new_epoch(1)"))
+    check("strangers are refused", "42501" in cluster.sql("SELECT beads.status('x')", "stranger", check=False))
+    check("other isolation levels are refused", "BH005" in member(f"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT beads.append('{STORE}', '{A}', 1, 9, 0, 'x', '[]')"))
+    serial_commits(cluster)
+    won = claim(A, 10, 9, ["x", "y"])
+    check("the first free candidate is granted", won.get("status") == "granted" and won["index"] == 0, won)
+    check("a claim is idempotent", claim(A, 10, 9, ["x", "y"]) == won)
+    other = claim(B, 10, 9, ["x", "y"], "bob")
+    check("others get the next one", other.get("index") == 1, other)
+    taken = claim(B, 11, 9, ["x"], "bob")
+    check("a held bead is not granted", taken.get("status") == "taken" and taken["holder"] == "ann", taken)
+    released = json.dumps([{"lineage": "x", "state": "released", "ms": won["fence_ms"], "counter": won["fence_counter"], "left_ms": 0}])
+    stale = json.dumps([{"lineage": "x", "state": "released", "ms": 1, "counter": 1, "left_ms": 0}])
+    append(B, 12, "stale release", stale)
+    check("a stale release frees nothing", claim(B, 13, 99, ["x"], "bob").get("status") == "taken")
+    append(A, 14, "release", released)
+    check("a caller that lacks the release is behind", claim(B, 15, 2, ["x"], "bob").get("status") == "behind")
+    again = claim(B, 15, 99, ["x"], "bob")
+    check("after the release it is granted", again.get("status") == "granted", again)
+    check("fences grow", again.get("fence_ms", 0) > won["fence_ms"])
+    member(f"SELECT beads.fence('{STORE}')")
+    check("a new epoch requires an attach", "BH001" in append(A, 20, "x"))
+    attach(A)
+    check("grants are held until all have attached", claim(A, 20, 99, ["z"], epoch=2).get("status") == "hold")
+    attach(B)
+    check("then they continue", claim(A, 20, 99, ["z"], epoch=2).get("status") == "granted")
+    cluster.sql("UPDATE beads.store SET timeline = '00000000'")
+    check("a changed timeline requires an attach", "BH001" in append(A, 21, "x", epoch=2))
+    check("and raises the epoch", attach(A) == "same|3|20", attach(A))
+    check("an unknown cursor is another history", attach(A, f"99, '{A}'").startswith("other|4"))
+    cluster.sql("UPDATE beads.store SET member = 'pg_monitor'")
+    check("a credential is kept to its store", "42501" in attach(A))
+    cluster.sql("DELETE FROM beads.machine; DELETE FROM beads.claim; DELETE FROM beads.delta; DELETE FROM beads.gate; DELETE FROM beads.store")
+
+
+def serial_commits(cluster):
+    """A delta that waits to commit must not get a lower number than one that is visible before it."""
+    order = []
+    command = ["psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", str(cluster.port), "-U", "worker", "-d", "postgres"]
+    slow = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    slow.stdin.write(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT n FROM beads.append('{STORE}', '{A}', 1, 2, 0, 'slow', '[]');\n")
+    slow.stdin.flush()
+    number = int(slow.stdout.readline())
+
+    def fast():
+        order.append(cluster.sql(f"SELECT n FROM beads.append('{STORE}', '{B}', 1, 2, 0, 'fast', '[]')", "worker"))
+
+    thread = threading.Thread(target=fast)
+    thread.start()
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = 'worker'"
+    while cluster.sql(waiting) == "0" and not order:
+        pass
+    check("an append waits for the one before it", not order, order)
+    slow.stdin.write("COMMIT;\n")
+    slow.stdin.close()
+    slow.wait()
+    thread.join()
+    check("numbers follow the commits", order == [str(number + 1)], order)
+
+
+class Machine:
+    def __init__(self, number, remote, url):
+        self.number, self.home = number, os.path.join(WORK, f"m{number}")
+        self.repo = os.path.join(self.home, "repo")
+        os.makedirs(self.home)
+        subprocess.run(["git", "init", "-q", self.repo], check=True)
+        subprocess.run(["git", "-C", self.repo, "remote", "add", "origin", remote], check=True)
+        self.environment = {**os.environ, "HOME": self.home, "XDG_STATE_HOME": os.path.join(self.home, "state"), "BD_RUNTIME_DIR": os.path.join(self.home, "run"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+        self.environment.pop("BD_HUB_URL", None)
+        self.run("judge", "sync")
+        # Git must not carry anything while the hub is tested.
+        for key, value in {"sync.auto": "false", "sync.interval": "0", "claim.lease": f"{LEASE_S}s", "claim.timeout": "10s"}.items():
+            self.run("judge", "config", "set", key, value)
+        self.use(url)
+
+    def use(self, url):
+        self.run("judge", "config", "set", "hub.url", url)
+
+    def call(self, actor, *args):
+        """Returns the exit status and the answer, or None if there is none."""
+        done = subprocess.run([BD, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        try:
+            return done.returncode, json.loads(done.stdout)
+        except ValueError:
+            return done.returncode, None
+
+    def run(self, actor, *args):
+        return self.call(actor, *args)[1]
+
+    def kill(self):
+        pid = (self.run("judge", "daemon", "status") or {}).get("pid")
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+
+    def stop(self):
+        self.run("judge", "daemon", "stop")
+
+    def fingerprint(self):
+        return (self.run("judge", "verify") or {}).get("fingerprint")
+
+
+def wait_for(what, condition, seconds=30):
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > seconds:
+            check(what, False, f"not within {seconds} s")
+            return None
+        time.sleep(0.005)
+    return time.monotonic() - began
+
+
+def spread(machines):
+    """A write is everywhere within a second."""
+    times = []
+    for number in range(6):
+        writer, reader = machines[number % MACHINES], machines[(number + 3) % MACHINES]
+        name = f"bd-w{number}"
+        writer.run("ann", "create", f"write {number}", "--id", name, "--type", "epic")
+        took = wait_for(f"{name} arrives", lambda: isinstance(reader.run("judge", "show", name), list), 10)
+        times.append(took or 10)
+    print(f"  a write was seen on another machine after {sorted(times)[3] * 1000:.0f} ms (median, with the command that asks)")
+    check("a write is everywhere within a second", sorted(times)[3] < 1, times)
+
+
+def work(machine, worker, log, stop):
+    actor = f"w{machine.number}.{worker}"
+    while not stop.is_set():
+        _, claimed = machine.call(actor, "claim", "--next")
+        if not claimed or "fence" not in claimed:
+            if claimed and claimed.get("error", {}).get("code") == "nothing_ready" and stop.wait(0.3):
+                return
+            continue
+        began = time.time()
+        ends = began + LEASE_S
+        name = claimed["id"]
+        text = f"{actor} {began}"
+        noted = machine.run(actor, "note", "add", name, text)
+        closed = machine.run(actor, "close", name, "--fence", claimed["fence"])
+        done = isinstance(closed, list)
+        log.append((name, actor, claimed.get("confirmed"), began, min(time.time(), ends), done, text if noted and "error" not in noted else None))
+
+
+def drain(machines, cluster, line):
+    """Workers close all beads while daemons and the server are killed and the connection fails."""
+    for number in range(BEADS):
+        machines[number % MACHINES].run("ann", "create", f"work {number}", "--id", f"bd-{number:03}")
+    log, stop, dice = [], threading.Event(), random.Random(SEED)
+    left = lambda: [bead for bead in machines[7].run("judge", "list", "--all", "--type", "task") or [{}] if bead.get("status") != "closed"]
+    with concurrent.futures.ThreadPoolExecutor(MACHINES * 2) as pool:
+        jobs = [pool.submit(work, machine, worker, log, stop) for machine in machines for worker in range(2)]
+        began, killed = time.monotonic(), 0
+        line.faults = True
+        while time.monotonic() - began < LIMIT_S and (killed < 4 or left()):
+            time.sleep(1)
+            if killed < 3:
+                dice.choice(machines).kill()
+            elif killed == 3:
+                cluster.stop("immediate")
+                cluster.start()
+            killed += 1
+        line.faults = False
+        stop.set()
+        for job in jobs:
+            job.result()
+    print(f"  {len(log)} claims on {BEADS} beads in {time.monotonic() - began:.0f} s")
+    check("all beads are closed", not left(), left())
+    twice = [(one, other) for one in log for other in log if one[0] == other[0] and one[1] < other[1] and one[2] and other[2] and one[3] < other[4] and other[3] < one[4]]
+    check("no bead was held twice at once", not twice, twice[:3])
+    check("claims are confirmed", all(entry[2] for entry in log), [entry for entry in log if not entry[2]][:3])
+    return log
+
+
+def settle(machines, log):
+    equal = wait_for("all machines are equal", lambda: len({machine.fingerprint() for machine in machines}) == 1, 40)
+    check("all machines end with the same fingerprint", equal is not None, [machine.fingerprint() for machine in machines])
+    conflicts = json.dumps(machines[0].run("judge", "conflicts", "list", "--all"))
+    lost = []
+    for name, _, _, _, _, done, text in log:
+        shown = json.dumps(machines[3].run("judge", "show", name))
+        if text and text not in shown and text not in conflicts:
+            lost.append((name, text))
+        if done and '"closed"' not in shown:
+            lost.append((name, "closed"))
+    check("every acknowledged write is on every machine", not lost, lost[:3])
+
+
+def outage(machines, cluster):
+    """Writes go on without the hub; claims follow hub.offline_claims."""
+    one, other = machines[0], machines[1]
+    one.run("ann", "create", "offline", "--id", "bd-off")
+    wait_for("bd-off arrives", lambda: isinstance(other.run("judge", "show", "bd-off"), list))
+    cluster.stop()
+    wait_for("the outage is noticed", lambda: (one.run("judge", "hub", "status") or {}).get("away_ms") is not None)
+    check("writes go on", "id" in (one.run("ann", "create", "written offline", "--id", "bd-off2") or {}))
+    status, refused = one.call("ann", "claim", "bd-off")
+    check("claims are refused", status == 22 and refused["error"]["code"] == "hub_unreachable", refused)
+    check("the refusal says for how long", isinstance(refused["error"]["details"].get("away_ms"), int), refused)
+    one.run("judge", "config", "set", "hub.offline_claims", "git")
+    claimed = one.run("ann", "claim", "bd-off") or {}
+    check("or made without confirmation", claimed.get("confirmed") is False, claimed)
+    one.run("judge", "config", "set", "hub.offline_claims", "refuse")
+    cluster.start()
+    took = wait_for("changes catch up", lambda: isinstance(other.run("judge", "show", "bd-off2"), list))
+    check("changes catch up", took is not None)
+    held = wait_for("the offline claim arrives", lambda: (other.run("judge", "show", "bd-off") or [{}])[0].get("assignee") == "ann")
+    check("the offline claim is known to the others", held is not None)
+
+
+def conflict(machines):
+    """Concurrent writes are recorded; writes that knew each other are not."""
+    one, other = machines[2], machines[3]
+    before = len(one.run("judge", "conflicts", "list", "--all") or [])
+    one.run("ann", "create", "first", "--id", "bd-con")
+    wait_for("bd-con arrives", lambda: isinstance(other.run("judge", "show", "bd-con"), list))
+    other.run("bob", "update", "bd-con", "--title", "second")
+    wait_for("the title arrives", lambda: (one.run("judge", "show", "bd-con") or [{}])[0].get("title") == "second")
+    one.run("ann", "update", "bd-con", "--title", "third")
+    wait_for("the title arrives", lambda: (other.run("judge", "show", "bd-con") or [{}])[0].get("title") == "third")
+    check("writes that knew each other do not conflict", len(one.run("judge", "conflicts", "list", "--all") or []) == before)
+
+
+def pooled(machine, cluster):
+    pooler = Pooler(cluster, os.path.join(WORK, "pooler"))
+    machine.use(cluster.url(pooler.port))
+    status = lambda: machine.run("judge", "hub", "status") or {}
+    took = wait_for("polling begins behind a transaction pooler", lambda: status().get("attached") and status().get("polls"), 20)
+    check("behind a transaction pooler the machine polls", took is not None, status())
+    machine.use(cluster.url())
+    wait_for("the machine is attached again", lambda: status().get("attached"))
+    pooler.stop()
+
+
+def main():
+    cluster = Cluster(PROGRAMS, os.path.join(WORK, "cluster"))
+    machines = []
+    try:
+        subprocess.run([BD, "hub", "init", cluster.url(user="postgres")], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([BD, "hub", "upgrade", cluster.url(user="postgres")], check=True, stdout=subprocess.DEVNULL)
+        cluster.sql("CREATE ROLE worker LOGIN; GRANT beads_member TO worker; CREATE ROLE stranger LOGIN")
+        print("the functions", flush=True)
+        rules(cluster)
+        remote = os.path.join(WORK, "remote.git")
+        subprocess.run(["git", "init", "-q", "--bare", remote], check=True)
+        line = Line(cluster.port, SEED)
+        first = Machine(0, remote, cluster.url())
+        machines.append(first)
+        # The store's id is minted by the first machine that uses a hub, and travels with Git.
+        first.run("judge", "sync")
+        machines += [Machine(number, remote, cluster.url(line.port if number < 4 else None)) for number in range(1, MACHINES)]
+        for machine in machines:
+            wait_for(f"machine {machine.number} attaches", lambda: (machine.run("judge", "hub", "status") or {}).get("attached"))
+        ids = {(machine.run("judge", "hub", "status") or {}).get("store") for machine in machines}
+        check("all machines have the same store id", len(ids) == 1, ids)
+        print("eight machines", flush=True)
+        spread(machines)
+        conflict(machines)
+        log = drain(machines, cluster, line)
+        settle(machines, log)
+        print("an outage", flush=True)
+        outage(machines, cluster)
+        print("a pooler", flush=True)
+        pooled(machines[4], cluster)
+        settle(machines, [])
+        status = machines[5].run("judge", "hub", "status")
+        check("the status shows the hub", status["reachable"] and status["machines"] >= MACHINES and status["lag"] is not None, status)
+    finally:
+        for machine in machines:
+            machine.stop()
+        cluster.stop("immediate")
+    print("failed: " + ", ".join(FAILED) if FAILED else "hub: everything holds")
+    sys.exit(bool(FAILED))
+
+
+main()

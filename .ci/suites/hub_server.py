@@ -1,0 +1,128 @@
+"""A PostgreSQL cluster in a temporary directory, a pooler, and a connection that can be cut."""
+import os
+import random
+import socket
+import subprocess
+import threading
+import time
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def as_postgres(command, **options):
+    """Runs a program as the user postgres, because the server refuses to run as root."""
+    if os.getuid() == 0:
+        command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command]
+    return subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+
+def own(path):
+    if os.getuid() == 0:
+        subprocess.run(["chown", "-R", "postgres", path], check=True)
+
+
+class Cluster:
+    def __init__(self, programs, directory):
+        self.programs, self.directory, self.port = programs, directory, free_port()
+        self.data = os.path.join(directory, "data")
+        os.makedirs(directory)
+        own(directory)
+        as_postgres([self.program("initdb"), "-D", self.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"], cwd=directory)
+        # The default of the database must not matter.
+        with open(os.path.join(self.data, "postgresql.auto.conf"), "a") as settings:
+            settings.write("default_transaction_isolation = 'repeatable read'\n")
+        self.start()
+
+    def program(self, name):
+        return os.path.join(self.programs, name)
+
+    def start(self):
+        options = f"-p {self.port} -k {self.directory} -c listen_addresses=127.0.0.1"
+        log = os.path.join(self.directory, "log")
+        as_postgres([self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
+
+    def stop(self, mode="fast"):
+        as_postgres([self.program("pg_ctl"), "-D", self.data, "-w", "-m", mode, "stop"], cwd=self.directory)
+
+    def url(self, port=None, user="worker"):
+        return f"postgres://{user}@127.0.0.1:{port or self.port}/postgres?sslmode=disable"
+
+    def sql(self, text, user="postgres", check=True):
+        """Returns the rows as text, or the error message with its code."""
+        command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", "postgres"]
+        done = subprocess.run(command, input="SET default_transaction_isolation = 'read committed';\n" + text, capture_output=True, text=True)
+        if check and done.returncode:
+            raise RuntimeError(f"{text}\n{done.stderr}")
+        return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
+
+
+class Pooler:
+    """A transaction pooler, through which notifications do not arrive."""
+
+    def __init__(self, cluster, directory):
+        self.port = free_port()
+        os.makedirs(directory)
+        path = os.path.join(directory, "pgbouncer.ini")
+        with open(path, "w") as settings:
+            settings.write(f"[databases]\npostgres = host=127.0.0.1 port={cluster.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\nserver_reset_query_always = 1\n")
+        # With auth_type any, the pooler needs one login for all.
+        with open(path) as settings:
+            text = settings.read().replace(f"port={cluster.port}", f"port={cluster.port} user=worker")
+        with open(path, "w") as settings:
+            settings.write(text)
+        own(directory)
+        command = ["pgbouncer", "-q", path]
+        if os.getuid() == 0:
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Line:
+    """Forwards connections to the server, delays them, cuts them, and swallows answers."""
+
+    def __init__(self, target, seed):
+        self.target, self.port, self.faults = target, free_port(), False
+        self.random = random.Random(seed)
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self.port))
+        listener.listen(64)
+        threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+
+    def accept(self, listener):
+        while True:
+            client, _ = listener.accept()
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                client.close()
+                continue
+            for one, other, answers in ((client, server, False), (server, client, True)):
+                threading.Thread(target=self.forward, args=(one, other, answers), daemon=True).start()
+
+    def forward(self, one, other, answers):
+        try:
+            while data := one.recv(65536):
+                if self.faults:
+                    time.sleep(self.random.random() * 0.02)
+                    if self.random.random() < 0.02:
+                        # An answer that is swallowed was acted upon by the server.
+                        if not answers:
+                            other.sendall(data)
+                        break
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass

@@ -1,0 +1,146 @@
+"""Installs every package of a release in a place of its own and runs it there: packages.py WORK, with WORK/dist."""
+
+import functools
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+WORK = Path(sys.argv[1])
+DIST = WORK / "dist"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def one(pattern):
+    (found,) = DIST.glob(pattern)
+    return found
+
+
+def check_program(bd, installed_by, environment=None):
+    """Runs the demo, and compares what bd says about its own installation."""
+    home = WORK / "home"
+    home.mkdir(exist_ok=True)
+    env = {"HOME": str(home), "PATH": f"{Path(bd).parent}:/usr/bin:/bin", **(environment or {})}
+    demo = run(bd, "demo", env=env)
+    assert demo.strip(), "the demo printed nothing"
+    said = json.loads(run(bd, "upgrade", "--check", "--json", env=env))
+    assert installed_by in said["installed_by"], said
+    version = json.loads(run(bd, "version", "--json", env=env))
+    assert version["version"] in one("beads-*-x86_64-linux.tar.gz").name, version
+    run(Path(bd).parent / "bb", "--help", env=env)
+    print(f"ok  {installed_by}")
+
+
+def sums():
+    for line in (DIST / "SHA256SUMS").read_text().splitlines():
+        expected, name = line.split("  ")
+        assert hashlib.sha256((DIST / name).read_bytes()).hexdigest() == expected, name
+    listed = {line.split("  ")[1] for line in (DIST / "SHA256SUMS").read_text().splitlines()}
+    assert listed == {path.name for path in DIST.iterdir()} - {"SHA256SUMS"}
+    bill = json.loads(one("*.cdx.json").read_text())
+    names = {component["name"] for component in bill["components"]}
+    assert bill["bomFormat"] == "CycloneDX" and {"git2", "openssl-src", "tokio"} <= names, names
+    assert not {"proptest", "tempfile", "xtask"} & names, "what only tests use is not in the programs"
+    print(f"ok  sums and SBOM ({len(names)} components)")
+
+
+def debian():
+    package = one("*.deb")
+    run("dpkg-deb", "--info", package)
+    root = WORK / "root"
+    for directory in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "tmp", "dev", "proc", "home"):
+        (root / directory).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    run("dpkg", "--root", root, "--force-not-root", "--force-depends", "--log=/dev/null", "--install", package)
+    listed = run("dpkg", "--root", root, "--listfiles", "beads")
+    assert "/usr/bin/bd" in listed and "/usr/share/man/man1/bd.1" in listed, listed
+    (root / "dev/null").touch()
+    # The root contains nothing but the package: no shell, no C library, no git.
+    chroot = ["chroot", root]
+    env = {"HOME": "/home", "PATH": "/usr/bin"}
+    assert run(*chroot, "/usr/bin/bd", "demo", env=env).strip()
+    said = json.loads(run(*chroot, "/usr/bin/bd", "upgrade", "--check", "--json", env=env))
+    assert "Debian" in said["installed_by"], said
+    run("dpkg", "--root", root, "--force-not-root", "--log=/dev/null", "--purge", "beads")
+    assert not (root / "usr/bin/bd").exists()
+    print("ok  the Debian package, in an empty root")
+
+
+def wheel():
+    venv = WORK / "venv"
+    run(sys.executable, "-m", "venv", venv)
+    run(venv / "bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", one("*.whl"))
+    check_program(venv / "bin/bd", "pip")
+    code = "import beads; print(sorted(beads.__all__))"
+    assert "Worker" in run(venv / "bin/python", "-c", code)
+    run(venv / "bin/pip", "uninstall", "--quiet", "--yes", "--disable-pip-version-check", "beads-rs")
+    assert not (venv / "bin/bd").exists()
+
+
+def npm():
+    prefix = WORK / "npm"
+    run("npm", "install", "--global", "--prefix", prefix, "--offline", "--ignore-scripts", "--no-audit", one("*.tgz"))
+    check_program(prefix / "bin/bd", "npm")
+    code = "import('beads-rs').then((beads) => console.log(Object.keys(beads)))"
+    module = prefix / "lib/node_modules/beads-rs"
+    project = WORK / "project/node_modules"
+    project.mkdir(parents=True)
+    os.symlink(module, project / "beads-rs")
+    assert "Worker" in run("node", "-e", code, cwd=project.parent)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def script():
+    """Installs, upgrades and uninstalls from a local server, and refuses a damaged archive."""
+    served = WORK / "served"
+    version = one("beads-*-x86_64-linux.tar.gz").name.removeprefix("beads-").removesuffix("-x86_64-linux.tar.gz")
+    shutil.copytree(DIST, served / f"v{version}")
+    (served / "latest").write_text(version)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    home = WORK / "user"
+    home.mkdir()
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "BEADS_URL": f"http://127.0.0.1:{server.server_port}"}
+    try:
+        run("sh", DIST / "install.sh", env=env)
+        check_program(home / ".local/bin/bd", "install.sh")
+        receipt = home / ".local/share/beads/receipt"
+        obsolete = home / ".local/share/doc/beads/OBSOLETE"
+        obsolete.touch()
+        receipt.write_text(receipt.read_text() + f"{obsolete}\n")
+        run("sh", DIST / "install.sh", "--version", version, env=env)
+        assert not obsolete.exists(), "an upgrade removes what the new version no longer has"
+        archive = served / f"v{version}" / f"beads-{version}-x86_64-linux.tar.gz"
+        archive.write_bytes(archive.read_bytes()[:-1] + b"?")
+        before = (home / ".local/bin/bd").stat().st_ino
+        refused = subprocess.run(["sh", DIST / "install.sh"], env=env, capture_output=True, text=True)
+        assert refused.returncode == 1 and "nothing was changed" in refused.stderr, refused
+        assert (home / ".local/bin/bd").stat().st_ino == before
+        run("sh", DIST / "install.sh", "--uninstall", env=env)
+        left = [path for path in (home / ".local").rglob("*") if path.is_file()]
+        assert not left, left
+    finally:
+        server.shutdown()
+    print("ok  install.sh: install, upgrade, damaged archive, uninstall")
+
+
+sums()
+debian()
+wheel()
+npm()
+script()

@@ -1,0 +1,196 @@
+"""The worker runtime: claims beads, keeps the leases, and finishes or gives back what it claimed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import Any, AsyncIterator, Awaitable, List, Optional, TypeVar
+
+from . import types
+from .aio import AsyncClient
+from .errors import BeadsError, ClosedError, NothingReadyError, NotHolderError, StaleClaimError
+
+Result = TypeVar("Result")
+
+#: One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner.
+WAIT_MS = 30_000
+
+
+class ClaimEnded(Exception):
+    """The claim ended while work was going on; `over` says why, if the daemon knows."""
+
+    def __init__(self, bead: str, over: Optional[types.ClaimOver]) -> None:
+        reason = over["reason"] if over else "unknown"
+        super().__init__(f"the claim on {bead} is over: {reason}")
+        self.over = over
+
+
+class Claim:
+    """A bead that this worker holds."""
+
+    def __init__(self, client: AsyncClient, claimed: types.Claimed, resumed: bool) -> None:
+        self.client = client
+        self.bead = claimed
+        self.id: str = claimed["id"]
+        self.title: str = claimed["title"]
+        self.fence: str = claimed["fence"]
+        #: It was claimed before this worker started.
+        self.resumed = resumed
+        #: Set when the claim ended without this worker's doing.
+        self.over: "asyncio.Future[Optional[types.ClaimOver]]" = asyncio.get_running_loop().create_future()
+        self.is_finished = False
+        self._active_at = time.monotonic()
+
+    @property
+    def brief(self) -> Optional[types.Brief]:
+        """Title, description, acceptance criteria, notes and finished blockers."""
+        return self.bead.get("brief")
+
+    def touch(self) -> None:
+        """Counts as activity: the lease is kept only while there is some."""
+        self._active_at = time.monotonic()
+
+    async def note(self, text: str) -> types.NoteAnswer:
+        """Adds a note under the fence of this claim."""
+        self.touch()
+        return await self.client.note(self.id, text, fence=self.fence)
+
+    async def finish(self, reason: str = "", **fields: Any) -> types.Closed:
+        """Closes the bead under the fence of this claim."""
+        closed = await self.client.close(self.id, fence=self.fence, reason=reason, **fields)
+        self.is_finished = True
+        return closed
+
+    async def hand_over(self, to: str, text: str = "") -> None:
+        """Offers the bead to another actor."""
+        await self.client.hand_over(self.id, to, fence=self.fence, text=text)
+        self.is_finished = True
+
+    async def ask(self, question: str, options: Optional[List[str]] = None) -> None:
+        """Asks a person and gives the claim back; the bead is ready again once there is an answer."""
+        await self.client.ask(self.id, question, fence=self.fence, options=options or [])
+        self.is_finished = True
+
+    async def release(self, reason: str = "") -> None:
+        """Gives the claim back."""
+        await self.client.unclaim(self.id, fence=self.fence, reason=reason)
+        self.is_finished = True
+
+    async def run(self, work: Awaitable[Result]) -> Result:
+        """Runs work, and cancels it with `ClaimEnded` when the claim ends. Work that runs counts as activity."""
+        task = asyncio.ensure_future(work)
+        try:
+            while True:
+                await asyncio.wait({task, self.over}, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+                self.touch()
+                if task.done():
+                    return task.result()
+                if self.over.done():
+                    raise ClaimEnded(self.id, self.over.result())
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    def _end(self, over: Optional[types.ClaimOver]) -> None:
+        if not self.over.done():
+            self.over.set_result(over)
+
+
+class Worker:
+    """Yields claimed beads: `async for claim in Worker(client)`.
+
+    Beads that the actor still holds come first, so a worker that was restarted resumes. While the loop's body runs, the
+    lease is kept as long as there is activity: calls of the claim, `claim.touch()`, or work in `claim.run()`. After
+    `quiet_s` without any, the lease runs out. When the claim ends, `claim.over` is set and `claim.run()` raises
+    `ClaimEnded`. A body that neither finishes nor hands over its bead gives it back.
+
+    `once` ends the loop when nothing is ready; otherwise the worker waits for work until `stop()`.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        *,
+        filter: Optional[types.Filter] = None,
+        under: Optional[str] = None,
+        lease_ms: Optional[int] = None,
+        confirm: bool = False,
+        once: bool = False,
+        beat_s: float = 20.0,
+        quiet_s: float = 900.0,
+    ) -> None:
+        self.client = client
+        self._ready: types.ReadyFilter = {"filter": filter or {}}
+        if under:
+            self._ready["under"] = under
+        self._lease_ms = lease_ms
+        self._confirm = confirm
+        self._once = once
+        self._beat_s = beat_s
+        self._quiet_s = quiet_s
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Ends the loop after the current bead."""
+        self._stopped = True
+
+    async def __aiter__(self) -> AsyncIterator[Claim]:
+        for held in await self.client.claim_mine(lease_ms=self._lease_ms):
+            if self._stopped:
+                return
+            async with self._holding(held, resumed=True) as claim:
+                yield claim
+        while not self._stopped:
+            try:
+                claimed = await self.client.claim_next(
+                    filter=self._ready,
+                    lease_ms=self._lease_ms,
+                    wait_ms=0 if self._once else WAIT_MS,
+                    confirm=self._confirm,
+                )
+            except NothingReadyError:
+                if self._once:
+                    return
+                continue
+            async with self._holding(claimed, resumed=False) as claim:
+                yield claim
+
+    @asynccontextmanager
+    async def _holding(self, claimed: types.Claimed, resumed: bool) -> AsyncIterator[Claim]:
+        claim = Claim(self.client, claimed, resumed)
+        upkeep = [asyncio.ensure_future(self._beat(claim)), asyncio.ensure_future(self._watch(claim))]
+        try:
+            yield claim
+        finally:
+            for task in upkeep:
+                task.cancel()
+            await asyncio.wait(upkeep)
+            if not claim.is_finished and not claim.over.done():
+                try:
+                    await claim.release("the worker stopped before it was finished")
+                except (StaleClaimError, NotHolderError, ClosedError):
+                    pass
+
+    async def _beat(self, claim: Claim) -> None:
+        """Renews the lease while there is activity."""
+        while not claim.over.done():
+            await asyncio.sleep(self._beat_s)
+            if time.monotonic() - claim._active_at > self._quiet_s:
+                continue
+            try:
+                await self.client.renew(claim.id, fence=claim.fence, lease_ms=self._lease_ms)
+            except (StaleClaimError, NotHolderError, ClosedError):
+                claim._end(None)
+            except BeadsError:
+                # A store that is busy or damaged does not end the claim; the next beat tries again.
+                continue
+
+    async def _watch(self, claim: Claim) -> None:
+        """Waits for the end of the claim."""
+        call = {"wait": {"ms": WAIT_MS, "call": {"query": {"claim_over": {"fence": claim.fence}}}}}
+        while not claim.over.done():
+            answer = await self.client.request(call)
+            if answer and answer.get("over"):
+                claim._end(answer.get("claim_over"))

@@ -1,0 +1,256 @@
+"""Tests of the client library against a real daemon. `$BD` is the program."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from beads import AsyncClient, ClaimEnded, Client, Worker
+from beads.errors import AlreadyClaimedError, BeadsError, NothingReadyError, NotFoundError, StaleClaimError
+
+BD = os.environ["BD"]
+
+
+class Store(unittest.TestCase):
+    """A repository of its own, with its own runtime directory."""
+
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        root = Path(self.scratch.name)
+        self.repo = str(root / "repo")
+        (root / "run").mkdir(mode=0o700)
+        (root / "home").mkdir()
+        os.environ.update(
+            HOME=str(root / "home"), BD_RUNTIME_DIR=str(root / "run"), XDG_STATE_HOME=str(root / "home/state")
+        )
+        subprocess.run(["git", "init", "--quiet", self.repo], check=True)
+        self.bd("init", "--quiet")
+
+    def tearDown(self):
+        self.bd("daemon", "stop")
+        self.scratch.cleanup()
+
+    def bd(self, *args):
+        done = subprocess.run([BD, "-C", self.repo, *args], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def kill_daemon(self):
+        status = json.loads(self.bd("daemon", "status", "--json"))
+        if status["running"]:
+            os.kill(status["pid"], signal.SIGKILL)
+
+    def client(self, actor="ann", **options):
+        client = Client(self.repo, actor=actor, bd=BD, **options)
+        self.addCleanup(client.close_connection)
+        return client
+
+    def aio(self, actor="ann", **options):
+        return AsyncClient(self.repo, actor=actor, bd=BD, **options)
+
+
+class Blocking(Store):
+    def test_every_step_of_a_bead(self):
+        for use_socket in (True, False):
+            with self.subTest(use_socket=use_socket):
+                beads = self.client(use_socket=use_socket)
+                made = beads.create("Write it", priority=1, labels=["docs"])
+                self.assertEqual(made["priority"], 1)
+                claimed = beads.claim(made["id"], lease_ms=60_000)
+                self.assertEqual(claimed["status"], "in_progress")
+                beads.note(made["id"], "halfway", fence=claimed["fence"])
+                beads.update(made["id"], fence=claimed["fence"], title="Write it all")
+                self.assertEqual(beads.show([made["id"]])[0]["title"], "Write it all")
+                closed = beads.close(made["id"], fence=claimed["fence"], reason="done")
+                self.assertEqual(closed["status"], "closed")
+                self.assertEqual(beads.list(filter={"status": ["open"]}), [])
+                self.assertEqual(beads.notes(made["id"])[0]["content"], "halfway")
+                self.assertEqual(beads.daemon_status()["running"], True)
+
+    def test_errors_are_classes_with_code_details_and_hint(self):
+        ann, eve = self.client(), self.client("eve")
+        made = ann.create("One")
+        ann.claim(made["id"])
+        with self.assertRaises(AlreadyClaimedError) as refused:
+            eve.claim(made["id"])
+        self.assertEqual(refused.exception.code, "already_claimed")
+        self.assertIn("ready", refused.exception.hint)
+        with self.assertRaises(NotFoundError):
+            ann.show(["bd-none"])
+        with self.assertRaises(NothingReadyError):
+            eve.claim_next()
+        with self.assertRaises(StaleClaimError):
+            ann.note(made["id"], "late", fence="1.1")
+        with self.assertRaises(BeadsError):
+            ann.request({"nonsense": {}})
+        self.assertEqual(ann.count()["count"], 1)
+
+    def test_a_change_survives_the_death_of_the_daemon_and_is_made_once(self):
+        beads = self.client()
+        beads.create("First")
+        for n in range(3):
+            self.kill_daemon()
+            beads.create(f"After kill {n}")
+        self.assertEqual(beads.count()["count"], 4)
+        first = beads.create("Once", request_id="r1")
+        self.kill_daemon()
+        self.assertEqual(beads.create("Once", request_id="r1")["id"], first["id"])
+        self.assertEqual(beads.count()["count"], 5)
+
+    def test_a_watch_continues_at_its_cursor_across_restarts(self):
+        beads, writer = self.client(), self.client("bob")
+        start = beads.events()["cursor"]
+        seen, done = [], threading.Event()
+
+        def watch():
+            for event in beads.watch(start):
+                seen.append(event["title"])
+                if len(seen) == 6:
+                    done.set()
+                    return
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        for n in range(6):
+            if n == 3:
+                self.kill_daemon()
+            writer.create(f"Event {n}")
+        self.assertTrue(done.wait(60))
+        thread.join()
+        self.assertEqual(seen, [f"Event {n}" for n in range(6)])
+
+    def test_atomic_makes_all_or_nothing(self):
+        beads = self.client()
+        made = beads.atomic(
+            [{"op": "create", "title": "Epic", "type": "epic"}, {"op": "create", "title": "Part", "parent": "epic"}],
+            {"epic": 0},
+        )
+        self.assertTrue(made["ids"]["epic"])
+        with self.assertRaises(NotFoundError):
+            beads.atomic([{"op": "create", "title": "Lost"}, {"op": "close", "id": "bd-none"}], {})
+        self.assertEqual(beads.count()["count"], 2)
+
+
+class Workers(Store):
+    def test_workers_share_the_work_while_the_daemon_is_killed(self):
+        self.client().atomic([{"op": "create", "title": f"Step {n}"} for n in range(20)], {})
+        finished, kills = [], [4, 11]
+
+        async def work(name):
+            async with self.aio(name, session=f"{name}-1") as beads:
+                async for claim in Worker(beads, lease_ms=60_000, once=True):
+                    await claim.note("working")
+                    if kills and len(finished) >= kills[0]:
+                        kills.pop(0)
+                        self.kill_daemon()
+                    await claim.finish("done")
+                    finished.append(claim.id)
+
+        async def all_of_them():
+            await asyncio.gather(*(work(f"w{n}") for n in range(4)))
+
+        asyncio.run(all_of_them())
+        self.assertEqual(len(finished), 20)
+        self.assertEqual(len(set(finished)), 20)
+        self.assertEqual(self.client().count(filter={"status": ["closed"]})["count"], 20)
+
+    def test_a_worker_that_starts_again_resumes_its_bead(self):
+        made = self.client().create("Long work")
+        code = (
+            "import asyncio, os, sys\nfrom beads import AsyncClient, Worker\n"
+            "async def main():\n"
+            f"    async with AsyncClient({self.repo!r}, actor='w', session='w-1', bd={BD!r}) as beads:\n"
+            "        async for claim in Worker(beads, lease_ms=600000):\n"
+            "            print(claim.id, claim.resumed, flush=True)\n"
+            "            os.kill(os.getpid(), 9) if sys.argv[1] == 'die' else await claim.finish('done')\n"
+            "            return\n"
+            "asyncio.run(main())\n"
+        )
+        died = subprocess.run([sys.executable, "-c", code, "die"], capture_output=True, text=True)
+        self.assertEqual((died.returncode, died.stdout), (-signal.SIGKILL, f"{made['id']} False\n"), died.stderr)
+        again = subprocess.run([sys.executable, "-c", code, "live"], capture_output=True, text=True)
+        self.assertEqual((again.returncode, again.stdout), (0, f"{made['id']} True\n"), again.stderr)
+        self.assertEqual(self.client().show([made["id"]])[0]["status"], "closed")
+
+    def test_work_is_cancelled_when_the_claim_ends(self):
+        made = self.client().create("Contested")
+
+        async def main():
+            async with self.aio("w", session="w-1") as beads, self.aio("boss") as boss:
+                async for claim in Worker(beads, once=True):
+                    asyncio.ensure_future(boss.cancel(made["id"], "not needed"))
+                    with self.assertRaises(ClaimEnded) as ended:
+                        await claim.run(asyncio.Event().wait())
+                    self.assertEqual(ended.exception.over["reason"], "cancelled")
+
+        asyncio.run(main())
+
+    def test_a_bead_that_the_body_leaves_is_given_back(self):
+        made = self.client().create("Left")
+
+        async def main():
+            async with self.aio("w") as beads:
+                worker = Worker(beads, once=True)
+                async for claim in worker:
+                    worker.stop()
+                    self.assertEqual(claim.id, made["id"])
+                worker = Worker(beads, once=True)
+                async for claim in worker:
+                    worker.stop()
+                    await claim.hand_over("eve", "half of it is done")
+
+        asyncio.run(main())
+        shown = self.client().show([made["id"]])[0]
+        self.assertEqual(shown["assignee"], "eve")
+        self.assertIn("half of it is done", [note["content"] for note in shown["notes"]])
+
+    def test_a_lease_is_renewed_while_there_is_activity_and_not_without(self):
+        made = self.client().create("Slow")
+
+        class Counting(AsyncClient):
+            renewals = 0
+
+            async def renew(self, *args, **options):
+                self.renewals += 1
+                return await super().renew(*args, **options)
+
+        async def main():
+            async with Counting(self.repo, actor="w", bd=BD) as beads:
+                worker = Worker(beads, lease_ms=60_000, once=True, beat_s=0)
+                async for claim in worker:
+                    worker.stop()
+                    first = (await beads.show([made["id"]]))[0]["assignee_expires"]
+                    while beads.renewals < 3:
+                        await asyncio.sleep(0)
+                    self.assertGreater((await beads.show([made["id"]]))[0]["assignee_expires"], first)
+                    claim._active_at -= 10_000
+                    await beads.status()  # the renewal in flight, if any, was sent before
+                    before = beads.renewals
+                    for _ in range(100):
+                        await asyncio.sleep(0)
+                    self.assertEqual(beads.renewals, before)
+                    await claim.finish("done")
+
+        asyncio.run(main())
+
+
+class Readme(Store):
+    def test_the_examples_run(self):
+        text = (Path(__file__).parent.parent / "README.md").read_text()
+        blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertEqual(len(blocks), 2)
+        self.assertLessEqual(len(blocks[1].strip().splitlines()), 36)
+        for code in blocks:
+            done = subprocess.run([sys.executable, "-c", code], cwd=self.repo, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'count': 10", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,5 @@
+export { Client, type ClientOptions } from "./client.js";
+export { Claim, ClaimEnded, Worker, type WorkerOptions } from "./worker.js";
+export * as errors from "./errors.js";
+export { BeadsError } from "./errors.js";
+export type * as types from "./types.js";

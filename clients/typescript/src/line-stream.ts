@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createConnection } from "node:net";
+import type { Duplex, Readable, Writable } from "node:stream";
+import { LostReply } from "./request.js";
+
+/** A connection that answers one line with one line: a socket, or the program `bd call`. */
+export class LineStream {
+  private buffered: Buffer[] = [];
+  private waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | null = null;
+  private ended: Error | null = null;
+
+  private constructor(
+    input: Readable,
+    private readonly output: Writable,
+    private readonly process: ChildProcess | null,
+  ) {
+    input.on("data", (part: Buffer) => this.receive(part));
+    input.on("end", () => this.end("the connection ended before the reply"));
+    for (const stream of [input, output]) stream.on("error", (error: Error) => this.end(error.message));
+  }
+
+  /** Connects to a socket. */
+  static connect(path: string): Promise<LineStream> {
+    return new Promise((resolve, reject) => {
+      const socket: Duplex = createConnection({ path });
+      socket.once("error", reject);
+      socket.once("connect", () => {
+        socket.removeListener("error", reject);
+        resolve(new LineStream(socket, socket, null));
+      });
+    });
+  }
+
+  /** Starts a program that answers lines. */
+  static run(command: string, args: string[]): LineStream {
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+    const stream = new LineStream(child.stdout, child.stdin, child);
+    child.on("error", (error) => stream.end(error.message));
+    return stream;
+  }
+
+  /** Sends a line and returns the answer. */
+  exchange(line: string, timeoutMs: number): Promise<string> {
+    if (this.ended) return Promise.reject(this.ended);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.end("the daemon did not reply in time"), timeoutMs);
+      this.waiting = {
+        resolve: (answer) => (clearTimeout(timer), resolve(answer)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
+      };
+      this.output.write(line);
+    });
+  }
+
+  close(): void {
+    this.end("closed");
+    this.output.end();
+    (this.output as Writable & { destroy(): void }).destroy();
+    this.process?.kill();
+  }
+
+  private receive(part: Buffer): void {
+    this.buffered.push(part);
+    if (!part.includes(10)) return;
+    const line = Buffer.concat(this.buffered).toString("utf8");
+    this.buffered = [];
+    const waiting = this.waiting;
+    this.waiting = null;
+    waiting?.resolve(line);
+  }
+
+  private end(message: string): void {
+    this.ended ??= new LostReply(message);
+    this.waiting?.reject(this.ended);
+    this.waiting = null;
+  }
+}

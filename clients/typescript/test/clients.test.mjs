@@ -1,0 +1,163 @@
+// Tests of the client against a real daemon. `$BD` is the program.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, beforeEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ClaimEnded, Client, Worker, errors } from "../lib/index.js";
+
+const bdPath = process.env.BD;
+const roots = [];
+let repo;
+
+const bd = (...args) => execFileSync(bdPath, ["-C", repo, ...args], { encoding: "utf8" });
+const killDaemon = () => {
+  const status = JSON.parse(bd("daemon", "status", "--json"));
+  if (status.running) process.kill(status.pid, "SIGKILL");
+};
+const open = (actor = "ann", more = {}) => Client.open({ directory: repo, actor, bd: bdPath, ...more });
+
+beforeEach(() => {
+  const root = mkdtempSync(join(tmpdir(), "beads-ts-"));
+  repo = join(root, "repo");
+  roots.push(repo);
+  mkdirSync(join(root, "run"), { mode: 0o700 });
+  process.env.BD_RUNTIME_DIR = join(root, "run");
+  process.env.HOME = root;
+  execFileSync("git", ["init", "--quiet", repo]);
+  bd("init", "--quiet");
+});
+
+after(() => {
+  for (const one of roots) {
+    process.env.BD_RUNTIME_DIR = join(one, "../run");
+    execFileSync(bdPath, ["-C", one, "daemon", "stop"]);
+    rmSync(join(one, ".."), { recursive: true, force: true });
+  }
+});
+
+for (const useSocket of [true, false]) {
+  test(`every step of a bead, ${useSocket ? "over the socket" : "through bd call"}`, async () => {
+    const beads = await open("ann", { useSocket });
+    const made = await beads.create("Write it", { priority: 1, labels: ["docs"] });
+    const claimed = await beads.claim(made.id, { lease_ms: 60_000 });
+    assert.equal(claimed.status, "in_progress");
+    await beads.note(made.id, "halfway", { fence: claimed.fence });
+    await beads.close(made.id, { fence: claimed.fence, reason: "done" });
+    const [shown] = await beads.show([made.id]);
+    assert.equal(shown.status, "closed");
+    assert.deepEqual(await beads.list({ filter: { status: ["open"] } }), []);
+    beads.disconnect();
+  });
+}
+
+test("errors are classes with code, details and hint", async () => {
+  const [ann, eve] = [await open(), await open("eve")];
+  const made = await ann.create("One");
+  await ann.claim(made.id);
+  await assert.rejects(eve.claim(made.id), (error) => {
+    assert.ok(error instanceof errors.AlreadyClaimedError);
+    assert.equal(error.code, "already_claimed");
+    assert.match(error.hint, /ready/);
+    return true;
+  });
+  await assert.rejects(ann.show(["bd-none"]), errors.NotFoundError);
+  await assert.rejects(ann.note(made.id, "late", { fence: "1.1" }), errors.StaleClaimError);
+  assert.equal((await ann.count()).count, 1);
+  ann.disconnect();
+  eve.disconnect();
+});
+
+test("a change survives the death of the daemon and is made once", async () => {
+  const beads = await open();
+  await beads.create("First");
+  for (let n = 0; n < 3; n++) {
+    killDaemon();
+    await beads.create(`After kill ${n}`);
+  }
+  const first = await beads.create("Once", { request_id: "r1" });
+  killDaemon();
+  assert.equal((await beads.create("Once", { request_id: "r1" })).id, first.id);
+  assert.equal((await beads.count()).count, 5);
+  beads.disconnect();
+});
+
+test("a watch continues at its cursor across restarts", async () => {
+  const [beads, writer] = [await open(), await open("bob")];
+  const { cursor } = await beads.events();
+  const watched = (async () => {
+    const seen = [];
+    for await (const event of beads.watch(cursor)) {
+      seen.push(event.title);
+      if (seen.length === 6) return seen;
+    }
+  })();
+  for (let n = 0; n < 6; n++) {
+    if (n === 3) killDaemon();
+    await writer.create(`Event ${n}`);
+  }
+  assert.deepEqual(await watched, ["Event 0", "Event 1", "Event 2", "Event 3", "Event 4", "Event 5"]);
+  beads.disconnect();
+  writer.disconnect();
+});
+
+test("workers share the work while the daemon is killed", async () => {
+  const planner = await open();
+  await planner.atomic(Array.from({ length: 12 }, (_, n) => ({ op: "create", title: `Step ${n}` })), {});
+  const finished = [];
+  let killed = false;
+  const work = async (name) => {
+    const beads = await open(name, { session: `${name}-1` });
+    for await (const claim of new Worker(beads, { leaseMs: 60_000, once: true })) {
+      await claim.note("working");
+      if (!killed && finished.length >= 5) {
+        killed = true;
+        killDaemon();
+      }
+      await claim.finish("done");
+      finished.push(claim.id);
+    }
+    beads.disconnect();
+  };
+  await Promise.all(["a", "b", "c"].map(work));
+  assert.equal(new Set(finished).size, 12);
+  assert.equal((await planner.count({ filter: { status: ["closed"] } })).count, 12);
+  planner.disconnect();
+});
+
+test("work is cancelled when the claim ends, and a bead that is left is given back", async () => {
+  const [beads, boss] = [await open("w", { session: "w-1" }), await open("boss")];
+  const made = await boss.create("Contested");
+  for await (const claim of new Worker(beads, { once: true })) {
+    void boss.cancel(made.id, "not needed");
+    const ended = await claim.run(() => new Promise(() => {})).catch((error) => error);
+    assert.ok(ended instanceof ClaimEnded);
+    assert.equal(ended.over.reason, "cancelled");
+  }
+  const left = await boss.create("Left");
+  for await (const claim of new Worker(beads, { once: true })) {
+    assert.equal(claim.id, left.id);
+    break;
+  }
+  const [shown] = await boss.show([left.id]);
+  assert.equal(shown.status, "open");
+  beads.disconnect();
+  boss.disconnect();
+});
+
+test("the examples in the README run", () => {
+  const here = fileURLToPath(new URL("..", import.meta.url));
+  const blocks = [...readFileSync(join(here, "README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)].map((found) => found[1]);
+  assert.equal(blocks.length, 2);
+  mkdirSync(join(repo, "node_modules"));
+  symlinkSync(here, join(repo, "node_modules/beads-rs"));
+  let done;
+  for (const code of blocks) {
+    writeFileSync(join(repo, "example.mjs"), code);
+    done = spawnSync(process.execPath, ["example.mjs"], { cwd: repo, encoding: "utf8" });
+    assert.equal(done.status, 0, done.stderr);
+  }
+  assert.match(done.stdout, /count: 10/);
+});

@@ -1,0 +1,224 @@
+// What a person can do, from every view: one function per action, each with its message and its undo.
+
+import { newRequestId, Refused, write } from './api.js';
+import { beads } from './beads.js';
+import { h } from './dom.js';
+import { toast } from './toast.js';
+import { counted } from './words.js';
+
+const HANDLED = 'bd-board-handled';
+const SNOOZED = 'bd-board-snoozed';
+
+/** @type {Set<string>} actions that are under way, so that a double click acts once */
+const underWay = new Set();
+
+/**
+ * Carries out an action and shows what happened.
+ * @param {Record<string, unknown>} action
+ * @param {string} done what to say
+ * @param {{ undo?: string | Record<string, unknown> }} [options] the bead of the undo, or the action that undoes
+ * @returns {Promise<boolean>}
+ */
+export async function perform(action, done, options = {}) {
+  if (!canWrite()) {
+    toast(beads.about.read_only ? 'This board is read-only.' : 'The server does not answer, so nothing was changed.', { bad: true });
+    return false;
+  }
+  const key = JSON.stringify(action);
+  if (underWay.has(key)) return false;
+  underWay.add(key);
+  try {
+    const answer = await write(action, newRequestId());
+    const freed = answer?.unblocked?.length ?? 0;
+    const text = freed ? `${done} ${counted(freed, 'bead')} became ready.` : done;
+    toast(text, options.undo ? { undo: () => void undo(options.undo ?? '', done) } : {});
+    noteHandled(done);
+    return true;
+  } catch (error) {
+    toast(`Not done: ${messageOf(error)}`, { bad: true });
+    return false;
+  } finally {
+    underWay.delete(key);
+  }
+}
+
+/**
+ * @param {string | Record<string, unknown>} what
+ * @param {string} done
+ */
+async function undo(what, done) {
+  try {
+    await write(typeof what === 'string' ? { do: 'undo', id: what } : what);
+    toast(`Undone: ${done}`);
+  } catch (error) {
+    toast(`Not undone: ${messageOf(error)}`, { bad: true });
+  }
+}
+
+/** @param {unknown} error */
+export function messageOf(error) {
+  if (error instanceof Refused) return error.message;
+  return 'the server does not answer';
+}
+
+export function canWrite() {
+  return !beads.about.read_only && beads.live;
+}
+
+/** @param {string} id */
+export const claim = (id) => perform({ do: 'claim', id }, `Claimed ${id}.`, { undo: id });
+/** @param {string} id */
+export const release = (id) => perform({ do: 'release', id }, `Released ${id}.`, { undo: id });
+/** @param {string} id */
+export const reopen = (id) => perform({ do: 'reopen', id }, `Reopened ${id}.`, { undo: id });
+/** @param {string} id */
+export const close = (id) => perform({ do: 'close', id }, `Closed ${id}.`, { undo: id });
+/** @param {string} id */
+export const free = (id) => perform({ do: 'free', id }, `Freed ${id}.`, { undo: id });
+
+/** @param {string} id */
+export function takeBack(id) {
+  const bead = beads.get(id);
+  const holder = bead?.assignee ?? 'its holder';
+  return perform({ do: 'take_back', id, fence: bead?.fence ?? null }, `Took back ${id} from ${holder}.`, { undo: id });
+}
+
+/** @param {string} id @param {number} priority */
+export function setPriority(id, priority) {
+  return perform({ do: 'priority', id, priority }, `Set ${id} to P${priority}.`, { undo: id });
+}
+
+/** @param {string} from @param {string} to */
+export function cut(from, to) {
+  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: { do: 'link', from, to } });
+}
+
+/** @param {string} id @param {string | null} question @param {string} text */
+export function answer(id, question, text) {
+  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`, { undo: id });
+}
+
+/** @param {string} id @param {string} text */
+export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`, { undo: id });
+
+/** @param {any} conflict @param {boolean} restore */
+export function resolve(conflict, restore) {
+  const what = `${fieldName(conflict.field)} of ${conflict.bead}`;
+  return perform({ do: 'resolve', conflict: conflict.id, restore }, restore ? `Restored the ${what}.` : `Kept the ${what}.`, { undo: conflict.bead });
+}
+
+/** @param {string} to @param {string} bead @param {string} text */
+export function message(to, bead, text) {
+  return perform({ do: 'message', to, bead, text }, `Sent to ${to}.`);
+}
+
+export const syncNow = () => perform({ do: 'sync' }, 'Synced.');
+
+/** @param {string | null} [field] */
+export function fieldName(field) {
+  return String(field ?? 'value').replaceAll('_', ' ');
+}
+
+/**
+ * Asks for a text in a dialog. Resolves to null if it is dismissed.
+ * @param {string} title
+ * @param {string} label
+ * @param {string} button
+ * @param {boolean} [long]
+ * @returns {Promise<string | null>}
+ */
+export function askText(title, label, button, long = true) {
+  return new Promise((resolve) => {
+    const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null }));
+    const form = h('form', { method: 'dialog' },
+      h('p.strong', {}, title), field,
+      h('p.do', {}, h('button.btn.go', { value: 'go' }, button), h('button.btn.word', { value: 'cancel', formnovalidate: true }, 'Cancel')));
+    const dialog = /** @type {HTMLDialogElement} */ (h('dialog.ask', {}, form));
+    document.body.append(dialog);
+    field.addEventListener('keydown', (event) => {
+      const key = /** @type {KeyboardEvent} */ (event);
+      if (key.key === 'Enter' && (!long || key.metaKey || key.ctrlKey)) {
+        key.preventDefault();
+        dialog.close('go');
+      }
+    });
+    dialog.addEventListener('close', () => {
+      const text = field.value.trim();
+      dialog.remove();
+      resolve(dialog.returnValue === 'go' && text ? text : null);
+    });
+    dialog.showModal();
+    field.focus();
+  });
+}
+
+/** Asks for a new bead and creates it. @param {string} [parent] */
+export async function createBead(parent) {
+  const title = await askText(parent ? `New bead under ${parent}` : 'New bead', 'Title', 'Create', false);
+  if (title) await perform({ do: 'create', title, parent: parent ?? null }, 'Created a bead.');
+}
+
+/** @param {string} id */
+export async function askNote(id) {
+  const text = await askText(`Note on ${id}`, 'Note', 'Add note');
+  if (text) await addNote(id, text);
+}
+
+/** @param {string} id */
+export async function askPriority(id) {
+  const text = await askText(`Priority of ${id}`, '0 (urgent) to 4 (someday)', 'Set', false);
+  if (text && /^p?[0-4]$/i.test(text)) await setPriority(id, Number(text.slice(-1)));
+  else if (text) toast('A priority is a number from 0 to 4.', { bad: true });
+}
+
+/** @param {string} to @param {string} bead */
+export async function askMessage(to, bead) {
+  const text = await askText(`Message to ${to} about ${bead}`, 'Message', 'Send');
+  if (text) await message(to, bead, text);
+}
+
+/** @param {string} done */
+function noteHandled(done) {
+  const list = handled();
+  list.unshift({ at: Date.now(), text: done });
+  try {
+    localStorage.setItem(HANDLED, JSON.stringify(list.slice(0, 30)));
+  } catch {
+    // Without storage, nothing is remembered.
+  }
+  beads.touch();
+}
+
+/** What was done here in the last half day. @returns {{ at: number, text: string }[]} */
+export function handled() {
+  try {
+    const list = JSON.parse(localStorage.getItem(HANDLED) ?? '[]');
+    return list.filter((/** @type {{ at: number }} */ one) => Date.now() - one.at < 12 * 60 * 60_000);
+  } catch {
+    return [];
+  }
+}
+
+/** Hides a matter for two hours. @param {string} key */
+export function snooze(key) {
+  const all = snoozed();
+  all[key] = Date.now() + 2 * 60 * 60_000;
+  localStorage.setItem(SNOOZED, JSON.stringify(all));
+  toast('Hidden for 2 hours.', { undo: () => {
+    const now = snoozed();
+    delete now[key];
+    localStorage.setItem(SNOOZED, JSON.stringify(now));
+    beads.touch();
+  } });
+  beads.touch();
+}
+
+/** @returns {Record<string, number>} */
+export function snoozed() {
+  try {
+    const all = JSON.parse(localStorage.getItem(SNOOZED) ?? '{}');
+    return Object.fromEntries(Object.entries(all).filter(([, until]) => Number(until) > Date.now()));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,182 @@
+// The shell: the bar, the views by address, the state of the connection.
+
+import { exported, read, Refused, takeToken } from './api.js';
+import { beads, lastSync, markSeen } from './beads.js';
+import { BeadView } from './bead.js';
+import { BoardView } from './cards.js';
+import { h, icon, patch, s } from './dom.js';
+import { GraphView } from './graph.js';
+import { listenForKeys, showKeys, VIEWS } from './keys.js';
+import { NeedsView, needs } from './needs.js';
+import { NightView } from './night.js';
+import { NowView } from './now.js';
+import { SearchBox } from './search.js';
+import { connect } from './stream.js';
+import { restoreTheme } from './theme.js';
+import { View, currentRoute } from './view.js';
+import { clock, counted, duration, fullTime, toMs } from './words.js';
+
+customElements.define('bd-search', SearchBox);
+customElements.define('bd-now', NowView);
+customElements.define('bd-needs', NeedsView);
+customElements.define('bd-cards', BoardView);
+customElements.define('bd-graph', GraphView);
+customElements.define('bd-night', NightView);
+customElements.define('bd-bead', BeadView);
+
+/** @type {Record<string, [string, string]>} the title and the element of each view */
+const TITLES = { now: ['Now', 'bd-now'], needs: ['Needs you', 'bd-needs'], board: ['Board', 'bd-cards'], graph: ['Graph', 'bd-graph'], night: ['Last night', 'bd-night'], bead: ['Bead', 'bd-bead'] };
+
+class Board extends HTMLElement {
+  connectedCallback() {
+    /** @type {View | null} */
+    this.view = null;
+    this.problem = '';
+    this.stale = '';
+    restoreTheme();
+    this.bar = h('header.bar', { role: 'banner' });
+    this.search = /** @type {SearchBox} */ (document.createElement('bd-search'));
+    this.search.className = 'find';
+    this.notice = h('div.notice', { 'aria-live': 'polite' });
+    this.main = h('main', { id: 'main' });
+    this.tabs = h('nav.tabs', { 'aria-label': 'Views' });
+    this.keysBar = h('footer.keys');
+    const hatches = s('svg.hatches', { 'aria-hidden': 'true', width: 0, height: 0 }, s('defs', {}, hatch('h-wait', 'wait', 'M-2 2l4-4M0 6l6-6M4 8l4-4'), hatch('h-bad', 'bad', 'M-2 4l4 4M0 0l6 6M4-2l4 4'), hatch('h-faint', 'faint', 'M1.500 0v6M4.500 0v6')));
+    this.append(h('a.skip', { href: '#main' }, 'Skip to the content'), this.bar, this.notice, this.main, this.keysBar, this.tabs, hatches);
+    listenForKeys(() => this.view ?? null);
+    addEventListener('hashchange', () => this.show());
+    beads.addEventListener('change', () => this.showBar());
+    // Relative times move on, but only while someone looks.
+    setInterval(() => {
+      if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.touch();
+    }, 30_000);
+    addEventListener('pagehide', markSeen);
+    document.addEventListener('visibilitychange', markSeen);
+    void this.start();
+  }
+
+  async start() {
+    if (exported) {
+      beads.heard = exported.exported;
+      beads.load(exported.snapshot);
+      this.show();
+      return;
+    }
+    takeToken();
+    this.showBar();
+    try {
+      const snapshot = await read('snapshot');
+      beads.live = true;
+      beads.load(snapshot);
+      this.show();
+      connect(snapshot.cursor, (message) => this.hear(message));
+      void read('findings').then((findings) => { beads.findings = Array.isArray(findings) ? findings : []; beads.touch(); }, () => {});
+    } catch (error) {
+      this.problem = error instanceof Refused && error.status === 401 ? 'token' : error instanceof Refused ? error.message : 'offline';
+      this.showBar();
+      if (this.problem !== 'token') setTimeout(() => void this.start(), 3_000);
+    }
+  }
+
+  /** @param {import('./reader.js').StreamMessage} message */
+  hear(message) {
+    if (message.type === 'change') beads.change(message.data);
+    else if (message.type === 'pulse') beads.setPulse(message.data);
+    else if (message.type === 'open') this.setLive(true);
+    else if (message.type === 'lost') this.setLive(false);
+    else if (message.type === 'failed') this.stale = message.data.message;
+    else if (message.type === 'restart') void this.reload();
+    else if (message.type === 'refused' && message.data === 401) this.problem = 'token';
+    if (message.type === 'change' || message.type === 'pulse') {
+      beads.heard = Date.now();
+      this.stale = '';
+    }
+    this.showBar();
+  }
+
+  /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. */
+  async reload() {
+    try {
+      const snapshot = await read('snapshot');
+      beads.load(snapshot);
+    } catch {
+      // The stream reports it.
+    }
+  }
+
+  /** @param {boolean} live */
+  setLive(live) {
+    if (live === beads.live) return;
+    if (!live) beads.heard = Date.now();
+    beads.live = live;
+    this.problem = live ? '' : 'offline';
+    beads.touch();
+  }
+
+  show() {
+    if (!beads.loaded || !this.main) return;
+    const route = currentRoute();
+    const [title, tag] = TITLES[route.view] ?? TITLES.now;
+    if (this.view?.localName !== tag) {
+      this.view = /** @type {View} */ (document.createElement(tag));
+      this.main.replaceChildren(this.view);
+      scrollTo(0, 0);
+    }
+    const count = needs().length;
+    document.title = `${count ? `(${count}) ` : ''}${route.view === 'bead' ? route.rest[0] : title} · ${beads.about.name}`;
+    this.showBar();
+  }
+
+  showBar() {
+    if (!this.bar || !this.search || !this.notice || !this.keysBar || !this.tabs) return;
+    // Nothing is shown before its place is known.
+    if (!beads.loaded && !this.problem) return;
+    const route = currentRoute();
+    const count = beads.loaded ? needs().length : 0;
+    const links = VIEWS.map((view) => h('a', { href: `#/${view}`, 'aria-current': route.view === view ? 'page' : null }, TITLES[view][0], view === 'needs' && count ? h('span.count', { 'aria-label': `${count} things` }, count) : null));
+    const wanted = h('header.bar', { role: 'banner' }, h('div.repo', {}, beads.about.name || 'bd board', h('span', {}, beads.about.host ? `on ${beads.about.host}` : '')), h('nav.views', { 'aria-label': 'Views', 'data-key': 'views' }, links), h('div.findplace', { 'data-key': 'find', 'data-keep': '' }), h('div.truth', { 'data-key': 'truth' }, ...this.truth()));
+    patch(this.bar, wanted);
+    const place = this.bar.querySelector('.findplace');
+    if (place && this.search.parentElement !== place) place.append(this.search);
+    patch(this.tabs, h('nav.tabs', { 'aria-label': 'Views' }, links.map((link) => link.cloneNode(true))));
+    patch(this.notice, h('div.notice', { 'aria-live': 'polite' }, this.banner()));
+    const keys = this.view?.keys() ?? [];
+    patch(this.keysBar, h('footer.keys', {}, keys.map(([key, what]) => h('span', {}, h('b', {}, key), what)), h('button.end', { type: 'button', 'data-keys': '' }, h('b', {}, '?'), 'all keys')));
+    const all = this.keysBar.querySelector('[data-keys]');
+    if (all instanceof HTMLElement && !all.onclick) all.onclick = showKeys;
+    if (beads.loaded) {
+      const title = TITLES[route.view]?.[0] ?? 'Now';
+      document.title = `${count ? `(${count}) ` : ''}${route.view === 'bead' ? route.rest[0] : title} · ${beads.about.name}`;
+    }
+  }
+
+  /** Whether what is shown is true: the state of the sync and of the stream. @returns {Node[]} */
+  truth() {
+    const sync = beads.pulse?.status?.sync;
+    if (!beads.loaded) return [];
+    const state = exported ? h('span', { 'data-key': 'live' }, 'file') : beads.live ? h('span.live', { 'data-key': 'live' }, 'live') : h('span.wait.mid', { 'data-key': 'live' }, icon('slow'), 'offline');
+    if (!sync) return [state];
+    if (sync.last_error) return [h('span.bad.mid', { 'data-key': 'sync', title: sync.last_error.message }, icon('sync'), `no sync for ${duration(beads.now() - toMs(sync.last_error.since))}`), state];
+    if (sync.local_only || !sync.remote) return [h('span', { 'data-key': 'sync', title: 'This store has no remote or is not published' }, 'local only'), state];
+    return [h('span', { 'data-key': 'sync', title: lastSync() ? fullTime(lastSync()) : '' }, lastSync() ? `synced ${clock(lastSync(), beads.now())}${sync.unsynced ? `, ${counted(sync.unsynced, 'change')} waiting` : ''}` : 'not synced yet'), state];
+  }
+
+  banner() {
+    if (exported) {
+      const part = exported.of > beads.all.size ? ` ${beads.all.size} of ${exported.of} beads: unfinished, or closed in the last 24 hours.` : '';
+      return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}.${part}`);
+    }
+    if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
+    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server does not answer since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.');
+    if (this.problem || this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `The daemon does not answer: ${this.problem || this.stale}`);
+    if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
+    return null;
+  }
+}
+
+/** @param {string} id @param {string} style @param {string} path */
+function hatch(id, style, path) {
+  return s('pattern', { id, width: 6, height: 6, patternUnits: 'userSpaceOnUse' }, s('path', { class: `hatch ${style}`, d: path }));
+}
+
+customElements.define('bd-board', Board);

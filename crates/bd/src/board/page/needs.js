@@ -1,0 +1,265 @@
+// *Needs you*: one list of everything that no agent continues by itself, each with its action.
+
+import { answer, askMessage, canWrite, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack } from './actions.js';
+import { beads } from './beads.js';
+import { h, icon } from './dom.js';
+import { button, cutLine, empty, head, idLink, timeOf } from './parts.js';
+import { shownState } from './strips.js';
+import { toast } from './toast.js';
+import { View } from './view.js';
+import { clock, counted, duration, number, toMs, wordDifference } from './words.js';
+
+/**
+ * @typedef {object} Need
+ * @property {string} key
+ * @property {string} kind
+ * @property {string} kindWord
+ * @property {string} icon
+ * @property {string} style
+ * @property {number} rank
+ * @property {string} title
+ * @property {import('./dom.js').Child[]} text
+ * @property {string} short
+ * @property {Node[]} actions
+ * @property {Node[]} shortActions
+ * @property {string} [bead]
+ * @property {string} [actor]
+ * @property {number} behind
+ * @property {number} [since]
+ * @property {string} cost
+ * @property {any} [question]
+ */
+
+/** What makes things come here, in words. They are the thresholds of `bd agents` and `bd status`. */
+const THRESHOLDS = [
+  ['Gone', 'its sessions ended, or 5 min without a sign after its lease'],
+  ['No progress', 'answers, but 30 min without a note or change'],
+  ['Sync', 'the last try failed'],
+  ['Question', 'asked with bd ask, not answered'],
+  ['Conflict', 'two machines wrote the same field'],
+  ['Cycle', 'beads that wait for each other'],
+  ['Overdue', 'past its date and not in progress'],
+  ['Damage', 'what bd validate finds'],
+];
+
+/** Everything that needs a person: first what makes the screen untrue, then by priority, number waiting, age. @returns {Need[]} */
+export function needs() {
+  return beads.once('needs', () => {
+    const hidden = snoozed();
+    const all = [...syncNeeds(), ...findingNeeds(), ...agentNeeds(), ...questionNeeds(), ...conflictNeeds(), ...cycleNeeds(), ...waitingNeeds(), ...overdueNeeds()];
+    const priority = (/** @type {Need} */ one) => (one.bead ? beads.get(one.bead)?.priority ?? 4 : 4);
+    return all.filter((one) => !hidden[one.key]).sort((a, b) => a.rank - b.rank || priority(a) - priority(b) || b.behind - a.behind || (a.since ?? 0) - (b.since ?? 0));
+  });
+}
+
+/** @param {Partial<Need> & { key: string, kind: string, title: string }} one @returns {Need} */
+function need(one) {
+  const behind = one.bead ? beads.behind(one.bead).size : 0;
+  const priority = one.bead ? beads.get(one.bead)?.priority : undefined;
+  const cost = behind ? `${number(behind)} wait` : priority !== undefined ? `P${priority}` : '';
+  return { kindWord: one.kind, icon: 'slow', style: 'wait', rank: 1, text: [], short: one.title, actions: [], shortActions: one.actions?.slice(0, 2) ?? [], behind, cost, ...one };
+}
+
+function syncNeeds() {
+  const sync = beads.pulse?.status?.sync;
+  const error = sync?.last_error;
+  if (!error) return [];
+  const since = toMs(error.since);
+  return [need({
+    key: `sync ${error.since}`, kind: 'sync', kindWord: 'a failed sync', icon: 'sync', style: 'bad', rank: 0, since,
+    title: `Nothing was sent or received for ${duration(beads.now() - since)}`,
+    text: [`${counted(error.attempts, 'try', 'tries')} since ${clock(since, beads.now())}. ${counted(sync.unsynced, 'change')} wait here. `, h('code', {}, error.message)],
+    cost: counted(sync.unsynced, 'change'), actions: [button('Try again', 'sync'), button('Copy the error', 'copy', { text: error.message })],
+  })];
+}
+
+function findingNeeds() {
+  return beads.findings.filter((one) => one.severity !== 'info').slice(0, 50).map((one) => need({
+    key: `finding ${one.code} ${one.message}`, kind: 'damage', kindWord: 'a finding', icon: 'damage', style: 'bad', rank: 0, bead: one.id ?? undefined,
+    title: one.message ?? String(one.code), text: ['Found by bd validate. ', one.hint ?? ''], actions: [button('Copy', 'copy', { text: one.message })],
+  }));
+}
+
+function agentNeeds() {
+  return (beads.pulse?.agents ?? []).flatMap((agent) => {
+    const state = shownState(agent);
+    const held = agent.holds.filter((one) => !one.offered)[0];
+    if (!held || (state !== 'gone' && state !== 'slow')) return [];
+    const bead = beads.get(held.id);
+    const data = { bead: held.id, actor: agent.actor };
+    if (state === 'gone') {
+      const seen = toMs(agent.last_seen) || toMs(held.since);
+      const lease = toMs(held.expires ?? 0);
+      return [need({
+        key: `gone ${agent.actor} ${held.id}`, kind: 'gone', kindWord: 'a gone agent', icon: 'gone', style: 'bad', bead: held.id, actor: agent.actor, since: seen,
+        title: `${agent.actor} gave its last sign of life ${duration(beads.now() - seen)} ago and holds a P${bead?.priority ?? ''}`,
+        short: `${agent.actor} gave no sign of life for ${duration(beads.now() - seen)}`,
+        text: [idLink(held.id), ` ${held.title}. `, lease > beads.now() ? `No other agent can take it before the lease ends at ${clock(lease, beads.now())}, in ${duration(lease - beads.now())}.` : 'Its lease has ended.'],
+        actions: [button('Take back', 'take-back', data), button('Wait for the lease', 'snooze', { key: `gone ${agent.actor} ${held.id}` }, 'word')],
+        shortActions: [button('Take back', 'take-back', data)],
+      })];
+    }
+    const wrote = toMs(agent.last_write) || toMs(held.since);
+    return [need({
+      key: `slow ${agent.actor} ${held.id}`, kind: 'slow', kindWord: 'an agent without progress', bead: held.id, actor: agent.actor, since: wrote,
+      title: `${agent.actor} answers, but has written nothing for ${duration(beads.now() - wrote)}`,
+      short: `${agent.actor} answers, but wrote nothing for ${duration(beads.now() - wrote)}`,
+      text: [idLink(held.id), ` ${held.title}. It renews its lease, so this will not end by itself.`],
+      actions: [button('Send message', 'message', data), button('Take back', 'take-back', data), button('Fine, ask again in 2 h', 'snooze', { key: `slow ${agent.actor} ${held.id}` }, 'word')],
+      shortActions: [button('Send message', 'message', data), button('Take back', 'take-back', data, 'word')],
+    })];
+  });
+}
+
+function questionNeeds() {
+  return (beads.pulse?.questions ?? []).map((one) => need({
+    key: `question ${one.question}`, kind: 'question', kindWord: 'a question', icon: 'person', style: 'bad', bead: one.id, actor: one.asked_by, since: toMs(one.at), question: one,
+    title: String(one.text).split('\n')[0], short: `Asks you since ${clock(toMs(one.at), beads.now())}: ${one.text}`,
+    text: [`${one.asked_by} on `, idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],
+    shortActions: [button('Answer', 'answer', { bead: one.id })],
+  }));
+}
+
+function conflictNeeds() {
+  return (beads.pulse?.conflicts ?? []).filter((one) => one.field && one.field !== 'assignee').map((one) => {
+    const { before, after } = wordDifference(valueText(one.value), valueText(one.current));
+    const data = { conflict: one.id };
+    return need({
+      key: `conflict ${one.id}`, kind: 'conflict', kindWord: 'a conflict', icon: 'conflict', style: 'bad', bead: one.bead, since: toMs(one.won_at ?? one.at),
+      title: `Two machines wrote the ${fieldName(one.field)} of ${one.bead} at once`,
+      text: ['Now: ', ...marked(after, 'ins'), ` (${one.won_by ?? ''}). Overwritten: `, ...marked(before, 'del'), ` (${one.by}).`],
+      actions: [h('a.btn', { href: `#/bead/${encodeURIComponent(one.bead)}` }, 'Compare'), button('Keep', 'keep', data), button('Restore', 'restore', data)],
+    });
+  });
+}
+
+/** @param {unknown} value */
+export function valueText(value) {
+  return typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+}
+
+/** @param {[boolean, string][]} parts @param {'ins' | 'del'} tag */
+export function marked(parts, tag) {
+  return parts.map(([own, text]) => (own && text.trim() ? h(tag, {}, text) : text));
+}
+
+function cycleNeeds() {
+  return (beads.pulse?.cycles ?? []).filter((one) => one.kind === 'blocks').map((one) => {
+    const ids = one.ids;
+    const edges = ids.flatMap((id) => (beads.get(id)?.after ?? []).filter((to) => ids.includes(to)).map((to) => ({ from: id, to })));
+    const since = Math.max(...ids.map((id) => beads.get(id)?.created ?? 0));
+    return need({
+      key: `cycle ${ids.join(' ')}`, kind: 'cycle', kindWord: 'a cycle', icon: 'cycle', bead: ids[0], since,
+      title: ids.length === 2 ? `${ids[0]} and ${ids[1]} wait for each other` : `${ids.slice(0, 4).join(', ')}${ids.length > 4 ? ' …' : ''} wait for each other`,
+      short: `Waits in a cycle with ${ids.slice(1, 4).join(', ')}`,
+      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ' → and back. None of them can start.'],
+      actions: edges.slice(0, 4).map((edge) => button(`Cut ${edge.from} → ${edge.to}`, 'cut', edge)),
+      shortActions: edges.slice(0, 1).map((edge) => button(`Cut ${edge.from} → ${edge.to}`, 'cut', edge)),
+    });
+  });
+}
+
+function waitingNeeds() {
+  return (beads.pulse?.status?.waiting ?? []).flatMap((/** @type {any} */ one) => {
+    const base = { bead: one.id, since: toMs(one.since), key: `${one.need} ${one.id}` };
+    if (one.need === 'stuck') return [need({ ...base, kind: 'free', kindWord: 'a bead without a holder', icon: 'held', title: `${one.id} is in progress, but nobody holds it`, short: 'In progress without a holder', text: [idLink(one.id), ` ${one.title}. It is neither handed out nor taken back by itself.`], actions: [button('Put it back into the queue', 'free', { bead: one.id }), button('Claim it', 'claim', { bead: one.id })] })];
+    if (one.need === 'blocked') return [need({ ...base, kind: 'blocked', kindWord: 'a blocked bead', icon: 'blocked', title: `${one.id} is set to blocked, without a bead that it waits for`, short: 'Set to blocked by its status', text: [idLink(one.id), ` ${one.title}`], actions: [button('Put it back into the queue', 'free', { bead: one.id })] })];
+    if (one.need === 'close_epic') return [need({ ...base, kind: 'epic', kindWord: 'a finished epic', icon: 'closed', style: 'done', rank: 2, title: `All children of ${one.id} are closed`, text: [idLink(one.id), ` ${one.title}`], actions: [button('Close it', 'close', { bead: one.id })] })];
+    if (one.need === 'assigned' && one.actor === beads.about.actor) return [need({ ...base, kind: 'assigned', kindWord: 'a bead for you', icon: 'person', rank: 2, title: `${one.id} is assigned to you`, text: [idLink(one.id), ` ${one.title}`], actions: [button('Claim it', 'claim', { bead: one.id })] })];
+    return [];
+  });
+}
+
+function overdueNeeds() {
+  const now = beads.now();
+  const late = [...beads.byState().ready, ...beads.byState().blocked].filter((bead) => bead.due && bead.due < now);
+  return late.slice(0, 100).map((bead) => need({
+    key: `overdue ${bead.id}`, kind: 'overdue', kindWord: 'an overdue bead', icon: 'clock', rank: 2, bead: bead.id, since: bead.due,
+    title: `${bead.title} was due ${duration(now - (bead.due ?? 0))} ago`,
+    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and number ${beads.places().get(bead.id)} in the queue.` : ' and waits for others.'],
+    actions: [bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Ask again in 2 h', 'snooze', { key: `overdue ${bead.id}` }, 'word')].filter((one) => one !== false),
+  }));
+}
+
+export class NeedsView extends View {
+  /** @override */
+  content() {
+    const all = this.steady('needs', needs(), (one) => one.key);
+    const behind = new Set(all.flatMap((one) => (one.bead ? [...beads.behind(one.bead)] : [])));
+    const urgent = [...behind].filter((id) => (beads.get(id)?.priority ?? 4) <= 1).length;
+    const shown = all.slice(0, this.shown('needs'));
+    const agents = beads.pulse?.agents.filter((agent) => agent.holds.length).length ?? 0;
+    const done = handled();
+    return [h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, all.length === 1 ? '1 thing needs you.' : `${number(all.length)} things need you.`), behind.size ? ` ${counted(behind.size, 'bead')} wait behind them, ${urgent} of them P1.` : ''),
+      h('div.nowgrid', {}, h('section.sec', {}, head('To do', all.length, 'what makes this screen untrue first, then by priority, then by how many wait'),
+        all.length ? null : empty('Nothing needs you.', `${counted(agents, 'agent')} ${agents === 1 ? 'is' : 'are'} working. This page fills itself.`),
+        h('ol.needs', { 'data-steady': 'needs' }, shown.map((one) => this.row(one))), cutLine(shown.length, all.length, 'matters', 'needs')),
+      h('aside.stack', { 'aria-label': 'Handled and thresholds' },
+        h('section.sec', {}, head('Handled today', done.length), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, 12).map((one) => h('li', {}, timeOf(one.at), h('span', {}, one.text))))),
+        h('section.sec', {}, head('What comes here'), h('dl.facts.small', {}, THRESHOLDS.flatMap(([term, text]) => [h('dt', {}, term), h('dd', {}, text)])))))];
+  }
+
+  /** @param {Need} one */
+  row(one) {
+    const kind = { slow: 'No progress', free: 'No holder', epic: 'Finished epic', assigned: 'For you' }[one.kind] ?? one.kind[0].toUpperCase() + one.kind.slice(1);
+    return h('li', { 'data-key': one.key, 'data-row': one.key, 'data-bead': one.bead, 'data-agent': one.actor },
+      h('span.kind.mid', { class: one.style }, icon(one.icon), kind),
+      h('div', {}, h('p.strong', {}, one.title), one.text.length ? h('p.dim.evidence', {}, ...one.text) : null,
+        one.question && canWrite() ? this.answerForm(one) : one.actions.length ? h('p.do', {}, ...one.actions) : null),
+      h('p.cost', {}, h('b', {}, one.cost), one.since ? h('span', {}, `${clock(one.since, beads.now())}, ${duration(beads.now() - one.since)} ago`) : null));
+  }
+
+  /** @param {Need} one */
+  answerForm(one) {
+    const options = one.question.options ?? [];
+    return h('div', { 'data-key': `answer-${one.key}` }, options.length ? h('p.do', {}, options.map((/** @type {string} */ option) => button(option, 'choose', { bead: one.bead, question: one.question.question, text: option }))) : null,
+      h('div.answer', { 'data-key': 'field', 'data-keep': '' }, h('input', { 'aria-label': `Answer to ${one.title}`, placeholder: 'Answer as a note; the bead goes back into the queue', 'data-first': '', 'data-bead': one.bead, 'data-question': one.question.question }),
+        h('button.btn.go', { type: 'button', 'data-do': 'send-answer' }, 'Answer', h('kbd', {}, '↵')), button('Keep it myself', 'claim', { bead: one.bead }, 'word')));
+  }
+
+  /** @override */
+  connectedCallback() {
+    super.connectedCallback();
+    this.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && event.target instanceof HTMLInputElement && event.target.dataset.question) this.send(event.target);
+    });
+  }
+
+  /** @param {HTMLInputElement} field */
+  send(field) {
+    const text = field.value.trim();
+    if (text) void answer(field.dataset.bead ?? '', field.dataset.question ?? null, text).then((done) => { if (done) field.value = ''; });
+  }
+
+  /** @override */
+  open() {
+    const first = this.selectedRow()?.querySelector('[data-first]') ?? this.selectedRow()?.querySelector('.do [data-do], .do a');
+    if (first instanceof HTMLInputElement) first.focus();
+    else if (first instanceof HTMLElement) first.click();
+  }
+
+  /** @override @param {string} action @param {DOMStringMap} data @param {HTMLElement} element */
+  act(action, data, element) {
+    const bead = data.bead ?? '';
+    const conflict = beads.pulse?.conflicts.find((one) => one.id === data.conflict);
+    if (action === 'sync') void syncNow();
+    else if (action === 'copy') void navigator.clipboard.writeText(data.text ?? '').then(() => toast('Copied.'));
+    else if (action === 'take-back') void takeBack(bead);
+    else if (action === 'message') void askMessage(data.actor ?? '', bead);
+    else if (action === 'snooze') snooze(data.key ?? '');
+    else if (action === 'cut') void cut(data.from ?? '', data.to ?? '');
+    else if (action === 'free') void free(bead);
+    else if (action === 'claim') void claim(bead);
+    else if (action === 'close') void close(bead);
+    else if (action === 'raise') void setPriority(bead, 1);
+    else if (action === 'keep' && conflict) void resolve(conflict, false);
+    else if (action === 'restore' && conflict) void resolve(conflict, true);
+    else if (action === 'choose') void answer(bead, data.question ?? null, data.text ?? '');
+    else if (action === 'send-answer') this.send(/** @type {HTMLInputElement} */ (element.parentElement?.querySelector('input')));
+  }
+
+  /** @override @returns {[string, string][]} */
+  keys() {
+    return [['j k', 'move'], ['↵', 'first action'], ['b', 'the bead'], ['g', 'show it in the graph'], ['/', 'search'], ['u', 'undo'], ['1–5', 'views']];
+  }
+}

@@ -1,0 +1,112 @@
+// The search in the bar, and the palette of commands.
+
+import { claim, close, createBead, syncNow, takeBack } from './actions.js';
+import { beads } from './beads.js';
+import { findBeads } from './filter.js';
+import { h, icon } from './dom.js';
+import { idLink, priorityMark, STATE_WORDS } from './parts.js';
+import { setTheme } from './theme.js';
+import { counted, number } from './words.js';
+
+const SHOWN_HITS = 12;
+
+export class SearchBox extends HTMLElement {
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.turn = 0;
+    this.field = /** @type {HTMLInputElement} */ (h('input', { type: 'search', placeholder: 'Search, or filter: s:blocked p:1', 'aria-label': 'Search and filter', autocomplete: 'off', spellcheck: 'false' }));
+    this.list = h('ul.hits', { hidden: true });
+    this.append(h('label', {}, icon('find'), this.field, h('kbd', {}, '/')), this.list);
+    this.field.addEventListener('input', () => void this.search());
+    this.field.addEventListener('keydown', (event) => this.onKey(event));
+    this.field.addEventListener('blur', () => setTimeout(() => this.hide(), 150));
+  }
+
+  async search() {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const text = this.field?.value.trim() ?? '';
+    if (!text) return this.hide();
+    const found = await findBeads(text, () => this.turn === turn);
+    if (!found || !this.list) return undefined;
+    const rows = found.slice(0, SHOWN_HITS).map((bead) => h('li', { 'data-bead': bead.id }, h('span.mid', { class: STATE_WORDS[beads.state(bead)][0] }, icon(beads.state(bead), STATE_WORDS[beads.state(bead)][1])), idLink(bead.id), priorityMark(bead.priority), h('a.cut', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title)));
+    this.list.replaceChildren(...rows, h('li.all', {}, found.length ? h('a.act', { href: `#/board?q=${encodeURIComponent(text)}` }, `${found.length > rows.length ? `Showing ${rows.length} of ${number(found.length)}. ` : `${counted(found.length, 'bead')}. `}Show on the board`) : `No bead matches ${text}.`));
+    this.list.hidden = false;
+    return undefined;
+  }
+
+  hide() {
+    if (this.list) this.list.hidden = true;
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const rows = [...(this.list?.querySelectorAll('li[data-bead]') ?? [])];
+    const at = rows.findIndex((row) => row.classList.contains('sel'));
+    if (event.key === 'Escape') {
+      this.hide();
+      this.field?.blur();
+    } else if (event.key === 'Enter') {
+      const chosen = rows[at]?.getAttribute('data-bead');
+      location.hash = chosen ? `#/bead/${encodeURIComponent(chosen)}` : `#/board?q=${encodeURIComponent(this.field?.value.trim() ?? '')}`;
+      this.hide();
+      this.field?.blur();
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      const next = Math.max(0, Math.min(rows.length - 1, at + (event.key === 'ArrowDown' ? 1 : -1)));
+      rows.forEach((row, index) => row.classList.toggle('sel', index === next));
+    }
+  }
+}
+
+/** @returns {{ label: string, icon: string, run: () => void }[]} */
+function commands() {
+  const holders = (beads.pulse?.agents ?? []).flatMap((agent) => agent.holds.filter((held) => !held.offered).map((held) => ({ label: `Take back ${held.id} from ${agent.actor}`, icon: agent.state === 'dead' ? 'gone' : 'held', run: () => void takeBack(held.id) })));
+  const current = location.hash.startsWith('#/bead/') ? decodeURIComponent(location.hash.slice(7)) : '';
+  const views = [['Now', 'now'], ['Needs you', 'needs'], ['Board', 'board'], ['Outline', 'board?view=outline'], ['Graph', 'graph'], ['Last night', 'night']];
+  return [
+    ...(current && !beads.about.read_only ? [{ label: `Close ${current}`, icon: 'closed', run: () => void close(current) }, { label: `Claim ${current}`, icon: 'held', run: () => void claim(current) }] : []),
+    ...(beads.about.read_only ? [] : [{ label: 'New bead', icon: 'plus', run: () => void createBead() }, { label: 'Sync now', icon: 'sync', run: () => void syncNow() }, ...holders]),
+    ...views.map(([label, path]) => ({ label: `Go to ${label}`, icon: 'arrow', run: () => { location.hash = `#/${path}`; } })),
+    ...['light', 'dark', 'system'].map((theme) => ({ label: `Theme: ${theme}`, icon: 'dot', run: () => setTheme(theme) })),
+  ];
+}
+
+/** Opens the palette. */
+export function openPalette() {
+  const field = /** @type {HTMLInputElement} */ (h('input', { 'aria-label': 'Command', placeholder: 'What do you want to do?' }));
+  const list = h('ul', { role: 'listbox', 'aria-label': 'Commands' });
+  const dialog = /** @type {HTMLDialogElement} */ (h('dialog.pal', { 'aria-label': 'Commands' }, h('div.in', {}, field), list));
+  let at = 0;
+  const shown = () => {
+    const text = field.value.toLowerCase();
+    const found = commands().filter((command) => text.split(/\s+/).every((word) => command.label.toLowerCase().includes(word))).slice(0, 10);
+    if (text) found.push({ label: `Search for “${field.value}”`, icon: 'find', run: () => { location.hash = `#/board?q=${encodeURIComponent(field.value)}`; } });
+    return found;
+  };
+  const draw = () => {
+    const found = shown();
+    at = Math.max(0, Math.min(at, found.length - 1));
+    list.replaceChildren(...found.map((command, index) => {
+      const row = h('li', { role: 'option', class: index === at ? 'sel' : '', 'aria-selected': String(index === at) }, icon(command.icon), command.label);
+      row.addEventListener('click', () => { dialog.close(); command.run(); });
+      return row;
+    }));
+  };
+  field.addEventListener('input', () => { at = 0; draw(); });
+  field.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      at += event.key === 'ArrowDown' ? 1 : -1;
+      draw();
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      const command = shown()[at];
+      dialog.close();
+      command?.run();
+    }
+  });
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  draw();
+  dialog.showModal();
+}

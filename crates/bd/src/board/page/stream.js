@@ -1,0 +1,26 @@
+// Connects this tab to the stream: through the worker that all tabs share, or directly where there is none.
+
+import { token } from './api.js';
+import { followStream } from './reader.js';
+
+/**
+ * @param {string} cursor
+ * @param {(message: import('./reader.js').StreamMessage) => void} tell
+ */
+export function connect(cursor, tell) {
+  const base = new URL('.', location.href.split('#')[0]).href;
+  if (typeof SharedWorker === 'undefined') {
+    followStream(base, token(), cursor, tell);
+    return;
+  }
+  const worker = new SharedWorker(new URL('page/worker.js', base), { type: 'module', name: 'bd-board' });
+  worker.port.onmessage = ({ data }) => tell(data);
+  const hello = () => worker.port.postMessage({ type: 'hello', base, bearer: token(), cursor });
+  worker.port.start();
+  hello();
+  addEventListener('pagehide', () => worker.port.postMessage({ type: 'bye' }));
+  // A page that comes back from the browser's cache had said goodbye.
+  addEventListener('pageshow', (event) => {
+    if (event.persisted) location.reload();
+  });
+}

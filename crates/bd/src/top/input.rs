@@ -1,0 +1,106 @@
+//! What the keys do.
+
+use beads_engine::request::Call;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::screen::{Mode, Purpose, Request, Screen};
+
+/// The keys, as `?` shows them.
+pub const KEYS: &[(&str, &str)] = &[
+    ("j k", "next, previous row (also the arrow keys)"),
+    ("enter", "open the bead; answer a question"),
+    ("m", "message: a note on the bead, for its holder"),
+    ("t", "take the bead back from its holder"),
+    ("x", "close the bead"),
+    ("/", "find: show only rows with these words; esc shows all"),
+    ("s", "sync now"),
+    ("u", "undo your last change"),
+    ("esc", "back; text that was typed is dropped"),
+    ("?", "these keys"),
+    ("q", "quit"),
+];
+
+impl Screen {
+    /// Handles a key. Returns what it asks for beyond the screen.
+    pub fn key(&mut self, key: KeyEvent) -> Option<Request> {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return (key.code == KeyCode::Char('c')).then_some(Request::Quit);
+        }
+        match std::mem::take(&mut self.mode) {
+            Mode::List => self.list_key(key.code),
+            Mode::Help => None,
+            Mode::Page { title, text, top } => {
+                let top = match key.code {
+                    KeyCode::Char('j') | KeyCode::Down => {
+                        (top + 1).min(text.lines().count().saturating_sub(1))
+                    }
+                    KeyCode::Char('k') | KeyCode::Up => top.saturating_sub(1),
+                    KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q') => return None,
+                    _ => top,
+                };
+                self.mode = Mode::Page { title, text, top };
+                None
+            }
+            Mode::Typing { purpose, line } => self.typing_key(key.code, purpose, line),
+        }
+    }
+
+    fn typing_key(&mut self, key: KeyCode, purpose: Purpose, mut line: String) -> Option<Request> {
+        match key {
+            KeyCode::Enter => return self.finish(purpose, &line),
+            KeyCode::Esc => return None,
+            KeyCode::Backspace => {
+                line.pop();
+            }
+            KeyCode::Char(character) => line.push(character),
+            _ => {}
+        }
+        self.mode = Mode::Typing { purpose, line };
+        None
+    }
+
+    fn list_key(&mut self, key: KeyCode) -> Option<Request> {
+        self.message = None;
+        let row = self.rows().get(self.selected).cloned();
+        let id = row.as_ref().and_then(|row| row.id.clone());
+        match key {
+            KeyCode::Char('q') => return Some(Request::Quit),
+            KeyCode::Char('j') | KeyCode::Down => self.select(1),
+            KeyCode::Char('k') | KeyCode::Up => self.select(-1),
+            KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char('/') => self.type_line(Purpose::Filter),
+            KeyCode::Esc => {
+                self.filter.clear();
+                return Some(Request::Refresh);
+            }
+            KeyCode::Char('s') => {
+                return Some(Request::Change("synced".to_owned(), Box::new(Call::Sync)));
+            }
+            KeyCode::Char('u') => {
+                let undo = Call::Undo { dry_run: false, redo: false, skip: false };
+                return Some(Request::Change("undone".to_owned(), Box::new(undo)));
+            }
+            KeyCode::Enter => match (row, id) {
+                (Some(row), Some(id)) if row.question.is_some() => {
+                    self.type_line(Purpose::Answer { id, question: row.question });
+                }
+                (_, Some(id)) => return Some(Self::open(&id)),
+                _ => self.message = Some("this row has no bead".to_owned()),
+            },
+            KeyCode::Char(key @ ('m' | 't' | 'x')) => self.act(key, id, row.and_then(|row| row.holder)),
+            _ => {}
+        }
+        None
+    }
+
+    /// Begins an action on the selected bead.
+    fn act(&mut self, key: char, id: Option<String>, holder: Option<String>) {
+        match (key, id, holder) {
+            ('m', Some(id), Some(to)) => self.type_line(Purpose::Message { id, to }),
+            ('t', Some(id), Some(_)) => self.type_line(Purpose::TakeBack { id }),
+            ('x', Some(id), _) => self.type_line(Purpose::Close { id }),
+            (_, None, _) => self.message = Some("this row has no bead".to_owned()),
+            _ => self.message = Some("no one holds this bead".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What this replica keeps about the hub between daemons: `hub.json` and `hub-copy.json`. Without them it
+//! draws a new identity and fetches everything again, which is safe.
+
+use std::path::Path;
+
+use beads_store::hub::HubCopy;
+use beads_store::replace_file;
+use serde::{Deserialize, Serialize};
+
+/// The identity of this replica at the hub.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubFile {
+    /// The id of the store.
+    pub store: String,
+    /// The id of this replica, a UUID.
+    pub replica: String,
+    /// The last number that this replica used.
+    pub seq: u64,
+}
+
+const IDENTITY: &str = "hub.json";
+const COPY: &str = "hub-copy.json";
+
+impl HubFile {
+    /// Reads the files. Those of another store are ignored.
+    pub fn load(store_dir: &Path, store: &str) -> (Self, HubCopy) {
+        let read = |name: &str| std::fs::read(store_dir.join(name)).unwrap_or_default();
+        let known: Self = serde_json::from_slice(&read(IDENTITY)).unwrap_or_default();
+        if known.store == store && known.replica.len() == 36 {
+            let copy = HubCopy::decode(&read(COPY)).unwrap_or_default();
+            return (known, copy);
+        }
+        let mut fresh = Self { store: store.to_owned(), ..Self::default() };
+        fresh.draw_replica();
+        let _ = std::fs::remove_file(store_dir.join(COPY));
+        (fresh, HubCopy::default())
+    }
+
+    /// Draws a new replica id.
+    pub fn draw_replica(&mut self) {
+        let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
+        let digits = format!("{high:016x}{low:016x}");
+        let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default().to_owned();
+        self.replica = [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-");
+        self.seq = 0;
+    }
+
+    /// Writes the identity. Errors are logged.
+    pub fn save(&self, store_dir: &Path) {
+        let bytes = serde_json::to_vec_pretty(self).map_err(std::io::Error::other);
+        write(&store_dir.join(IDENTITY), bytes);
+    }
+
+    /// Writes the identity and the copy. Errors are logged.
+    pub fn save_with(&self, store_dir: &Path, copy: &HubCopy) {
+        self.save(store_dir);
+        write(&store_dir.join(COPY), copy.encode().map_err(std::io::Error::other));
+    }
+}
+
+fn write(path: &Path, bytes: std::io::Result<Vec<u8>>) {
+    if let Err(error) = bytes.and_then(|bytes| replace_file(path, &bytes)) {
+        crate::log::note(&format!("cannot write {}: {error}", path.display()));
+    }
+}

@@ -1,0 +1,29 @@
+//! Describes the hub for `bd hub status`.
+
+use beads_store::hub::postgres::Address;
+
+use crate::failure::Failure;
+use crate::render::{Answer, HubStatusAnswer};
+use crate::service::Service;
+
+impl Service {
+    /// Returns what this machine knows about the hub. The command adds what the hub itself answers.
+    pub(in crate::service) fn hub_status(&self) -> Result<Answer, Failure> {
+        let url = self.hub_url().map(|url| Address::parse(&url)).transpose()?;
+        let state = self.replica.catalog().state();
+        let mut status = HubStatusAnswer {
+            url: url.map(|address| address.shown()),
+            store: state.store_id().map(|minted| minted.id.to_string()),
+            ..HubStatusAnswer::default()
+        };
+        if let Some(hub) = &self.hub {
+            status.attached = hub.attached;
+            status.cursor = Some(hub.copy.cursor.n);
+            status.polls = hub.polls;
+            status.away_ms = self.hub_away_ms();
+            status.error = hub.away.as_ref().map(|(_, reason)| reason.clone());
+            status.unsent = !beads_core::Delta::between(hub.copy.state(), state).is_empty();
+        }
+        Ok(Answer::HubStatus(Box::new(status)))
+    }
+}

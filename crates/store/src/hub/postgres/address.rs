@@ -1,0 +1,264 @@
+//! The address of a PostgreSQL hub, with the defaults that libpq has.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
+
+use super::tls::SslMode;
+use crate::{Error, Result};
+
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a hub is and how to log in.
+#[derive(Clone)]
+pub struct Address {
+    pub(super) config: Config,
+    pub(super) ssl_mode: SslMode,
+    pub(super) root_certificate: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+/// The parameters of libpq that tokio-postgres does not know.
+const OWN_PARAMETERS: [&str; 4] = ["sslmode", "sslrootcert", "service", "passfile"];
+
+impl Address {
+    /// Parses `postgres://user@host/database` and adds what the environment, the service file and the
+    /// password file have.
+    pub fn parse(url: &str) -> Result<Self> {
+        Self::parse_with(url, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn parse_with(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let bad = |reason: &str| Error::HubAddress(reason.to_owned());
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(bad("it does not begin with postgres://"));
+        }
+        let (own, rest) = take_parameters(url);
+        let mut config: Config = rest.parse().map_err(|_| bad("it is not a PostgreSQL URL"))?;
+        let service = own.get("service").cloned().or_else(|| variable("PGSERVICE"));
+        let service = match service {
+            Some(name) => read_service(&name, &variable)?,
+            None => BTreeMap::new(),
+        };
+        let setting = |parameter: &str, name: &str| {
+            own.get(parameter).cloned().or_else(|| service.get(parameter).cloned()).or_else(|| variable(name))
+        };
+        fill_in(&mut config, &setting)?;
+        if config.get_password().is_none()
+            && let Some(password) = setting("password", "PGPASSWORD")
+                .or_else(|| password_from_file(&config, setting("passfile", "PGPASSFILE"), &variable))
+        {
+            config.password(password);
+        }
+        config.connect_timeout(CONNECT_TIMEOUT);
+        config.application_name("bd");
+        let ssl_mode = setting("sslmode", "PGSSLMODE").unwrap_or_else(|| "prefer".to_owned());
+        let ssl_mode = SslMode::parse(&ssl_mode).ok_or_else(|| bad("sslmode is unknown"))?;
+        let root = setting("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
+        let home = variable("HOME").map(|home| Path::new(&home).join(".postgresql/root.crt"));
+        let root_certificate = root.or_else(|| home.filter(|path| path.is_file()));
+        Ok(Self { config, ssl_mode, root_certificate })
+    }
+
+    /// Returns whether a URL contains a password.
+    pub fn has_password(url: &str) -> bool {
+        let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = authority.split(['/', '?']).next().unwrap_or_default();
+        let in_login = authority.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'));
+        let query = url.split_once('?').map_or("", |(_, query)| query);
+        in_login || query.split('&').any(|pair| pair.starts_with("password="))
+    }
+
+    /// Returns the address without the password.
+    pub fn shown(&self) -> String {
+        let user = self.config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(host)) => host.clone(),
+            Some(Host::Unix(path)) => path.display().to_string(),
+            None => "localhost".to_owned(),
+        };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        let name = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
+        format!("postgres://{user}{host}:{port}/{name}")
+    }
+}
+
+/// Sets what the URL leaves out.
+fn fill_in(config: &mut Config, setting: &impl Fn(&str, &str) -> Option<String>) -> Result<()> {
+    if config.get_hosts().is_empty() {
+        config.host(setting("host", "PGHOST").unwrap_or_else(|| "localhost".to_owned()));
+    }
+    if config.get_ports().is_empty()
+        && let Some(port) = setting("port", "PGPORT")
+    {
+        config.port(port.parse().map_err(|_| Error::HubAddress("the port is not a number".to_owned()))?);
+    }
+    if config.get_user().is_none() {
+        let user = setting("user", "PGUSER").or_else(|| setting("user", "USER"));
+        config.user(user.unwrap_or_else(|| "postgres".to_owned()));
+    }
+    if config.get_dbname().is_none()
+        && let Some(name) = setting("dbname", "PGDATABASE")
+    {
+        config.dbname(name);
+    }
+    Ok(())
+}
+
+/// Separates our parameters from the URL.
+fn take_parameters(url: &str) -> (BTreeMap<String, String>, String) {
+    let Some((base, query)) = url.split_once('?') else { return (BTreeMap::new(), url.to_owned()) };
+    let (mut own, mut kept) = (BTreeMap::new(), Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some((key, value)) if OWN_PARAMETERS.contains(&key) => {
+                own.insert(key.to_owned(), percent_decoded(value));
+            }
+            _ => kept.push(pair),
+        }
+    }
+    let rest = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+    (own, rest)
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = tail.get(..2).filter(|_| *first == b'%');
+        let escaped =
+            escaped.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads one section of `~/.pg_service.conf`.
+fn read_service(name: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<BTreeMap<String, String>> {
+    let path = variable("PGSERVICEFILE")
+        .map(PathBuf::from)
+        .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".pg_service.conf")));
+    let text = path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let mut found = None;
+    let mut current = "";
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            current = section;
+            if current == name {
+                found.get_or_insert_with(BTreeMap::new);
+            }
+        } else if let (Some(values), Some((key, value)), true) =
+            (found.as_mut(), line.split_once('='), current == name)
+        {
+            values.insert(key.trim().to_owned(), value.trim().to_owned());
+        }
+    }
+    found.ok_or_else(|| Error::HubAddress(format!("there is no service {name:?} in the service file")))
+}
+
+/// Looks up the password in `~/.pgpass`, which only its owner may read.
+fn password_from_file(
+    config: &Config,
+    path: Option<String>,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let home = || variable("HOME").map(|home| Path::new(&home).join(".pgpass"));
+    let path = path.map(PathBuf::from).or_else(home)?;
+    let mode = std::fs::metadata(&path).ok()?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return None;
+    }
+    let host = match config.get_hosts().first()? {
+        Host::Tcp(host) => host.clone(),
+        Host::Unix(_) => "localhost".to_owned(),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432).to_string();
+    let user = config.get_user()?.to_owned();
+    let name = config.get_dbname().unwrap_or(&user).to_owned();
+    let text = std::fs::read_to_string(&path).ok()?;
+    text.lines().find_map(|line| {
+        let fields = split_password_line(line);
+        let [its_host, its_port, its_name, its_user, password] = fields.as_slice() else { return None };
+        let fits = |pattern: &String, value: &str| pattern == "*" || pattern == value;
+        let all = fits(its_host, &host) && fits(its_port, &port) && fits(its_name, &name);
+        (all && fits(its_user, &user)).then(|| password.clone())
+    })
+}
+
+/// Splits a line at colons that no backslash precedes.
+fn split_password_line(line: &str) -> Vec<String> {
+    let (mut fields, mut escaped) = (vec![String::new()], false);
+    for character in line.chars() {
+        match character {
+            '\\' if !escaped => escaped = true,
+            ':' if !escaped => fields.push(String::new()),
+            other => {
+                escaped = false;
+                if let Some(field) = fields.last_mut() {
+                    field.push(other);
+                }
+            }
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str, variables: &[(&str, &str)]) -> Address {
+        let found = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Address::parse_with(url, found).unwrap()
+    }
+
+    #[test]
+    fn the_password_is_never_shown() {
+        let address = parse("postgres://ann:secret@db.example/app?sslmode=verify-full", &[]);
+        assert_eq!(address.shown(), "postgres://ann@db.example:5432/app");
+        assert_eq!(address.ssl_mode, SslMode::VerifyFull);
+        assert!(!format!("{address:?}").contains("secret"));
+        assert!(Address::has_password("postgres://ann:secret@db.example/app"));
+        assert!(Address::has_password("postgres://db.example/app?password=secret"));
+        assert!(!Address::has_password("postgres://ann@db.example:5432/app"));
+    }
+
+    #[test]
+    fn the_environment_completes_the_url() {
+        let address =
+            parse("postgres://db.example", &[("PGUSER", "bob"), ("PGPASSWORD", "p"), ("PGPORT", "6000")]);
+        assert_eq!(address.shown(), "postgres://bob@db.example:6000/bob");
+        assert_eq!(address.config.get_password(), Some("p".as_bytes()));
+    }
+
+    #[test]
+    fn the_service_and_the_password_file_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let (services, passwords) = (directory.path().join("services"), directory.path().join("passwords"));
+        std::fs::write(&services, "[other]\nhost=x\n[team]\nhost=db.example\nuser=ann\ndbname=app\n")
+            .unwrap();
+        std::fs::write(&passwords, "x:*:*:*:wrong\ndb.example:5432:app:ann:a\\:b\n").unwrap();
+        let variables =
+            [("PGSERVICEFILE", services.to_str().unwrap()), ("PGPASSFILE", passwords.to_str().unwrap())];
+        std::fs::set_permissions(&passwords, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let open = parse("postgres:///?service=team", &variables);
+        assert_eq!(open.config.get_password(), None, "a file that others can read is not used");
+        std::fs::set_permissions(&passwords, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let address = parse("postgres:///?service=team", &variables);
+        assert_eq!(address.shown(), "postgres://ann@db.example:5432/app");
+        assert_eq!(address.config.get_password(), Some("a:b".as_bytes()));
+    }
+}

@@ -1,0 +1,374 @@
+//! A hub on PostgreSQL. All decisions are made by the functions in `schema.sql`.
+
+mod address;
+mod schema;
+mod tls;
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Row};
+
+pub use address::Address;
+pub use schema::{SCHEMA, install, store_fence, store_status};
+
+use super::{
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Grant, HUB_VERSION, Hub, HubCursor,
+    HubHistory, HubRow, Member, RowContent,
+};
+use crate::hub::outgoing::lineage_key;
+use crate::{Error, Result};
+
+/// The size of one fetch.
+const FETCH_BYTES: i64 = 8 * 1024 * 1024;
+
+/// How long one call may take.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The token of the beginning of the history.
+const NO_TOKEN: &str = "00000000-0000-0000-0000-000000000000";
+
+/// A connection to a hub on PostgreSQL.
+#[derive(Debug)]
+pub struct PostgresHub {
+    runtime: Runtime,
+    client: Client,
+    notifications: mpsc::UnboundedReceiver<()>,
+    member: Member,
+    epoch: i32,
+    number: i32,
+}
+
+/// Why a wait ended.
+#[derive(Debug)]
+pub enum Woken<C> {
+    /// Another machine appended something.
+    Notified,
+    /// The time is over.
+    Timeout,
+    /// A command arrived; `None` if its sender is gone.
+    Command(Option<C>),
+    /// The connection is lost.
+    Lost,
+}
+
+impl PostgresHub {
+    /// Connects. Nothing works before [`Hub::attach`].
+    pub fn connect(address: &Address) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
+        let mut config = address.config.clone();
+        config.ssl_mode(address.ssl_mode.wire());
+        let connector = tls::connector(address)?;
+        let (client, mut connection) =
+            within(&runtime, config.connect(connector))?.map_err(|error| failure(&error))?;
+        let (send, notifications) = mpsc::unbounded_channel();
+        runtime.spawn(async move {
+            while let Some(Ok(message)) =
+                std::future::poll_fn(|context| connection.poll_message(context)).await
+            {
+                if matches!(message, AsyncMessage::Notification(_)) && send.send(()).is_err() {
+                    return;
+                }
+            }
+        });
+        let member = Member { store: String::new(), replica: NO_TOKEN.to_owned() };
+        let hub = Self { runtime, client, notifications, member, epoch: 0, number: 0 };
+        // The functions refuse other levels, which may be the default of the database.
+        hub.batch("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+        Ok(hub)
+    }
+
+    /// Runs statements without parameters.
+    fn batch(&self, sql: &str) -> Result<()> {
+        within(&self.runtime, self.client.batch_execute(sql))?.map_err(|error| failure(&error))
+    }
+
+    /// Runs a statement. It is not prepared under a name, because that fails behind a transaction pooler, and
+    /// takes one round trip.
+    fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
+        within(&self.runtime, self.client.query_typed(sql, parameters))?.map_err(|error| failure(&error))
+    }
+
+    /// Like [`query`](Self::query), and wakes the other machines. `NOTIFY` takes a lock of the whole database
+    /// at commit, so it is a second statement in the same round trip.
+    fn query_and_notify(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
+        let channel = self.channel();
+        let notify = [(&channel as &(dyn ToSql + Sync), Type::TEXT)];
+        let both = async {
+            let first = self.client.query_typed(sql, parameters);
+            let second = self.client.query_typed("SELECT pg_notify($1, '')", &notify);
+            // A lost notification costs the others one poll.
+            let (first, _) = tokio::join!(first, second);
+            first
+        };
+        within(&self.runtime, both)?.map_err(|error| failure(&error))
+    }
+
+    /// Returns the name of the channel. Channel names are visible to every role, so it is only a number.
+    fn channel(&self) -> String {
+        format!("beads_{}", self.number)
+    }
+
+    /// Starts to listen, and notifies itself: behind a transaction pooler nothing arrives.
+    pub fn listen(&self) -> Result<()> {
+        let channel = self.channel();
+        self.batch(&format!("LISTEN {channel}; SELECT pg_notify('{channel}', '')"))
+    }
+
+    /// Waits for a notification, a command, or the end of a time.
+    pub fn wait<C>(&mut self, commands: &mut mpsc::UnboundedReceiver<C>, timeout: Duration) -> Woken<C> {
+        let Self { runtime, notifications, .. } = self;
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                command = commands.recv() => Woken::Command(command),
+                notified = notifications.recv() => match notified {
+                    Some(()) => {
+                        while notifications.try_recv().is_ok() {}
+                        Woken::Notified
+                    }
+                    None => Woken::Lost,
+                },
+                () = tokio::time::sleep(timeout) => Woken::Timeout,
+            }
+        })
+    }
+
+    fn one(rows: Vec<Row>) -> Result<Row> {
+        rows.into_iter().next().ok_or_else(|| Error::HubInvalid("a function returned nothing".to_owned()))
+    }
+}
+
+impl Hub for PostgresHub {
+    fn attach(&mut self, member: &Member, cursor: &HubCursor, claims: &[ClaimNews]) -> Result<Attached> {
+        let (n, token) = columns(cursor);
+        let claims = serde_json::to_string(claims).unwrap_or_default();
+        let rows = self.query(
+            "SELECT number, epoch, head, last_seq, history \
+             FROM beads.attach($1, $2, $3::uuid, $4, $5::uuid, $6::jsonb)",
+            &[
+                (&member.store, Type::TEXT),
+                (&HUB_VERSION, Type::INT4),
+                (&member.replica, Type::TEXT),
+                (&n, Type::INT8),
+                (&token, Type::TEXT),
+                (&claims, Type::TEXT),
+            ],
+        )?;
+        let row = Self::one(rows)?;
+        self.member = member.clone();
+        self.number = column(&row, 0)?;
+        self.epoch = column(&row, 1)?;
+        let history = match column::<&str>(&row, 4)? {
+            "same" => HubHistory::Same,
+            "behind" => HubHistory::Behind,
+            _ => HubHistory::Other,
+        };
+        Ok(Attached { head: number(&row, 2)?, last_seq: number(&row, 3)?, history })
+    }
+
+    fn append(&mut self, seq: u64, seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
+        let (seq, seen) = (signed(seq), signed(seen));
+        let claims = serde_json::to_string(claims).unwrap_or_default();
+        let rows = self.query_and_notify(
+            "SELECT n, token::text FROM beads.append($1, $2::uuid, $3, $4, $5, $6, $7::jsonb)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+                (&seq, Type::INT8),
+                (&seen, Type::INT8),
+                (&payload, Type::BYTEA),
+                (&claims, Type::TEXT),
+            ],
+        )?;
+        let row = Self::one(rows)?;
+        Ok(HubCursor { n: number(&row, 0)?, token: column(&row, 1)? })
+    }
+
+    fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Vec<HubRow>> {
+        let (n, token) = columns(cursor);
+        let rows = self.query(
+            "SELECT n, token::text, replica::text, lineage, holder, fence_ms, fence_counter, until_ms, payload \
+             FROM beads.fetch($1, $2::uuid, $3, $4, $5::uuid, $6)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+                (&n, Type::INT8),
+                (&token, Type::TEXT),
+                (&FETCH_BYTES, Type::INT8),
+            ],
+        )?;
+        rows.iter().map(hub_row).collect()
+    }
+
+    fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
+        let rows = self.query(
+            "SELECT upto, token::text, payload FROM beads.snapshot($1, $2::uuid, $3)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+            ],
+        )?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some((HubCursor { n: number(row, 0)?, token: column(row, 1)? }, column(row, 2)?)))
+    }
+
+    fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer> {
+        let (seq, n, lease) = (signed(seq), signed(cursor.n), signed(request.lease_ms));
+        let lineages: Vec<String> = request.candidates.iter().map(|(one, _)| lineage_key(one)).collect();
+        let above: Vec<i64> = request.candidates.iter().map(|(_, stamp)| signed(stamp.ms())).collect();
+        let rows = self.query_and_notify(
+            "SELECT beads.claim($1, $2::uuid, $3, $4, $5, $6, $7, $8, $9)::text",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+                (&seq, Type::INT8),
+                (&n, Type::INT8),
+                (&request.holder.as_str(), Type::TEXT),
+                (&lease, Type::INT8),
+                (&lineages, Type::TEXT_ARRAY),
+                (&above, Type::INT8_ARRAY),
+            ],
+        )?;
+        let row = Self::one(rows)?;
+        claim_answer(column(&row, 0)?, request)
+    }
+
+    fn compaction(&mut self) -> Result<Compaction> {
+        let rows = self.query(
+            "SELECT delta_bytes, snapshot_bytes, proposed, proposed_by::text \
+             FROM beads.compaction($1, $2::uuid, $3)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+            ],
+        )?;
+        let row = Self::one(rows)?;
+        let proposed = column::<Option<i64>>(&row, 2)?.zip(column::<Option<String>>(&row, 3)?);
+        let proposed = proposed.map(|(n, by)| (u64::try_from(n).unwrap_or_default(), by));
+        Ok(Compaction { delta_bytes: number(&row, 0)?, snapshot_bytes: number(&row, 1)?, proposed })
+    }
+
+    fn fold(&mut self, upto: &HubCursor, digest: &str, payload: &[u8]) -> Result<String> {
+        let (n, token) = columns(upto);
+        let rows = self.query(
+            "SELECT beads.fold($1, $2::uuid, $3, $4, $5::uuid, $6, $7)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+                (&n, Type::INT8),
+                (&token, Type::TEXT),
+                (&digest, Type::TEXT),
+                (&payload, Type::BYTEA),
+            ],
+        )?;
+        column(&Self::one(rows)?, 0)
+    }
+}
+
+/// Parses a delta, which is untrusted.
+fn hub_row(row: &Row) -> Result<HubRow> {
+    let cursor = HubCursor { n: number(row, 0)?, token: column(row, 1)? };
+    let content = match column::<Option<Vec<u8>>>(row, 8)? {
+        Some(payload) => RowContent::Payload(payload),
+        None => {
+            let fence = (column(row, 5)?, column(row, 6)?);
+            RowContent::Grant(Grant::parse(column(row, 3)?, column(row, 4)?, fence, column(row, 7)?)?)
+        }
+    };
+    Ok(HubRow { cursor, replica: column(row, 2)?, content })
+}
+
+/// Parses the answer to a claim.
+fn claim_answer(text: &str, request: &ClaimRequest) -> Result<ClaimAnswer> {
+    let invalid = |reason: &str| Error::HubInvalid(format!("the answer to a claim {reason}"));
+    let answer: serde_json::Value = serde_json::from_str(text).map_err(|_| invalid("is not JSON"))?;
+    let whole = |name: &str| answer[name].as_i64().ok_or_else(|| invalid("lacks a number"));
+    match answer["status"].as_str().unwrap_or_default() {
+        "granted" => {
+            let index = usize::try_from(whole("index")?).unwrap_or(usize::MAX);
+            let (lineage, _) = request.candidates.get(index).ok_or_else(|| invalid("names no candidate"))?;
+            let fence = (whole("fence_ms")?, whole("fence_counter")?);
+            let holder = request.holder.as_str();
+            let grant = Grant::parse(&lineage_key(lineage), holder, fence, whole("until_ms")?)?;
+            let n = u64::try_from(whole("n")?).map_err(|_| invalid("has a negative number"))?;
+            let token = answer["token"].as_str().unwrap_or_default().to_owned();
+            Ok(ClaimAnswer::Granted(Box::new(grant), HubCursor { n, token }))
+        }
+        "behind" => Ok(ClaimAnswer::Behind),
+        "hold" => Ok(ClaimAnswer::Hold(u64::try_from(whole("left_ms")?).unwrap_or_default())),
+        "taken" => {
+            let holder = answer["holder"].as_str().and_then(|holder| holder.parse().ok());
+            let until = answer["until_ms"].as_u64();
+            let until = until.and_then(|ms| beads_core::Timestamp::from_ms(ms).ok());
+            Ok(ClaimAnswer::Taken(holder, until))
+        }
+        _ => Err(invalid("has an unknown status")),
+    }
+}
+
+fn columns(cursor: &HubCursor) -> (i64, &str) {
+    (signed(cursor.n), if cursor.token.is_empty() { NO_TOKEN } else { &cursor.token })
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn column<'a, T: tokio_postgres::types::FromSql<'a>>(row: &'a Row, index: usize) -> Result<T> {
+    row.try_get(index).map_err(|error| Error::HubInvalid(error.to_string()))
+}
+
+fn number(row: &Row, index: usize) -> Result<u64> {
+    let value: i64 = column(row, index)?;
+    u64::try_from(value).map_err(|error| Error::HubInvalid(error.to_string()))
+}
+
+/// Runs a future to its end, or to the end of its time.
+fn within<T>(runtime: &Runtime, future: impl Future<Output = T>) -> Result<T> {
+    let waited = runtime.block_on(async { tokio::time::timeout(CALL_TIMEOUT, future).await });
+    waited.map_err(|_| unreachable(format!("no answer within {} seconds", CALL_TIMEOUT.as_secs())))
+}
+
+fn unreachable(reason: String) -> Error {
+    Error::HubUnreachable(reason)
+}
+
+/// Converts an error of the driver. The text of a driver error may not contain the address.
+fn failure(error: &tokio_postgres::Error) -> Error {
+    let Some(database) = error.as_db_error() else {
+        use std::error::Error as _;
+        let reason = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+        return unreachable(reason);
+    };
+    let message = database.message().to_owned();
+    match database.code().code() {
+        "BH001" => Error::HubAttachAgain,
+        "BH002" => Error::HubHistory,
+        "BH003" => Error::HubReplicaReused,
+        "BH004" => Error::HubRefused(format!("{message}; run bd hub upgrade, or upgrade bd")),
+        "3F000" | "42883" | "42P01" => {
+            Error::HubRefused("the database has no hub; run bd hub init with this address once".to_owned())
+        }
+        // The server is shutting down or starting, or has too many connections, or it is a standby.
+        code if code.starts_with("57P")
+            || code.starts_with("08")
+            || matches!(code, "53300" | "25006" | "55000") =>
+        {
+            unreachable(message)
+        }
+        // A deadlock or a serialisation failure: the call can be repeated.
+        code if code.starts_with("40") => unreachable(message),
+        _ => Error::HubRefused(message),
+    }
+}

@@ -1,0 +1,478 @@
+-- The beads hub, version 1. `bd hub init` runs this file in one transaction; `bd hub init --print-sql` prints
+-- it. Everything can be run again: tables are kept, functions are replaced.
+--
+-- The role beads_member may call the functions below and nothing else. Grant it to every login role that
+-- uses a hub:  GRANT beads_member TO alice;
+-- To keep a store to one team, set its member role:  UPDATE beads.store SET member = 'team_a' WHERE id = '…';
+--
+-- Errors: BH001 attach again, BH002 another history, BH003 the replica id is in use elsewhere, BH004 wrong
+-- version, BH005 wrong isolation level.
+
+SELECT pg_advisory_xact_lock(4765921377);
+
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int < 130000 THEN
+        RAISE EXCEPTION 'the hub needs PostgreSQL 13 or later, this is %', current_setting('server_version');
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'beads_member') THEN
+        CREATE ROLE beads_member NOLOGIN;
+    END IF;
+END $$;
+
+CREATE SCHEMA IF NOT EXISTS beads;
+REVOKE ALL ON SCHEMA beads FROM PUBLIC;
+GRANT USAGE ON SCHEMA beads TO beads_member;
+
+CREATE TABLE IF NOT EXISTS beads.hub (version int NOT NULL);
+INSERT INTO beads.hub SELECT 1 WHERE NOT EXISTS (SELECT FROM beads.hub);
+UPDATE beads.hub SET version = 1;
+
+CREATE TABLE IF NOT EXISTS beads.store (
+    number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text NOT NULL UNIQUE CHECK (id ~ '^[0-9a-f]{32}$'),
+    -- Raised when the history of the database may have changed: every machine has to attach again.
+    epoch int NOT NULL DEFAULT 1,
+    -- The WAL timeline. It changes when a standby is promoted.
+    timeline text NOT NULL,
+    -- No claims are granted until then, or until every machine seen lately has attached again.
+    hold_until timestamptz,
+    longest_lease interval NOT NULL DEFAULT '2 hours',
+    member name NOT NULL DEFAULT 'beads_member',
+    hub_version int NOT NULL
+);
+
+-- One row per store that is locked and never updated: an updated row would be a bottleneck.
+CREATE TABLE IF NOT EXISTS beads.gate (store int PRIMARY KEY REFERENCES beads.store);
+
+CREATE TABLE IF NOT EXISTS beads.delta (
+    store int NOT NULL REFERENCES beads.store,
+    n bigint NOT NULL,
+    token uuid NOT NULL DEFAULT gen_random_uuid(),
+    replica uuid NOT NULL,
+    seq bigint NOT NULL,
+    -- The cursor of the writer when it wrote this.
+    seen bigint NOT NULL,
+    -- A grant: who got which bead. Such a row has no payload.
+    lineage text,
+    holder text,
+    fence_ms bigint,
+    fence_counter bigint,
+    until_ms bigint,
+    payload bytea,
+    PRIMARY KEY (store, n)
+);
+
+CREATE TABLE IF NOT EXISTS beads.claim (
+    store int NOT NULL REFERENCES beads.store,
+    lineage text NOT NULL,
+    holder text,
+    replica uuid,
+    seq bigint,
+    fence_ms bigint NOT NULL DEFAULT 0,
+    fence_counter bigint NOT NULL DEFAULT 0,
+    -- The end of the lease by the database's clock; null if nobody holds the bead.
+    until timestamptz,
+    -- The delta that last closed or released the bead. Only a machine that has seen it may be granted it.
+    ended_n bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (store, lineage)
+);
+
+CREATE TABLE IF NOT EXISTS beads.machine (
+    store int NOT NULL REFERENCES beads.store,
+    replica uuid NOT NULL,
+    epoch int NOT NULL,
+    seen timestamptz NOT NULL,
+    cursor bigint NOT NULL DEFAULT 0,
+    last_seq bigint NOT NULL DEFAULT 0,
+    last_digest bytea,
+    last_answer jsonb,
+    PRIMARY KEY (store, replica)
+);
+
+CREATE TABLE IF NOT EXISTS beads.snapshot (
+    store int NOT NULL REFERENCES beads.store,
+    upto bigint NOT NULL,
+    token uuid NOT NULL,
+    replica uuid NOT NULL,
+    digest text NOT NULL,
+    -- Set when a second replica has folded the same.
+    confirmed boolean NOT NULL DEFAULT false,
+    payload bytea NOT NULL,
+    PRIMARY KEY (store, upto)
+);
+
+CREATE OR REPLACE FUNCTION beads._timeline() RETURNS text LANGUAGE sql
+SET search_path = pg_catalog, pg_temp AS $$
+    -- pg_control_checkpoint() still shows the old timeline after a promotion.
+    SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)
+$$;
+
+-- Checks what every function requires, and returns the store.
+CREATE OR REPLACE FUNCTION beads._store(p_store text) RETURNS beads.store LANGUAGE plpgsql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the hub needs READ COMMITTED, not %', current_setting('transaction_isolation')
+            USING ERRCODE = 'BH005';
+    END IF;
+    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    SELECT * INTO s FROM beads.store WHERE id = p_store;
+    IF s.number IS NOT NULL AND NOT pg_has_role(session_user, s.member, 'member') THEN
+        RAISE EXCEPTION 'role % may not use this store; it needs role %', session_user, s.member
+            USING ERRCODE = '42501';
+    END IF;
+    RETURN s;
+END $$;
+
+-- Returns the store of an attached machine.
+CREATE OR REPLACE FUNCTION beads._attached(p_store text, p_replica uuid, p_epoch int)
+RETURNS beads.store LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._store(p_store);
+BEGIN
+    IF s.number IS NULL OR s.epoch <> p_epoch OR s.timeline <> beads._timeline() OR NOT EXISTS (
+        SELECT FROM beads.machine m WHERE m.store = s.number AND m.replica = p_replica AND m.epoch = p_epoch
+    ) THEN
+        RAISE EXCEPTION 'attach first: the machine is not attached in this epoch' USING ERRCODE = 'BH001';
+    END IF;
+    RETURN s;
+END $$;
+
+CREATE OR REPLACE FUNCTION beads._head(p_number int) RETURNS bigint LANGUAGE sql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+    SELECT greatest(
+        coalesce((SELECT n FROM beads.delta WHERE store = p_number ORDER BY n DESC LIMIT 1), 0),
+        coalesce((SELECT upto FROM beads.snapshot WHERE store = p_number AND confirmed
+                  ORDER BY upto DESC LIMIT 1), 0))
+$$;
+
+-- Returns how a cursor relates to the history: 'same', 'behind' the deltas that are kept, or 'other'.
+CREATE OR REPLACE FUNCTION beads._history(p_number int, p_n bigint, p_token uuid) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE upto bigint; found uuid;
+BEGIN
+    SELECT coalesce(max(k.upto), 0) INTO upto FROM beads.snapshot k WHERE k.store = p_number AND k.confirmed;
+    IF p_n = 0 THEN
+        RETURN CASE WHEN upto > 0 THEN 'behind' ELSE 'same' END;
+    END IF;
+    IF p_n > beads._head(p_number) THEN RETURN 'other'; END IF;
+    SELECT token INTO found FROM beads.delta WHERE store = p_number AND n = p_n;
+    IF found IS NULL THEN
+        SELECT token INTO found FROM beads.snapshot k WHERE k.store = p_number AND k.upto = p_n AND k.confirmed;
+    END IF;
+    IF found IS NULL AND p_n < upto THEN RETURN 'behind'; END IF;
+    RETURN CASE WHEN found = p_token THEN 'same' ELSE 'other' END;
+END $$;
+
+-- Starts a new epoch and holds grants until every machine that was seen lately has attached again.
+CREATE OR REPLACE FUNCTION beads._new_epoch(p_number int) RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+    UPDATE beads.store SET epoch = epoch + 1, timeline = beads._timeline(),
+        hold_until = clock_timestamp() + longest_lease
+    WHERE number = p_number
+$$;
+
+-- Records claims that a machine holds or has ended. The gate must be locked.
+CREATE OR REPLACE FUNCTION beads._record_claims(p_number int, p_replica uuid, p_n bigint, p_claims jsonb)
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE c jsonb; row beads.claim; now timestamptz := clock_timestamp(); until timestamptz;
+    same boolean;
+BEGIN
+    FOR c IN SELECT * FROM jsonb_array_elements(coalesce(p_claims, '[]')) LOOP
+        SELECT * INTO row FROM beads.claim k WHERE k.store = p_number AND k.lineage = c->>'lineage';
+        IF c->>'state' = 'held' THEN
+            same := (row.fence_ms, row.fence_counter) = ((c->>'ms')::bigint, (c->>'counter')::bigint);
+            -- Another machine may repeat or renew a claim only under its fence, and never revives an ended one.
+            IF row.until > now AND row.replica <> p_replica AND NOT same THEN CONTINUE; END IF;
+            IF row.lineage IS NOT NULL AND (row.until IS NULL AND same
+                OR (row.fence_ms, row.fence_counter) > ((c->>'ms')::bigint, (c->>'counter')::bigint))
+            THEN CONTINUE; END IF;
+            until := now + (c->>'left_ms')::bigint * interval '1 millisecond';
+            IF same THEN until := greatest(until, row.until); END IF;
+            INSERT INTO beads.claim AS k (store, lineage, holder, replica, fence_ms, fence_counter, until)
+            VALUES (p_number, c->>'lineage', c->>'holder', p_replica, (c->>'ms')::bigint,
+                    (c->>'counter')::bigint, until)
+            ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder, replica = excluded.replica,
+                fence_ms = excluded.fence_ms, fence_counter = excluded.fence_counter, until = excluded.until;
+            UPDATE beads.store SET longest_lease = until - now WHERE number = p_number AND longest_lease < until - now;
+        ELSE
+            INSERT INTO beads.claim (store, lineage, ended_n) VALUES (p_number, c->>'lineage', p_n)
+            ON CONFLICT (store, lineage) DO UPDATE SET ended_n = excluded.ended_n;
+            -- A release frees only the claim that its writer knew; a close frees every claim.
+            UPDATE beads.claim k SET until = NULL, holder = NULL, replica = NULL
+            WHERE k.store = p_number AND k.lineage = c->>'lineage' AND (c->>'state' = 'closed'
+                OR (k.fence_ms, k.fence_counter) <= ((c->>'ms')::bigint, (c->>'counter')::bigint));
+        END IF;
+    END LOOP;
+END $$;
+
+-- Returns the recorded answer to a repeated request, or null for a new one. The gate must be locked.
+CREATE OR REPLACE FUNCTION beads._repeated(p_number int, p_replica uuid, p_seq bigint, p_digest bytea)
+RETURNS jsonb LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE m beads.machine;
+BEGIN
+    SELECT * INTO m FROM beads.machine k WHERE k.store = p_number AND k.replica = p_replica;
+    IF p_seq > m.last_seq THEN RETURN NULL; END IF;
+    IF p_seq = m.last_seq AND m.last_digest = p_digest THEN RETURN m.last_answer; END IF;
+    RAISE EXCEPTION 'another machine uses this replica id: number % has another content', p_seq
+        USING ERRCODE = 'BH003';
+END $$;
+
+-- Attaches a machine: checks version, rights and history, and takes its live claims. Nothing else works
+-- before.
+CREATE OR REPLACE FUNCTION beads.attach(
+    p_store text, p_version int, p_replica uuid, p_n bigint, p_token uuid, p_claims jsonb)
+RETURNS TABLE (number int, epoch int, head bigint, last_seq bigint, history text, now_ms bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store; answer text; v int;
+BEGIN
+    SELECT version INTO v FROM beads.hub;
+    IF p_version <> v THEN
+        RAISE EXCEPTION 'the hub has version %, this program needs version %', v, p_version
+            USING ERRCODE = 'BH004';
+    END IF;
+    s := beads._store(p_store);
+    IF s.number IS NULL THEN
+        IF NOT pg_has_role(session_user, 'beads_member', 'member') THEN
+            RAISE EXCEPTION 'role % is not a member of beads_member', session_user USING ERRCODE = '42501';
+        END IF;
+        INSERT INTO beads.store (id, timeline, hub_version) VALUES (p_store, beads._timeline(), v)
+        ON CONFLICT (id) DO NOTHING;
+        s := beads._store(p_store);
+        INSERT INTO beads.gate VALUES (s.number) ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    s := beads._store(p_store);
+    answer := beads._history(s.number, p_n, p_token);
+    IF s.timeline <> beads._timeline() OR answer = 'other' THEN
+        PERFORM beads._new_epoch(s.number);
+        s := beads._store(p_store);
+    END IF;
+    INSERT INTO beads.machine AS m (store, replica, epoch, seen, cursor)
+    VALUES (s.number, p_replica, s.epoch, clock_timestamp(), p_n)
+    ON CONFLICT (store, replica) DO UPDATE SET epoch = excluded.epoch, seen = excluded.seen, cursor = excluded.cursor;
+    PERFORM beads._record_claims(s.number, p_replica, 0, p_claims);
+    RETURN QUERY SELECT s.number, s.epoch, beads._head(s.number), m.last_seq, answer,
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    FROM beads.machine m WHERE m.store = s.number AND m.replica = p_replica;
+END $$;
+
+-- Appends a delta and returns its number and token. A repetition returns the first answer.
+CREATE OR REPLACE FUNCTION beads.append(
+    p_store text, p_replica uuid, p_epoch int, p_seq bigint, p_seen bigint, p_payload bytea, p_claims jsonb)
+RETURNS TABLE (n bigint, token uuid) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+    digest bytea := sha256(p_payload); answer jsonb; next bigint; made uuid := gen_random_uuid();
+BEGIN
+    -- Commits of a store become serial here, so numbers appear in the order of their commits.
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    answer := beads._repeated(s.number, p_replica, p_seq, digest);
+    IF answer IS NOT NULL THEN
+        RETURN QUERY SELECT (answer->>'n')::bigint, (answer->>'token')::uuid;
+        RETURN;
+    END IF;
+    next := beads._head(s.number) + 1;
+    INSERT INTO beads.delta (store, n, token, replica, seq, seen, payload)
+    VALUES (s.number, next, made, p_replica, p_seq, p_seen, p_payload);
+    PERFORM beads._record_claims(s.number, p_replica, next, p_claims);
+    UPDATE beads.machine m SET last_seq = p_seq, last_digest = digest, seen = clock_timestamp(),
+        last_answer = jsonb_build_object('n', next, 'token', made)
+    WHERE m.store = s.number AND m.replica = p_replica;
+    RETURN QUERY SELECT next, made;
+END $$;
+
+-- Returns the deltas after a cursor, at most about p_bytes of them.
+CREATE OR REPLACE FUNCTION beads.fetch(
+    p_store text, p_replica uuid, p_epoch int, p_n bigint, p_token uuid, p_bytes bigint)
+RETURNS TABLE (n bigint, token uuid, replica uuid, seen bigint, lineage text, holder text, fence_ms bigint,
+    fence_counter bigint, until_ms bigint, payload bytea)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); d beads.delta; total bigint := 0;
+BEGIN
+    IF beads._history(s.number, p_n, p_token) <> 'same' THEN
+        RAISE EXCEPTION 'delta % is not part of this history, or no longer kept', p_n USING ERRCODE = 'BH002';
+    END IF;
+    UPDATE beads.machine m SET seen = clock_timestamp(), cursor = p_n
+    WHERE m.store = s.number AND m.replica = p_replica
+        AND (m.cursor <> p_n OR m.seen < clock_timestamp() - interval '1 minute');
+    FOR d IN SELECT * FROM beads.delta k WHERE k.store = s.number AND k.n > p_n ORDER BY k.n LOOP
+        n := d.n; token := d.token; replica := d.replica; seen := d.seen; lineage := d.lineage;
+        holder := d.holder; fence_ms := d.fence_ms; fence_counter := d.fence_counter;
+        until_ms := d.until_ms; payload := d.payload;
+        RETURN NEXT;
+        total := total + 64 + coalesce(length(d.payload), 0);
+        EXIT WHEN total > p_bytes;
+    END LOOP;
+END $$;
+
+-- Grants the first free candidate whose last end the caller has seen. A repetition returns the first answer.
+-- Status: 'granted'; 'taken' with the holder of the first candidate; 'behind' if the caller lacks the delta
+-- that ended a candidate; 'hold' while grants are held.
+CREATE OR REPLACE FUNCTION beads.claim(
+    p_store text, p_replica uuid, p_epoch int, p_seq bigint, p_n bigint, p_holder text, p_lease_ms bigint,
+    p_lineages text[], p_above_ms bigint[])
+RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); answer jsonb; row beads.claim;
+    digest bytea := sha256(convert_to(jsonb_build_array(p_holder, p_lease_ms, p_lineages)::text, 'UTF8'));
+    now timestamptz; status text := 'taken'; other text; ends bigint; made uuid := gen_random_uuid();
+    next bigint; fence bigint; counter bigint; until timestamptz;
+BEGIN
+    IF cardinality(p_lineages) > 256 OR cardinality(p_lineages) <> cardinality(p_above_ms) THEN
+        RAISE EXCEPTION 'at most 256 candidates, each with a time' USING ERRCODE = '22023';
+    END IF;
+    IF p_lease_ms NOT BETWEEN 1 AND 31708800000 THEN
+        RAISE EXCEPTION 'a lease lasts up to a year' USING ERRCODE = '22023';
+    END IF;
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    answer := beads._repeated(s.number, p_replica, p_seq, digest);
+    IF answer IS NOT NULL THEN RETURN answer; END IF;
+    now := clock_timestamp();
+    SELECT * INTO s FROM beads.store k WHERE k.number = s.number;
+    IF s.hold_until > now AND EXISTS (
+        SELECT FROM beads.machine m WHERE m.store = s.number AND m.epoch < s.epoch
+            AND m.seen > s.hold_until - 2 * s.longest_lease
+    ) THEN
+        RETURN jsonb_build_object('status', 'hold',
+            'left_ms', (extract(epoch FROM s.hold_until - now) * 1000)::bigint);
+    ELSIF s.hold_until IS NOT NULL THEN
+        UPDATE beads.store k SET hold_until = NULL WHERE k.number = s.number;
+    END IF;
+    FOR i IN 1 .. cardinality(p_lineages) LOOP
+        -- One probe per candidate: "= ANY" scans a fresh table.
+        SELECT * INTO row FROM beads.claim k WHERE k.store = s.number AND k.lineage = p_lineages[i];
+        IF row.until > now AND NOT (row.replica = p_replica AND row.holder = p_holder AND cardinality(p_lineages) = 1) THEN
+            IF i = 1 THEN
+                other := row.holder;
+                ends := (extract(epoch FROM row.until) * 1000)::bigint;
+            END IF;
+            CONTINUE;
+        END IF;
+        IF row.ended_n > p_n THEN
+            status := 'behind';
+            CONTINUE;
+        END IF;
+        next := beads._head(s.number) + 1;
+        until := now + p_lease_ms * interval '1 millisecond';
+        fence := greatest((extract(epoch FROM now) * 1000)::bigint, p_above_ms[i] + 1, coalesce(row.fence_ms, 0) + 1);
+        -- The low 16 bits are the tag of the hub; the number keeps fences of one millisecond apart.
+        counter := ((next & 65535) << 16) | 47806;
+        INSERT INTO beads.delta (store, n, token, replica, seq, seen, lineage, holder, fence_ms, fence_counter, until_ms)
+        VALUES (s.number, next, made, p_replica, p_seq, p_n, p_lineages[i], p_holder, fence, counter,
+                (extract(epoch FROM until) * 1000)::bigint);
+        INSERT INTO beads.claim AS k (store, lineage, holder, replica, seq, fence_ms, fence_counter, until)
+        VALUES (s.number, p_lineages[i], p_holder, p_replica, p_seq, fence, counter, until)
+        ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder, replica = excluded.replica,
+            seq = excluded.seq, fence_ms = excluded.fence_ms, fence_counter = excluded.fence_counter,
+            until = excluded.until;
+        IF until - now > s.longest_lease THEN
+            UPDATE beads.store k SET longest_lease = until - now WHERE k.number = s.number;
+        END IF;
+        answer := jsonb_build_object('status', 'granted', 'index', i - 1, 'n', next, 'token', made,
+            'fence_ms', fence, 'fence_counter', counter,
+            'until_ms', (extract(epoch FROM until) * 1000)::bigint);
+        UPDATE beads.machine m SET last_seq = p_seq, last_digest = digest, last_answer = answer,
+            seen = now WHERE m.store = s.number AND m.replica = p_replica;
+        RETURN answer;
+    END LOOP;
+    RETURN jsonb_build_object('status', status, 'holder', other, 'until_ms', ends);
+END $$;
+
+-- Returns the last confirmed snapshot, if there is one.
+CREATE OR REPLACE FUNCTION beads.snapshot(p_store text, p_replica uuid, p_epoch int)
+RETURNS TABLE (upto bigint, token uuid, payload bytea) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+BEGIN
+    RETURN QUERY SELECT k.upto, k.token, k.payload FROM beads.snapshot k
+    WHERE k.store = s.number AND k.confirmed ORDER BY k.upto DESC LIMIT 1;
+END $$;
+
+-- Returns whether the store should be compacted, and a snapshot of another replica that waits for a second
+-- opinion.
+CREATE OR REPLACE FUNCTION beads.compaction(p_store text, p_replica uuid, p_epoch int)
+RETURNS TABLE (delta_bytes bigint, snapshot_bytes bigint, proposed bigint, proposed_by uuid)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+BEGIN
+    RETURN QUERY SELECT
+        (SELECT coalesce(sum(64 + coalesce(length(d.payload), 0)), 0)::bigint FROM beads.delta d WHERE d.store = s.number),
+        (SELECT coalesce(max(length(k.payload)), 0)::bigint FROM beads.snapshot k WHERE k.store = s.number AND k.confirmed),
+        (SELECT max(k.upto) FROM beads.snapshot k WHERE k.store = s.number AND NOT k.confirmed),
+        (SELECT k.replica FROM beads.snapshot k WHERE k.store = s.number AND NOT k.confirmed ORDER BY k.upto DESC LIMIT 1);
+END $$;
+
+-- Proposes a snapshot of everything up to a delta, or confirms the proposal of another replica. Covered
+-- deltas are deleted only when two replicas have folded the same bytes. Returns 'proposed', 'confirmed',
+-- 'differs', or 'stale' if the delta is unknown or already covered.
+CREATE OR REPLACE FUNCTION beads.fold(
+    p_store text, p_replica uuid, p_epoch int, p_upto bigint, p_token uuid, p_digest text, p_payload bytea)
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); k beads.snapshot;
+BEGIN
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    IF NOT EXISTS (SELECT FROM beads.delta d WHERE d.store = s.number AND d.n = p_upto AND d.token = p_token) THEN
+        RETURN 'stale';
+    END IF;
+    SELECT * INTO k FROM beads.snapshot o WHERE o.store = s.number AND o.upto = p_upto;
+    IF k.upto IS NULL OR k.replica = p_replica THEN
+        DELETE FROM beads.snapshot o WHERE o.store = s.number AND NOT o.confirmed;
+        INSERT INTO beads.snapshot (store, upto, token, replica, digest, payload)
+        VALUES (s.number, p_upto, p_token, p_replica, p_digest, p_payload);
+        RETURN 'proposed';
+    END IF;
+    IF k.confirmed THEN RETURN 'stale'; END IF;
+    IF k.digest <> p_digest OR k.payload <> p_payload THEN
+        DELETE FROM beads.snapshot o WHERE o.store = s.number AND o.upto = p_upto;
+        RETURN 'differs';
+    END IF;
+    UPDATE beads.snapshot o SET confirmed = true WHERE o.store = s.number AND o.upto = p_upto;
+    DELETE FROM beads.snapshot o WHERE o.store = s.number AND o.upto < p_upto;
+    DELETE FROM beads.delta d WHERE d.store = s.number AND d.n <= p_upto;
+    RETURN 'confirmed';
+END $$;
+
+-- Describes a store for `bd hub status`.
+CREATE OR REPLACE FUNCTION beads.status(p_store text) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._store(p_store); v int; now timestamptz := clock_timestamp();
+BEGIN
+    SELECT version INTO v FROM beads.hub;
+    RETURN jsonb_build_object(
+        'hub_version', v, 'known', s.number IS NOT NULL, 'epoch', s.epoch, 'head', beads._head(s.number),
+        'holding', coalesce(s.hold_until > now, false),
+        'machines', (SELECT count(*) FROM beads.machine m WHERE m.store = s.number),
+        'active_machines', (SELECT count(*) FROM beads.machine m
+            WHERE m.store = s.number AND m.seen > now - interval '1 day'),
+        'claims', (SELECT count(*) FROM beads.claim k WHERE k.store = s.number AND k.until > now),
+        'deltas', (SELECT count(*) FROM beads.delta d WHERE d.store = s.number),
+        'table_bytes', (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+            WHERE c.relnamespace = 'beads'::regnamespace AND c.relkind = 'r'),
+        'synchronous_standby', current_setting('synchronous_standby_names') <> '');
+END $$;
+
+-- Starts a new epoch by hand, after a restore that keeps the timeline.
+CREATE OR REPLACE FUNCTION beads.fence(p_store text) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._store(p_store);
+BEGIN
+    IF s.number IS NULL THEN
+        RAISE EXCEPTION 'the hub does not know this store' USING ERRCODE = 'BH001';
+    END IF;
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    PERFORM beads._new_epoch(s.number);
+    RETURN s.epoch + 1;
+END $$;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA beads FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA beads FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION beads.attach, beads.append, beads.fetch, beads.claim, beads.snapshot,
+    beads.compaction, beads.fold, beads.status, beads.fence TO beads_member;

@@ -1,0 +1,82 @@
+//! Takes in changes that arrived through the hub.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use beads_core::{Conflict, Delta, Stamp, State};
+
+use crate::Result;
+use crate::disk::Disk;
+use crate::replica::Replica;
+use crate::world::World;
+
+/// The size of one record of the journal.
+const RECORD_BYTES: usize = 32 * 1024 * 1024;
+
+/// How many writes of the hub are remembered.
+const MAX_HUB_WRITES: usize = 65_536;
+
+/// The stamps of writes that went through the hub. Of two such writes the hub knows whether they were
+/// concurrent, so a later merge of commits must not judge them again: it sees only what the commits hold.
+#[derive(Debug, Clone, Default)]
+pub struct HubWrites(Arc<BTreeSet<Stamp>>);
+
+impl HubWrites {
+    /// Adds the writes of a delta.
+    pub fn note(&mut self, delta: &Delta) {
+        let stamps = delta.beads.values().flat_map(beads_core::Patch::stamps);
+        self.extend(stamps.collect());
+    }
+
+    /// Adds the current writes of a state.
+    pub fn note_state(&mut self, state: &State) {
+        self.extend(state.stamps().collect());
+    }
+
+    fn extend(&mut self, stamps: Vec<Stamp>) {
+        let set = Arc::make_mut(&mut self.0);
+        set.extend(stamps);
+        while set.len() > MAX_HUB_WRITES {
+            set.pop_first();
+        }
+    }
+
+    /// Removes conflicts between two writes that went through the hub.
+    pub(crate) fn filter(&self, conflicts: &mut Vec<Conflict>) {
+        if !self.0.is_empty() {
+            let known = |stamp: Stamp| self.0.contains(&stamp);
+            conflicts.retain(|conflict| !known(conflict.lost.at()) || !known(conflict.won.at()));
+        }
+    }
+}
+
+impl<D: Disk, W: World> Replica<D, W> {
+    /// Joins a delta of the hub in memory, with the conflicts that it causes, and returns whether it brought
+    /// anything new. It is durable after the next [`commit`](Self::commit).
+    pub fn take_foreign(&mut self, mut delta: Delta, conflicts: Vec<Conflict>) -> Result<bool> {
+        self.hub_writes.note(&delta);
+        delta.conflicts.extend(conflicts);
+        let state = self.catalog().state();
+        if state.clone().join_delta(&delta).is_err() {
+            // Garbage collection dropped the beads that it refers to.
+            delta = delta.without_unknown_beads(state).0;
+        }
+        if delta.is_empty() || state.contains(&delta) {
+            return Ok(false);
+        }
+        let now_ms = self.now_ms();
+        for stamp in delta.beads.values().flat_map(beads_core::Patch::stamps).collect::<Vec<_>>() {
+            self.clock.observe(stamp, now_ms);
+        }
+        for part in delta.split(RECORD_BYTES) {
+            let events = self.catalog.join_delta_with_events(&part, now_ms)?;
+            self.queue_record("hub".parse()?, now_ms, (part, events), None);
+        }
+        Ok(true)
+    }
+
+    /// Returns the writes that went through the hub.
+    pub fn hub_writes_mut(&mut self) -> &mut HubWrites {
+        &mut self.hub_writes
+    }
+}

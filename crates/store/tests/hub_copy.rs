@@ -1,0 +1,167 @@
+//! What a replica keeps of a hub: what it appends, and which writes count as concurrent.
+#![allow(clippy::unwrap_used)] // a failing test may panic
+
+mod bench_store;
+
+use beads_core::op::{ClaimBead, Update};
+use beads_core::{Op, Stamp, Timestamp};
+use beads_store::Caller;
+use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, RowContent, is_hub_fence};
+use bench_store::{BenchStore, TestReplica, caller, create};
+
+/// A hub in memory: the deltas in their order.
+#[derive(Default)]
+struct Deltas(Vec<HubRow>);
+
+impl Deltas {
+    fn push(&mut self, replica: &str, content: RowContent) -> HubCursor {
+        let cursor = HubCursor { n: self.0.len() as u64 + 1, token: format!("token {}", self.0.len()) };
+        self.0.push(HubRow { cursor: cursor.clone(), replica: replica.to_owned(), content });
+        cursor
+    }
+}
+
+/// A machine of the fleet.
+struct Machine {
+    name: &'static str,
+    replica: TestReplica,
+    copy: HubCopy,
+    _store: BenchStore,
+}
+
+impl Machine {
+    fn new(name: &'static str) -> Self {
+        let store = BenchStore::new();
+        Self { name, replica: store.open(), copy: HubCopy::default(), _store: store }
+    }
+
+    fn write(&mut self, op: &Op) {
+        let caller = Caller { actor: self.name.parse().unwrap(), ..caller() };
+        self.replica.apply(op, &caller).unwrap();
+        self.replica.commit().unwrap();
+    }
+
+    /// Appends what the hub lacks, without taking what others appended.
+    fn append(&mut self, hub: &mut Deltas) {
+        let now_ms = self.replica.now_ms();
+        if let Some(outgoing) = self.copy.outgoing(self.replica.catalog().state(), now_ms).unwrap() {
+            hub.push(self.name, RowContent::Payload(outgoing.payload));
+        }
+    }
+
+    fn fetch(&mut self, hub: &Deltas) {
+        self.copy.take(&mut self.replica, self.name, &hub.0).unwrap();
+        self.copy.join_into(&mut self.replica).unwrap();
+        self.replica.commit().unwrap();
+    }
+
+    fn title(&self) -> String {
+        let bead = self.replica.catalog().live().next().unwrap().1;
+        bead.title.value.as_str().to_owned()
+    }
+
+    fn conflicts(&self) -> usize {
+        self.replica.catalog().state().conflicts().len()
+    }
+}
+
+fn rename(machine: &Machine, title: &str) -> Op {
+    let lineage = machine.replica.catalog().live().next().unwrap().0;
+    let id = machine.replica.catalog().id_of(lineage).to_string();
+    Op::Update(Box::new(Update { id, title: Some(title.parse().unwrap()), ..Update::default() }))
+}
+
+/// Returns two machines that know the same bead.
+fn pair(hub: &mut Deltas) -> (Machine, Machine) {
+    let (mut ann, mut bob) = (Machine::new("ann"), Machine::new("bob"));
+    ann.fetch(hub);
+    bob.fetch(hub);
+    ann.write(&create("first"));
+    ann.append(hub);
+    ann.fetch(hub);
+    bob.fetch(hub);
+    (ann, bob)
+}
+
+#[test]
+fn what_one_machine_appends_the_other_has() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    bob.write(&rename(&bob, "second"));
+    bob.append(&mut hub);
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    assert_eq!((ann.title(), bob.title()), ("second".into(), "second".into()));
+    assert_eq!((ann.conflicts(), bob.conflicts()), (0, 0));
+    assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
+    let before = hub.0.len();
+    ann.append(&mut hub);
+    bob.append(&mut hub);
+    assert_eq!(hub.0.len(), before, "nothing is appended twice");
+}
+
+#[test]
+fn only_writes_that_did_not_know_each_other_conflict() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    ann.write(&rename(&ann, "by ann"));
+    ann.append(&mut hub);
+    bob.write(&rename(&bob, "by bob"));
+    bob.append(&mut hub);
+    // The one with the later number finds the conflict, and appends it.
+    bob.fetch(&hub);
+    assert_eq!(bob.conflicts(), 1);
+    bob.append(&mut hub);
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    assert_eq!((ann.conflicts(), ann.title()), (1, bob.title()));
+    assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
+}
+
+#[test]
+fn fetching_the_whole_history_again_finds_no_conflicts() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    for number in 0..5 {
+        let title = format!("title {number}");
+        let writer = if number % 2 == 0 { &mut ann } else { &mut bob };
+        writer.write(&rename(writer, &title));
+        writer.append(&mut hub);
+        ann.fetch(&hub);
+        bob.fetch(&hub);
+    }
+    ann.copy = HubCopy::default();
+    ann.fetch(&hub);
+    assert_eq!((ann.conflicts(), ann.title()), (0, "title 4".into()));
+    // Writes that the hub never had are concurrent with those that it got meanwhile.
+    ann.write(&rename(&ann, "offline"));
+    bob.write(&rename(&bob, "online"));
+    bob.append(&mut hub);
+    ann.copy = HubCopy::default();
+    ann.fetch(&hub);
+    assert_eq!(ann.conflicts(), 1);
+}
+
+#[test]
+fn every_machine_builds_the_same_claim_from_a_grant() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    let now_ms = ann.replica.now_ms();
+    let fence: Stamp = serde_json::from_str(&format!("[{},{}]", now_ms + 1_000, (1 << 16) | 47_806)).unwrap();
+    assert!(is_hub_fence(fence));
+    let until = Timestamp::from_ms(now_ms + 60_000).unwrap();
+    let holder = "ann".parse().unwrap();
+    let grant = Grant { lineage: lineage.clone(), holder, fence, until };
+    let id = ann.replica.catalog().id_of(&lineage).to_string();
+    let claim = ClaimBead { id, at: Some(fence), until: Some(until), ..ClaimBead::default() };
+    ann.write(&Op::Claim(claim));
+    hub.push("ann", RowContent::Grant(grant));
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    let state = |machine: &Machine| machine.replica.catalog().state().encode();
+    assert_eq!(state(&ann), state(&bob));
+    let before = hub.0.len();
+    ann.append(&mut hub);
+    assert_eq!(hub.0.len(), before, "the grant is the delta");
+}

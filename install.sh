@@ -1,0 +1,109 @@
+#!/bin/sh
+# Installs bd and bb into ~/.local: install.sh [--version V] [--prefix DIR] [--uninstall]
+#
+# Downloads the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. Run it again to upgrade.
+# BEADS_URL is the address below which the files of the releases are: $BEADS_URL/v<version>/<file>; $BEADS_URL/latest
+# contains the newest version. A mirror or a directory (file:///…) works, too.
+set -eu
+
+prefix=${PREFIX:-$HOME/.local}
+version=
+action=install
+
+fail() {
+    echo "install.sh: $1" >&2
+    exit 1
+}
+
+usage() {
+    echo "usage: install.sh [--version V] [--prefix DIR] [--uninstall]"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --version) [ $# -ge 2 ] || fail "--version needs a value"; version=$2; shift 2 ;;
+    --prefix) [ $# -ge 2 ] || fail "--prefix needs a value"; prefix=$2; shift 2 ;;
+    --uninstall) action=uninstall; shift ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; fail "unknown option $1" ;;
+    esac
+done
+case $prefix in
+/*) ;;
+*) prefix=$PWD/$prefix ;;
+esac
+receipt=$prefix/share/beads/receipt
+
+# Removes the files that the receipt lists, and the directories that are empty then.
+remove_listed() {
+    while IFS= read -r file; do
+        rm -f "$file"
+    done <"$1"
+    rm -f "$1"
+    rmdir "$prefix/share/beads" "$prefix/share/doc/beads" 2>/dev/null || true
+}
+
+if [ "$action" = uninstall ]; then
+    [ -f "$receipt" ] || fail "$receipt does not exist: nothing was installed here by this script"
+    remove_listed "$receipt"
+    echo "removed bd and bb from $prefix; stores and settings are untouched (bd uninstall, in each repository, removes those)"
+    exit 0
+fi
+
+fetch() { # URL FILE
+    if command -v curl >/dev/null 2>&1; then
+        curl --fail --silent --show-error --location --output "$2" "$1"
+    elif command -v wget >/dev/null 2>&1; then
+        wget --quiet --output-document="$2" "$1"
+    else
+        fail "curl or wget is needed"
+    fi || fail "cannot download $1; nothing was changed"
+}
+
+sum_of() { # FILE
+    if command -v sha256sum >/dev/null 2>&1; then
+        sha256sum "$1" | cut -d ' ' -f 1
+    else
+        shasum -a 256 "$1" | cut -d ' ' -f 1
+    fi
+}
+
+[ -n "${BEADS_URL:-}" ] || fail "set BEADS_URL to the address of the releases"
+system=$(uname -s)-$(uname -m)
+[ "$system" = Linux-x86_64 ] || fail "there is no build for $system; use cargo install --locked beads"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+if [ -z "$version" ]; then
+    fetch "$BEADS_URL/latest" "$scratch/latest"
+    version=$(cat "$scratch/latest")
+fi
+name=beads-$version-x86_64-linux
+fetch "$BEADS_URL/v$version/SHA256SUMS" "$scratch/SHA256SUMS"
+fetch "$BEADS_URL/v$version/$name.tar.gz" "$scratch/$name.tar.gz"
+expected=$(sed -n "s/^\([0-9a-f]*\)  $name\.tar\.gz\$/\1/p" "$scratch/SHA256SUMS")
+[ -n "$expected" ] || fail "SHA256SUMS does not list $name.tar.gz; nothing was changed"
+found=$(sum_of "$scratch/$name.tar.gz")
+[ "$found" = "$expected" ] || fail "$name.tar.gz has the SHA-256 $found instead of $expected; nothing was changed"
+
+tar -xzf "$scratch/$name.tar.gz" -C "$scratch"
+(cd "$scratch/$name" && find . -type f) | sed "s|^\.|$prefix|" | sort >"$scratch/receipt"
+# Each file is replaced by a rename, so a running bd keeps its old file.
+(cd "$scratch/$name" && find . -type f) | while IFS= read -r file; do
+    mkdir -p "$(dirname "$prefix/$file")"
+    cp "$scratch/$name/$file" "$prefix/$file.new"
+    mv -f "$prefix/$file.new" "$prefix/$file"
+done
+if [ -f "$receipt" ]; then
+    # Files of the old version that the new one no longer has.
+    sort "$receipt" | comm -23 - "$scratch/receipt" | while IFS= read -r file; do rm -f "$file"; done
+fi
+mkdir -p "$prefix/share/beads"
+cp "$scratch/receipt" "$receipt"
+
+echo "installed bd and bb $version in $prefix/bin"
+case :$PATH: in
+*":$prefix/bin:"*) ;;
+*) echo "add it to the search path: export PATH=\"$prefix/bin:\$PATH\"" ;;
+esac
+echo "after an upgrade run bd daemon stop, once per store"

@@ -1,0 +1,69 @@
+//! Collects the licences of everything that is compiled into the programs.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use super::metadata::{Metadata, Package};
+use crate::arguments::Result;
+
+/// The licences of C libraries, below the directory of the crate that contains them.
+const C_LIBRARIES: [(&str, &str); 4] = [
+    ("libgit2-sys", "libgit2/COPYING"),
+    ("libssh2-sys", "libssh2/COPYING"),
+    ("libz-sys", "src/zlib/LICENSE"),
+    ("openssl-src", "openssl/LICENSE.txt"),
+];
+
+/// What the C library of the machine that builds the programs adds.
+const C_LIBRARY: &str = "The programs are linked statically with the GNU C library, which is under the LGPL 2.1 or later. Its source \
+is at https://www.gnu.org/software/libc/. To link the programs with another version of it, build them from \
+the source of this release: cargo build --release.\n";
+
+/// Returns the text of `THIRD-PARTY-LICENCES.txt`.
+pub fn text(metadata: &Metadata) -> Result<String> {
+    let foreign: Vec<&Package> = metadata.0.values().filter(|package| !package.is_own).collect();
+    let mut text = format!("bd and bb contain {} libraries.\n\n{C_LIBRARY}\n", foreign.len());
+    for package in &foreign {
+        let _ = writeln!(text, "  {} {}: {}", package.name, package.version, package.licence);
+    }
+    for package in foreign {
+        let files = licence_files(package)?;
+        if package.licence.is_empty() && files.is_empty() {
+            return Err(format!("{} {} names no licence", package.name, package.version).into());
+        }
+        let _ = writeln!(
+            text,
+            "\n{}\n{} {} ({})",
+            "=".repeat(80),
+            package.name,
+            package.version,
+            package.licence
+        );
+        for file in files {
+            let _ = writeln!(text, "\n{}", file.trim_end());
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the texts of the licences in the directory of a crate.
+fn licence_files(package: &Package) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(&package.directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        let is_licence =
+            ["LICENSE", "LICENCE", "COPYING", "NOTICE"].iter().any(|begin| name.starts_with(begin));
+        if is_licence && entry.path().is_file() {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    for (name, path) in C_LIBRARIES {
+        if package.name == name {
+            paths.push(package.directory.join(path));
+        }
+    }
+    let read = |path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(paths.iter().filter_map(|path| read(path).ok()).collect())
+}

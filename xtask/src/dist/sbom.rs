@@ -1,0 +1,48 @@
+//! Writes the list of everything that is compiled into the programs, as CycloneDX 1.5.
+
+use serde_json::{Value, json};
+
+use super::VERSION;
+use super::metadata::{Metadata, Package};
+use crate::arguments::Result;
+
+pub fn cyclonedx(metadata: &Metadata, epoch: u64) -> Result<String> {
+    let is_root = |package: &&Package| package.name == "beads";
+    let components = metadata.0.values().filter(|package| !is_root(package)).map(component);
+    let references = |package: &Package| -> Vec<String> {
+        package.dependencies.iter().filter_map(|id| metadata.0.get(id)).map(reference).collect()
+    };
+    let dependencies = metadata
+        .0
+        .values()
+        .map(|package| json!({"ref": reference(package), "dependsOn": references(package)}));
+    let time = beads_core::Timestamp::text_of(epoch * 1000);
+    let bill = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "timestamp": time,
+            "component": {"type": "application", "bom-ref": format!("pkg:cargo/beads@{VERSION}"), "name": "beads", "version": VERSION},
+        },
+        "components": components.collect::<Vec<Value>>(),
+        "dependencies": dependencies.collect::<Vec<Value>>(),
+    });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&bill)?))
+}
+
+fn reference(package: &Package) -> String {
+    format!("pkg:cargo/{}@{}", package.name, package.version)
+}
+
+fn component(package: &Package) -> Value {
+    json!({
+        "type": "library",
+        "bom-ref": reference(package),
+        "name": package.name,
+        "version": package.version,
+        "purl": reference(package),
+        // An expression with a slash is the old spelling of OR.
+        "licenses": [{"expression": package.licence.replace('/', " OR ")}],
+    })
+}
