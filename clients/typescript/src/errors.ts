@@ -228,6 +228,12 @@ export class PushRefusedError extends BeadsError {}
 /** `remote_invalid` */
 export class RemoteInvalidError extends BeadsError {}
 
+/** `hub_unreachable` */
+export class HubUnreachableError extends BeadsError {}
+
+/** `hub_refused` */
+export class HubRefusedError extends BeadsError {}
+
 /** `sync_contention` */
 export class SyncContentionError extends BeadsError {}
 
@@ -336,7 +342,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["call_cancelled", [CallCancelledError, null]],
   ["cycle", [CycleError, null]],
   ["partial_failure", [PartialFailureError, null]],
-  ["cannot_undo", [CannotUndoError, null]],
+  ["cannot_undo", [CannotUndoError, "--skip undoes the operation before it"]],
   ["undo_conflict", [UndoConflictError, "bd log shows both changes; make the one you want with bd update"]],
   ["cursor_expired", [CursorExpiredError, "read everything once with bd list, then watch from now on"]],
   ["cursor_ahead", [CursorAheadError, "the cursor is from another store, or the store was restored; watch from now on"]],
@@ -369,6 +375,8 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["network_error", [NetworkError, "bd status shows what has not been synced"]],
   ["push_refused", [PushRefusedError, "ask for permission to push, or set another sync.remote"]],
   ["remote_invalid", [RemoteInvalidError, "inspect branch beads/store on the remote"]],
+  ["hub_unreachable", [HubUnreachableError, "bd hub status shows the connection; to claim through git while the hub is away, run bd config set hub.offline_claims git"]],
+  ["hub_refused", [HubRefusedError, "bd hub status shows the connection; an administrator can run bd hub init"]],
   ["sync_contention", [SyncContentionError, "run bd sync again"]],
   ["dangling_dependency", [DanglingDependencyError, null]],
   ["orphaned_dependency", [OrphanedDependencyError, null]],

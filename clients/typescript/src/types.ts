@@ -1110,8 +1110,12 @@ export type Done = EdgeAnswer | NoteAnswer | Claimed | Closed | Created | Change
 
 /** A bead that more than one actor worked on without knowing of each other. */
 export interface DoneTwice {
+  /** The branches with the lost work, which can be thrown away. */
+  branches: Array<string>;
   /** The actors that worked on it, the one whose work was lost first. */
   by: Array<Actor>;
+  /** The commits with the lost work, as far as evidence names them. */
+  commits: Array<string>;
   /** `closed_twice`, `claimed_twice` (two claims at a time) or `lease_ended` (another actor started again). */
   how: string;
   /** The id. */
@@ -1575,6 +1579,60 @@ export interface HeldBead {
   since: string;
   /** The title. */
   title: Title;
+}
+
+/** The output of `bd hub init`, `bd hub upgrade` and `bd hub fence`. */
+export interface HubAnswer {
+  /** What was done: `installed`, `upgraded` or `fenced`. */
+  done: string;
+  /** The new epoch, after `fenced`. */
+  epoch?: number | null;
+  /** The version of the hub's tables and functions. */
+  hub_version: number;
+  /** The address, without a password. */
+  url: string;
+}
+
+/** The output of `bd hub status`. */
+export interface HubStatusAnswer {
+  /** The number of machines seen within a day. */
+  active_machines: number | null;
+  /** Whether the daemon is attached. */
+  attached: boolean;
+  /** How long the hub has been away. */
+  away_ms: number | null;
+  /** The number of claims that the hub holds. */
+  claims: number | null;
+  /** The last delta that this machine has taken. */
+  cursor: number | null;
+  /** The number of deltas that are kept. */
+  deltas: number | null;
+  /** The epoch, which is raised after a failover. */
+  epoch: number | null;
+  /** Why it is away. */
+  error: string | null;
+  /** Whether grants are held since the last failover. */
+  holding: boolean;
+  /** How many deltas this machine lacks. */
+  lag: number | null;
+  /** How long one round trip took. */
+  latency_ms: number | null;
+  /** The number of machines that ever attached. */
+  machines: number | null;
+  /** Whether this machine polls, because notifications do not arrive. */
+  polls: boolean;
+  /** Whether the hub answered this command. */
+  reachable: boolean;
+  /** The id of the store; null before the hub is first used. */
+  store: string | null;
+  /** Whether the server has a synchronous standby. Without one, a failover may lose grants. */
+  synchronous_standby: boolean | null;
+  /** The size of all tables. */
+  table_bytes: number | null;
+  /** Whether changes wait to be appended. */
+  unsent: boolean;
+  /** The address, without a password; null if no hub is configured. */
+  url: string | null;
 }
 
 /** How much other work depends on a bead. */
@@ -2172,6 +2230,20 @@ export type SessionId = string;
 export interface SettingAnswer {
   /** The key. */
   key: string;
+  /** The value. */
+  value: string;
+}
+
+/** A setting with its description. */
+export interface SettingDescription {
+  /** What it does. */
+  about: string;
+  /** The value if it is not set. */
+  default: string;
+  /** The key. */
+  key: string;
+  /** Whether all clones share it. Other settings belong to this clone. */
+  synced: boolean;
   /** The value. */
   value: string;
 }

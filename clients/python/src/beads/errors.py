@@ -195,6 +195,7 @@ class PartialFailureError(BeadsError):
 
 class CannotUndoError(BeadsError):
     code = "cannot_undo"
+    hint = "--skip undoes the operation before it"
 
 
 class UndoConflictError(BeadsError):
@@ -340,6 +341,16 @@ class PushRefusedError(BeadsError):
 class RemoteInvalidError(BeadsError):
     code = "remote_invalid"
     hint = "inspect branch beads/store on the remote"
+
+
+class HubUnreachableError(BeadsError):
+    code = "hub_unreachable"
+    hint = "bd hub status shows the connection; to claim through git while the hub is away, run bd config set hub.offline_claims git"
+
+
+class HubRefusedError(BeadsError):
+    code = "hub_refused"
+    hint = "bd hub status shows the connection; an administrator can run bd hub init"
 
 
 class SyncContentionError(BeadsError):
@@ -503,6 +514,8 @@ BY_CODE: Dict[str, Type[BeadsError]] = {
     "network_error": NetworkError,
     "push_refused": PushRefusedError,
     "remote_invalid": RemoteInvalidError,
+    "hub_unreachable": HubUnreachableError,
+    "hub_refused": HubRefusedError,
     "sync_contention": SyncContentionError,
     "dangling_dependency": DanglingDependencyError,
     "orphaned_dependency": OrphanedDependencyError,

@@ -1188,8 +1188,12 @@ Done = Union["EdgeAnswer", "NoteAnswer", "Claimed", "Closed", "Created", "Change
 class DoneTwice(TypedDict):
     """A bead that more than one actor worked on without knowing of each other."""
 
+    # The branches with the lost work, which can be thrown away.
+    branches: List[str]
     # The actors that worked on it, the one whose work was lost first.
     by: List[Actor]
+    # The commits with the lost work, as far as evidence names them.
+    commits: List[str]
     # `closed_twice`, `claimed_twice` (two claims at a time) or `lease_ended` (another actor started again).
     how: str
     # The id.
@@ -1692,6 +1696,64 @@ class HeldBead(TypedDict):
     since: str
     # The title.
     title: Title
+
+
+
+class HubAnswer(TypedDict):
+    """The output of `bd hub init`, `bd hub upgrade` and `bd hub fence`."""
+
+    # What was done: `installed`, `upgraded` or `fenced`.
+    done: str
+    # The new epoch, after `fenced`.
+    epoch: NotRequired[Union[int, None]]
+    # The version of the hub's tables and functions.
+    hub_version: int
+    # The address, without a password.
+    url: str
+
+
+
+class HubStatusAnswer(TypedDict):
+    """The output of `bd hub status`."""
+
+    # The number of machines seen within a day.
+    active_machines: Union[int, None]
+    # Whether the daemon is attached.
+    attached: bool
+    # How long the hub has been away.
+    away_ms: Union[int, None]
+    # The number of claims that the hub holds.
+    claims: Union[int, None]
+    # The last delta that this machine has taken.
+    cursor: Union[int, None]
+    # The number of deltas that are kept.
+    deltas: Union[int, None]
+    # The epoch, which is raised after a failover.
+    epoch: Union[int, None]
+    # Why it is away.
+    error: Union[str, None]
+    # Whether grants are held since the last failover.
+    holding: bool
+    # How many deltas this machine lacks.
+    lag: Union[int, None]
+    # How long one round trip took.
+    latency_ms: Union[float, None]
+    # The number of machines that ever attached.
+    machines: Union[int, None]
+    # Whether this machine polls, because notifications do not arrive.
+    polls: bool
+    # Whether the hub answered this command.
+    reachable: bool
+    # The id of the store; null before the hub is first used.
+    store: Union[str, None]
+    # Whether the server has a synchronous standby. Without one, a failover may lose grants.
+    synchronous_standby: Union[bool, None]
+    # The size of all tables.
+    table_bytes: Union[int, None]
+    # Whether changes wait to be appended.
+    unsent: bool
+    # The address, without a password; null if no hub is configured.
+    url: Union[str, None]
 
 
 
@@ -2355,6 +2417,22 @@ class SettingAnswer(TypedDict):
 
     # The key.
     key: str
+    # The value.
+    value: str
+
+
+
+class SettingDescription(TypedDict):
+    """A setting with its description."""
+
+    # What it does.
+    about: str
+    # The value if it is not set.
+    default: str
+    # The key.
+    key: str
+    # Whether all clones share it. Other settings belong to this clone.
+    synced: bool
     # The value.
     value: str
 

@@ -15,7 +15,7 @@ use crate::top::{Look, Screen, Snapshot, Store, run, text};
 /// The size of a frame that is printed instead of shown.
 const PRINTED: (u16, u16) = (80, 24);
 
-/// Watch the agents on a terminal: what is stuck, who does what, what comes next
+/// Watch the agents on a terminal: what is stuck and who does what
 ///
 /// Shows the view Now of the board and keeps it up to date: beads that cannot go on, by how many wait behind
 /// them; the agents, those in trouble first; and what is handed out next. The keys are at the bottom, and ?

@@ -32,6 +32,7 @@ fn an_empty_list_says_so_on_standard_error() {
 fn messages_name_what_is_missing_and_what_changed() {
     both(|bd| {
         bd.create(&["one", "--id", "bd-1"]);
+        bd.run(&["migrate"]);
         let renew = bd.run(&["renew", "bd-1"]).stderr;
         assert!(renew.contains("no one holds it") && !renew.contains("none"), "{renew}");
         for args in [&["forget", "nope"][..], &["conflicts", "show", "CONFLICT-00000000"]] {

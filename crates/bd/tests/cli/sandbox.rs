@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Beginnings of the lines that a successful command may print to standard error.
-const EXPECTED_NOTES: [&str; 8] = [
+const EXPECTED_NOTES: [&str; 9] = [
     "{\"claim_over\":",
     "closed ",
     "unblocked ",
@@ -26,6 +26,8 @@ const EXPECTED_NOTES: [&str; 8] = [
     "Pulled from ",
     "Pushed to ",
     "Already up to date ",
+    // An empty list.
+    "no ",
 ];
 
 pub const ACTOR: &str = "ann@here";
@@ -304,7 +306,7 @@ impl Run {
     }
 
     /// Asserts that the command succeeded and printed nothing to standard error, except that a claim of the
-    /// caller ended, which any answer may mention, and the reports of `close` and `sync`.
+    /// caller ended, which any answer may mention, the reports of `close` and `sync`, and that a list is empty.
     pub fn succeeded<A: std::fmt::Debug>(self, args: A) -> Self {
         let quiet = self.stderr.lines().all(|line| EXPECTED_NOTES.iter().any(|note| line.starts_with(note)));
         assert!(self.exit == Some(0) && quiet, "{args:?}: {self:?}");
