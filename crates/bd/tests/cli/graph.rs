@@ -103,8 +103,7 @@ fn a_terminal_shows_edges_beside_the_beads() {
         let shown = run_on_terminal(command, 80, 40);
         let title = "w".repeat(39);
         let expected = format!(
-            "\
-      Step 1
+            "      Step 1
     ╭─○*bd-1 P2 [open] first
     │ ○ bd-5 P2 [open] {title}…  related to bd-1
     │ Step 2

@@ -6,7 +6,7 @@ fn creating_a_store_twice_succeeds() {
         let first = bd.json(&["init"]);
         assert_eq!(first["prefix"], "bd");
         let id = bd.create(&["x"]);
-        let second = bd.json(&["init", "--prefix", "app"]);
+        let second = bd.run(&["init", "--prefix", "app", "--json"]).value();
         assert_eq!(second["prefix"], "app");
         assert_eq!(bd.json(&["init"])["prefix"], "app", "the chosen prefix is kept");
         assert_eq!(bd.show(&id)["title"], "x");

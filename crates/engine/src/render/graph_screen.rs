@@ -64,22 +64,23 @@ fn write_bead(
     };
     let critical = if node.critical { "*" } else { " " };
     let status = style.status(node.status, None);
-    let used = lanes.width() + node.id.as_str().len() + node.status.as_str().len() + 10;
+    let used = lanes.width() + node.id.as_str().len() + node.status.as_str().len() + 9;
     let (title, named) = style.fit_both(&escape(node.title.as_str()), named, used);
     let _ = writeln!(
         out,
-        "{}{dot}{critical}{} {} [{}] {title}{}",
+        "{}{dot}{critical}{} {} [{}] {title}{}{}",
         style.faint(&lanes.line(line)),
         style.id(node.id.as_str()),
         style.priority(node.priority),
         status.trim_end(),
+        if named.is_empty() { "" } else { "  " },
         style.faint(&named)
     );
 }
 
 /// Names the beads at the other end of edges that are not drawn.
 fn named(answer: &GraphAnswer, node: &NodeAnswer, lanes: &Lanes, lines: &BTreeMap<&BeadId, usize>) -> String {
-    let mut named = String::new();
+    let mut named: Vec<String> = Vec::new();
     for arrow in answer.edges.iter().filter(|arrow| arrow.from == node.id) {
         let word = match arrow.kind {
             EdgeKind::Blocks => "after",
@@ -89,10 +90,10 @@ fn named(answer: &GraphAnswer, node: &NodeAnswer, lanes: &Lanes, lines: &BTreeMa
         };
         let is_drawn = edge(arrow, lines).is_some_and(|edge| !lanes.left_out.contains(&edge));
         if !is_drawn {
-            let _ = write!(named, "  {word} {}", arrow.to);
+            named.push(format!("{word} {}", arrow.to));
         }
     }
-    named
+    named.join("  ")
 }
 
 /// Explains the lines that are used.
