@@ -75,4 +75,5 @@ pub mod session_id;
 pub mod session_lock;
 mod state_directory;
 pub mod streamed_body;
+mod version_numbers;
 pub mod wire;

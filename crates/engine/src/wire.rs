@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use crate::request::Reply;
 use crate::streamed_body::{CHUNK_BYTES, StreamedBody};
+use crate::version_numbers::version_numbers;
 
 /// The first version of clients that expect standard output after the header.
 const RAW_SINCE: [u64; 2] = [0, 10];
@@ -16,11 +17,6 @@ pub const PROTOCOL_VERSION: u64 = 1;
 /// What was added to the protocol over time, for clients that talk to older daemons.
 pub const FEATURES: &[&str] =
     &["atomic", "body", "call", "claim_over", "claim_refs", "events", "request_files", "sessions", "wait"];
-
-/// Returns the leading numbers of a version. Clients and daemons compare nothing else.
-pub fn version_numbers(version: &str) -> Vec<u64> {
-    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
-}
 
 /// Returns whether a client of this version expects standard output after the header.
 pub fn expects_body(client: &str) -> bool {

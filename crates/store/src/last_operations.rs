@@ -38,6 +38,7 @@ struct Stacks {
 
 #[derive(Debug, Clone)]
 struct Kept {
+    position: u64,
     at_ms: u64,
     undo: Undo,
     bytes: usize,
@@ -60,7 +61,7 @@ impl LastOperations {
         for one in header.into_iter().flat_map(|header| &header.last_operations) {
             let stacks = this.by_actor.entry(one.by.clone()).or_default();
             let stack = if one.undone { &mut stacks.undone } else { &mut stacks.done };
-            stack.push(Kept::new(one.at_ms, one.undo.clone()));
+            stack.push(Kept::new(this.carried_up_to, one.at_ms, one.undo.clone()));
         }
         this
     }
@@ -68,20 +69,22 @@ impl LastOperations {
     /// Remembers a record that the catalog is about to take.
     pub(crate) fn replay(&mut self, catalog: &Catalog, record: &Record) {
         if record.position > self.carried_up_to {
-            let pending = self.prepare(catalog, &record.delta, (&record.by, record.at_ms), record.step);
+            let origin = (&record.by, record.at_ms, record.position);
+            let pending = self.prepare(catalog, &record.delta, origin, record.step);
             self.keep(pending);
         }
     }
 
-    /// Returns how an operation changes its actor's list, before the catalog takes the delta.
+    /// Returns how an operation changes its actor's list, before the catalog takes the delta. The operation is
+    /// given with its actor, time and position.
     pub(crate) fn prepare(
         &self,
         catalog: &Catalog,
         delta: &Delta,
-        (by, at_ms): (&Actor, u64),
+        (by, at_ms, position): (&Actor, u64, u64),
         step: Step,
     ) -> Option<Pending> {
-        let kept = Kept::new(at_ms, Undo::of(catalog, delta, by, at_ms)?);
+        let kept = Kept::new(position, at_ms, Undo::of(catalog, delta, by, at_ms)?);
         let find = |stack: &[Kept]| {
             let older: Vec<&Undo> = stack.iter().map(|kept| &kept.undo).collect();
             undo_chain::overtaken(&older, &kept.undo, catalog)
@@ -163,12 +166,17 @@ impl LastOperations {
         }
     }
 
-    /// Returns the operations that the next header must carry.
-    pub(crate) fn to_carry(&self) -> Vec<LastOperation> {
+    /// Returns the operations up to a position, for a header that records after it follow. What an actor
+    /// undid or redid after the position cannot be taken back, so nothing of that actor is carried.
+    pub(crate) fn to_carry(&self, up_to: u64, following: &[Record]) -> Vec<LastOperation> {
         let mut carried = Vec::new();
         for (by, stacks) in &self.by_actor {
+            if following.iter().any(|record| record.by == *by && record.step != Step::Do) {
+                continue;
+            }
             let undone = stacks.undone.iter().map(|kept| (kept, true));
             let all = undone.chain(stacks.done.iter().map(|kept| (kept, false)));
+            let all = all.filter(|(kept, _)| kept.position <= up_to);
             carried.extend(all.map(|(Kept { at_ms, undo, .. }, undone)| LastOperation {
                 by: by.clone(),
                 at_ms: *at_ms,
@@ -198,9 +206,9 @@ impl Stacks {
 }
 
 impl Kept {
-    fn new(at_ms: u64, undo: Undo) -> Self {
+    fn new(position: u64, at_ms: u64, undo: Undo) -> Self {
         let bytes = undo.bytes();
-        Self { at_ms, undo, bytes }
+        Self { position, at_ms, undo, bytes }
     }
 }
 

@@ -14,8 +14,15 @@ impl Undo {
                 "it was an import, changed too much to be recorded, or others changed the same values since",
             );
         }
-        let is_empty = !self.beads.values().any(Overwritten::writes) && self.edges.is_empty();
-        is_empty.then_some("notes cannot be removed; add another note that corrects it")
+        if self.beads.values().any(Overwritten::writes) || !self.edges.is_empty() {
+            return None;
+        }
+        let noted = self.beads.values().any(|bead| bead.notes > 0);
+        Some(if noted {
+            "notes cannot be removed; add another note that corrects it"
+        } else {
+            "it changed no bead"
+        })
     }
 
     /// Returns whether the operation counts: a renewed lease does not.

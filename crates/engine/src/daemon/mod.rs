@@ -25,7 +25,7 @@ pub use start::{Started, program, start};
 
 use crate::failure::Failure;
 use crate::request::Request;
-use crate::wire::version_numbers;
+use crate::version_numbers::version_numbers;
 
 /// The maximum length of a request or a reply line. The connection of a longer request is closed.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;

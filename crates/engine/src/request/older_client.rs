@@ -4,7 +4,7 @@ use beads_core::Op;
 use beads_core::op::DepRole;
 
 use super::{Call, Request};
-use crate::wire::version_numbers;
+use crate::version_numbers::version_numbers;
 
 /// The first version that sends `depends-on:ID` for a bead that waits, and `blocks:ID` for one that others wait for. Earlier
 /// ones send `blocks:ID` for a bead that waits.

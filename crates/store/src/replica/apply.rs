@@ -88,7 +88,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         (delta, step): (Delta, Step),
         receipt: impl Fn(&RequestKey) -> Receipt,
     ) -> Result<()> {
-        let pending = self.last_operations.prepare(&self.catalog, &delta, (&caller.actor, now_ms), step);
+        let origin = (&caller.actor, now_ms, self.position + 1);
+        let pending = self.last_operations.prepare(&self.catalog, &delta, origin, step);
         let events = self.catalog.join_delta_with_events(&delta, now_ms)?;
         self.last_operations.keep(pending);
         let request = caller.request.as_ref().map(receipt);

@@ -131,7 +131,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             position,
             last: self.clock.last(),
             receipts: self.receipts.short_lived(now_ms),
-            last_operations: self.last_operations.to_carry(),
+            last_operations: self.last_operations.to_carry(position, &self.unsynced),
             base_commit: self.base_commit.clone(),
         }
     }

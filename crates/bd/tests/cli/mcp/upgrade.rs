@@ -7,9 +7,14 @@ use serde_json::json;
 use super::client::Client;
 use crate::sandbox::{Mode, Sandbox, set_mode};
 
+/// Copies the program in another process: a file that this process writes cannot be run while a command that
+/// another test just started still has it open.
 fn install(path: &Path) {
     let fresh = path.with_extension("new");
-    std::fs::copy(env!("CARGO_BIN_EXE_bd"), &fresh).unwrap();
+    let copied = std::process::Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_bd").as_ref(), fresh.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
     set_mode(&fresh, 0o755);
     std::fs::rename(&fresh, path).unwrap();
 }
