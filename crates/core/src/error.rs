@@ -151,7 +151,7 @@ pub enum Error {
     SelfEdge(BeadId),
 
     /// A new edge would create a cycle.
-    #[error("that would create a cycle: {}", .0.iter().map(BeadId::as_str).collect::<Vec<_>>().join(" -> "))]
+    #[error("that would create a cycle: {}", path(.0))]
     Cycle(Vec<BeadId>),
 
     /// The edge to remove does not exist.
@@ -282,6 +282,17 @@ fn ids(all: &[BeadId]) -> String {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
     }
+}
+
+/// Lists the ids of a path. Only its ends are listed if it is long.
+fn path(all: &[BeadId]) -> String {
+    let join = |ids: &[BeadId]| ids.iter().map(BeadId::as_str).collect::<Vec<_>>().join(" -> ");
+    if all.len() <= MAX_LISTED_IDS {
+        return join(all);
+    }
+    let (start, rest) = all.split_at(MAX_LISTED_IDS / 2);
+    let (left_out, end) = rest.split_at(rest.len() - MAX_LISTED_IDS / 2);
+    format!("{} -> ({} more) -> {}", join(start), left_out.len(), join(end))
 }
 
 /// Describes the value that a guard has to contain now.

@@ -372,6 +372,22 @@ fn edges_can_be_added_and_removed_but_never_create_a_cycle() {
     assert!(!side.catalog.state().edge(&key).unwrap().deleted);
 }
 
+#[test]
+fn the_message_about_a_long_cycle_lists_only_its_ends() {
+    let ids: Vec<String> = (0..500).map(|n| format!("bd-{n}")).collect();
+    let mut side = Side::with(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    for pair in ids.windows(2) {
+        side.done("ann", &add(&pair[0], EdgeKind::Blocks, &pair[1]));
+    }
+    let error = side.refused("ann", &add("bd-499", EdgeKind::Blocks, "bd-0"));
+    assert_eq!(
+        error.to_string(),
+        "that would create a cycle: bd-499 -> bd-0 -> bd-1 -> bd-2 -> bd-3 -> (491 more) -> \
+         bd-495 -> bd-496 -> bd-497 -> bd-498 -> bd-499"
+    );
+    assert!(matches!(error, Error::Cycle(path) if path.len() == 501));
+}
+
 /// A batch substitutes the ids of its own beads in later operations, so every reference must be found.
 #[test]
 fn every_reference_to_a_bead_in_an_operation_is_found() {

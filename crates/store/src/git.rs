@@ -1,7 +1,7 @@
 //! The repository through libgit2. It needs no `git` program and touches no ref but its own.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use beads_core::Snapshot;
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
@@ -85,6 +85,11 @@ impl GitRepository {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let root = work_tree.canonicalize().unwrap_or_else(|_| work_tree.to_owned());
         let Ok(inner) = path.strip_prefix(&root) else { return Ok(false) };
+        // The index holds no other names, and git2 panics when it is asked for one.
+        let is_plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_plain || inner.as_os_str().as_encoded_bytes().contains(&0) {
+            return Ok(false);
+        }
         let mut index = self.git.index()?;
         index.read(false)?;
         Ok(index.get_path(inner, 0).is_some())

@@ -2,6 +2,8 @@
 
 use std::sync::Once;
 
+use beads_core::limits::MAX_FILE_BYTES;
+
 /// How long a server may be silent before libgit2 gives up. Longer than any likely deadline, because it only
 /// ends threads that were given up already.
 const SERVER_SILENCE: std::time::Duration = std::time::Duration::from_secs(300);
@@ -28,6 +30,17 @@ pub(crate) fn set_up() {
             let result = unsafe { libgit2_sys::git_libgit2_opts(option as std::ffi::c_int, value) };
             assert_eq!(result, 0, "libgit2 has had these options since 1.7");
         }
+        // A delta of a few bytes can describe an object of any size, and libgit2 applies the deltas of a fetched
+        // pack before anything can look at it.
+        // SAFETY: the option takes one size_t; otherwise as above.
+        #[allow(unsafe_code)]
+        let result = unsafe {
+            libgit2_sys::git_libgit2_opts(
+                libgit2_sys::GIT_OPT_SET_PACK_MAX_OBJECT_SIZE as std::ffi::c_int,
+                MAX_FILE_BYTES,
+            )
+        };
+        assert_eq!(result, 0, "libgit2 has had this option since 1.9");
         // SAFETY: the list is a global of libgit2, changed before any repository is opened, as above.
         #[allow(unsafe_code)]
         // Without it libgit2 refuses partial clones altogether; the git program fetches their missing

@@ -128,12 +128,7 @@ mod tests {
     /// Adds a pack with one object that inflates to this many bytes, as a remote may send it.
     fn bomb(git: &Repository, kind: u8, start: &[u8], length: usize) {
         let mut pack = b"PACK\0\0\0\x02\0\0\0\x01".to_vec();
-        let (mut byte, mut rest) = (kind << 4 | (length & 15) as u8, length >> 4);
-        while rest > 0 {
-            pack.push(byte | 0x80);
-            (byte, rest) = ((rest & 0x7f) as u8, rest >> 7);
-        }
-        pack.push(byte);
+        push_header(&mut pack, kind, length);
         let mut zlib = ZlibEncoder::new(pack, Compression::fast());
         zlib.write_all(start).unwrap();
         let zeros = vec![b'\n'; 1 << 20];
@@ -143,14 +138,56 @@ mod tests {
             zlib.write_all(&zeros[..piece]).unwrap();
             left -= piece;
         }
-        let mut pack = zlib.finish().unwrap();
+        receive(git, zlib.finish().unwrap()).unwrap();
+    }
+
+    /// Appends the header of an object in a pack.
+    fn push_header(pack: &mut Vec<u8>, kind: u8, length: usize) {
+        let (mut byte, mut rest) = (kind << 4 | (length & 15) as u8, length >> 4);
+        while rest > 0 {
+            pack.push(byte | 0x80);
+            (byte, rest) = ((rest & 0x7f) as u8, rest >> 7);
+        }
+        pack.push(byte);
+    }
+
+    /// Indexes a pack, as libgit2 does with what a server sends.
+    fn receive(git: &Repository, mut pack: Vec<u8>) -> Result<(), git2::Error> {
         assert!(pack.len() < 4 << 20, "it is small when transferred: {}", pack.len());
         let trailer = sha1_of(&pack);
         pack.extend(trailer);
-        let odb = git.odb().unwrap();
-        let mut writer = odb.packwriter().unwrap();
+        let odb = git.odb()?;
+        let mut writer = odb.packwriter()?;
         writer.write_all(&pack).unwrap();
-        writer.commit().unwrap();
+        writer.commit().map(|_| ())
+    }
+
+    /// Returns a pack with a blob of 64 KiB, and a delta that copies the blob `copies` times.
+    fn repeating_delta(copies: usize) -> Vec<u8> {
+        let base = vec![b'\n'; 0x1_0000];
+        let deflate = |bytes: &[u8]| {
+            let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+            zlib.write_all(bytes).unwrap();
+            zlib.finish().unwrap()
+        };
+        let mut delta = Vec::new();
+        for length in [base.len(), base.len() * copies] {
+            let mut rest = length;
+            while rest > 0x7f {
+                delta.push((rest & 0x7f) as u8 | 0x80);
+                rest >>= 7;
+            }
+            delta.push(rest as u8);
+        }
+        // An instruction without offset and length copies 64 KiB from the start.
+        delta.resize(delta.len() + copies, 0x80);
+        let mut pack = b"PACK\0\0\0\x02\0\0\0\x02".to_vec();
+        push_header(&mut pack, 3, base.len());
+        pack.extend(deflate(&base));
+        push_header(&mut pack, 7, delta.len());
+        pack.extend(Oid::hash_object(ObjectType::Blob, &base).unwrap().as_bytes());
+        pack.extend(deflate(&delta));
+        pack
     }
 
     /// Returns the SHA-1 of plain bytes, which ends a pack. libgit2 only hashes objects with their headers.
@@ -223,6 +260,18 @@ mod tests {
         vet(&git, tip, &[first], Depth::Files).unwrap();
         assert!(check_record(&git, first).is_err());
         check_record(&git, tip).unwrap();
+    }
+
+    /// libgit2 allocates what a delta announces while it receives a pack, before `vet` can look.
+    #[test]
+    fn a_delta_that_announces_too_much_is_refused_while_it_is_received() {
+        crate::libgit2::set_up();
+        let dir = tempfile::tempdir().unwrap();
+        let git = Repository::init_bare(dir.path()).unwrap();
+        receive(&git, repeating_delta(16)).unwrap();
+        assert_eq!(names(&git).len(), 2, "a delta of a usual size is applied");
+        let error = receive(&git, repeating_delta(MAX_FILE_BYTES / 0x1_0000 + 1)).unwrap_err();
+        assert!(error.message().contains("overly large"), "{error}");
     }
 
     #[test]

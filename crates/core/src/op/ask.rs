@@ -34,9 +34,7 @@ pub struct Ask {
 
 impl Ask {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         if bead.status() == Status::Closed {
             return Err(Error::Closed(catalog.id_of(lineage).clone()));
         }

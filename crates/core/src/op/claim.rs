@@ -32,9 +32,7 @@ pub struct ClaimBead {
 
 impl ClaimBead {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         check_free(catalog, lineage, bead, context)?;
         let mark = match self.at {
             Some(at) => reserved_mark(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,

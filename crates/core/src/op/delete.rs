@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Applied, Guard};
-use crate::{Catalog, Context, Deletion, Delta, Error, Patch, Result, Text};
+use crate::{Catalog, Context, Deletion, Delta, Patch, Result, Text};
 
 /// Deletes a bead. The tombstone keeps its content, so `restore` can bring it back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,9 +20,7 @@ pub struct Delete {
 
 impl Delete {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         let mark = context.mark(bead.stamps())?;
         let patch =
             Patch { deletion: Some(Deletion { mark, reason: self.reason.clone() }), ..Patch::default() };

@@ -44,6 +44,14 @@ impl From<Fence> for String {
 }
 
 impl Guard {
+    /// Finds the bead that an operation changes, and checks the preconditions on it.
+    pub(super) fn bead<'a>(&self, catalog: &'a Catalog, id: &str) -> Result<(&'a Lineage, &'a Bead)> {
+        let lineage = catalog.resolve_to_change(id)?;
+        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(id.to_owned()))?;
+        self.check(catalog, lineage, bead)?;
+        Ok((lineage, bead))
+    }
+
     pub(super) fn check(&self, catalog: &Catalog, lineage: &Lineage, bead: &Bead) -> Result<()> {
         let id = catalog.id_of(lineage);
         if let Some(expected) = &self.content_hash {

@@ -31,9 +31,7 @@ pub struct NoteAdd {
 
 impl NoteAdd {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         if self.kind.is_none() && !self.data.is_empty() {
             return Err(Error::invalid("note", "it has data but no kind"));
         }

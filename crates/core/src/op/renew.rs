@@ -18,9 +18,7 @@ pub struct Renew {
 
 impl Renew {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         let id = || catalog.id_of(lineage).clone();
         if bead.status.value.status == Status::Closed {
             return Err(Error::Closed(id()));

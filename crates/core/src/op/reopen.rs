@@ -26,9 +26,7 @@ pub struct Reopen {
 
 impl Reopen {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         let status = self.status.unwrap_or_default();
         if status == Status::Closed {
             return Err(Error::invalid("status", "a bead can be reopened as open or in_progress"));

@@ -27,9 +27,7 @@ pub struct Unclaim {
 
 impl Unclaim {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         if let Some(holder) = bead.claim.holder(context.now_ms)
             && *holder != context.actor
             && !self.force

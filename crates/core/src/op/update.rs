@@ -8,8 +8,8 @@ use super::close_check::CloseCheck;
 use super::lease::check_lease;
 use super::{Applied, Change, Dep, DepRole, Guard, Warning};
 use crate::{
-    Actor, Bead, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Estimate, Label, Labels,
-    Line, Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status, StatusGroup,
+    Actor, Bead, Catalog, Claim, Context, Delta, Edge, EdgeKey, EdgeKind, Estimate, Label, Labels, Line,
+    Lineage, Mark, Metadata, Note, Patch, Priority, Register, Result, Slot, Stamp, Status, StatusGroup,
     StatusName, Text, Timestamp, Title, TypeName,
 };
 
@@ -133,9 +133,7 @@ impl Update {
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let lineage = catalog.resolve_to_change(&self.id)?;
-        let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
-        self.guard.check(catalog, lineage, bead)?;
+        let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         if self.claim {
             super::claim::check_free(catalog, lineage, bead, context)?;
         }

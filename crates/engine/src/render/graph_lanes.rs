@@ -3,6 +3,8 @@
 //! All edges that leave a line downwards share a lane to the left of the text. So no edge runs behind a bead:
 //! a lane that crosses a branch passes over it, and only a lane that belongs to the branch joins it.
 
+use std::collections::BTreeSet;
+
 /// A kind of line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stroke {
@@ -39,7 +41,6 @@ struct Lane {
     /// The lower ends, in ascending order.
     lowers: Vec<usize>,
     stroke: Stroke,
-    column: usize,
 }
 
 impl Lane {
@@ -52,7 +53,7 @@ impl Lane {
             _ if line < self.upper || line > self.last() => return None,
             _ if line == self.upper => Part::Start,
             _ if line == self.last() => Part::End,
-            _ if self.lowers.contains(&line) => Part::Branch,
+            _ if self.lowers.binary_search(&line).is_ok() => Part::Branch,
             _ => Part::Pass,
         })
     }
@@ -61,10 +62,10 @@ impl Lane {
 /// The drawn edges of a list.
 #[derive(Debug)]
 pub struct Lanes {
-    lanes: Vec<Lane>,
-    columns: usize,
+    /// The lanes of each column, from top to bottom. They do not overlap.
+    columns: Vec<Vec<Lane>>,
     /// The edges for which there was no column. Name them in the text.
-    pub left_out: Vec<LineEdge>,
+    pub left_out: BTreeSet<LineEdge>,
 }
 
 impl Lanes {
@@ -80,24 +81,16 @@ impl Lanes {
                 Some(lane) if (lane.upper, lane.stroke) == (edge.upper, edge.stroke) => {
                     lane.lowers.push(edge.lower);
                 }
-                _ => lanes.push(Lane {
-                    upper: edge.upper,
-                    lowers: vec![edge.lower],
-                    stroke: edge.stroke,
-                    column: 0,
-                }),
+                _ => lanes.push(Lane { upper: edge.upper, lowers: vec![edge.lower], stroke: edge.stroke }),
             }
         }
-        let mut this = Self { lanes: Vec::new(), columns: 0, left_out: Vec::new() };
-        // The last line that each column is used on, so far.
-        let mut ends: Vec<Option<usize>> = vec![None; columns];
-        for mut lane in lanes {
-            let is_free = |end: &Option<usize>| end.is_none_or(|end| end < lane.upper);
-            if let Some(column) = ends.iter().position(is_free) {
-                ends[column] = Some(lane.last());
-                lane.column = column;
-                this.columns = this.columns.max(column + 1);
-                this.lanes.push(lane);
+        let mut this = Self { columns: Vec::new(), left_out: BTreeSet::new() };
+        for lane in lanes {
+            let is_free = |column: &&mut Vec<Lane>| column.last().is_none_or(|last| last.last() < lane.upper);
+            if let Some(column) = this.columns.iter_mut().find(is_free) {
+                column.push(lane);
+            } else if this.columns.len() < columns {
+                this.columns.push(vec![lane]);
             } else {
                 let Lane { upper, stroke, .. } = lane;
                 this.left_out.extend(lane.lowers.into_iter().map(|lower| LineEdge { upper, lower, stroke }));
@@ -108,27 +101,26 @@ impl Lanes {
 
     /// Returns how many characters every line begins with.
     pub fn width(&self) -> usize {
-        2 * self.columns
+        2 * self.columns.len()
     }
 
     /// Draws the beginning of a line of the list. The text follows directly.
     pub fn line(&self, line: usize) -> String {
-        self.draw(|lane| lane.part(line))
+        self.draw(line, |lane| lane.part(line))
     }
 
     /// Draws the beginning of a line that precedes a line of the list, such as a heading.
     pub fn before(&self, line: usize) -> String {
-        self.draw(|lane| (lane.upper < line && line <= lane.last()).then_some(Part::Pass))
+        self.draw(line, |lane| (lane.upper < line && line <= lane.last()).then_some(Part::Pass))
     }
 
-    fn draw(&self, part: impl Fn(&Lane) -> Option<Part>) -> String {
-        let mut cells: Vec<Option<(Part, Stroke)>> = vec![None; self.columns];
-        for lane in &self.lanes {
-            if let Some(part) = part(lane) {
-                // The first column is the nearest to the text.
-                cells[self.columns - 1 - lane.column] = Some((part, lane.stroke));
-            }
-        }
+    /// Draws a line. Looks only at the lane that each column has there, because a graph may have many lanes.
+    fn draw(&self, line: usize, part: impl Fn(&Lane) -> Option<Part>) -> String {
+        // The first column is the nearest to the text.
+        let cells = self.columns.iter().rev().map(|lanes| {
+            let lane = lanes[..lanes.partition_point(|lane| lane.upper <= line)].last()?;
+            Some((part(lane)?, lane.stroke))
+        });
         let mut out = String::new();
         let mut across: Option<Stroke> = None;
         for cell in cells {
@@ -168,8 +160,6 @@ fn glyph(part: Part, stroke: Stroke, joined: bool) -> char {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;

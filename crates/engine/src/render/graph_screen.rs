@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use beads_core::{BeadId, EdgeKind, Status};
 
-use super::graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer, critical_path};
+use super::graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer, arrows_by_source, critical_path};
 use super::graph_lanes::{Lanes, LineEdge, Stroke};
 use super::style::Style;
 use super::wrap::wrap_after;
@@ -23,6 +23,7 @@ pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
     let edges: Vec<LineEdge> = answer.edges.iter().filter_map(|arrow| edge(arrow, &lines)).collect();
     let columns = style.width().unwrap_or(usize::MAX).saturating_sub(TEXT_COLUMNS) / 2;
     let lanes = Lanes::new(&edges, columns);
+    let arrows = arrows_by_source(answer);
     let mut step = None;
     for (line, node) in nodes.iter().enumerate() {
         if step != Some(node.layer) {
@@ -30,7 +31,8 @@ pub fn render(out: &mut String, answer: &GraphAnswer, style: Style) {
             let heading = style.bold(&format!("Step {}", node.layer + 1));
             let _ = writeln!(out, "{}{heading}", style.faint(&lanes.before(line)));
         }
-        write_bead(out, node, (line, &lanes), &named(answer, node, &lanes, &lines), style);
+        let arrows = arrows.get(&node.id).map_or(&[][..], Vec::as_slice);
+        write_bead(out, node, (line, &lanes), &named(arrows, &lanes, &lines), style);
     }
     legend(out, &edges);
     if let Some(path) = critical_path(answer) {
@@ -79,9 +81,9 @@ fn write_bead(
 }
 
 /// Names the beads at the other end of edges that are not drawn.
-fn named(answer: &GraphAnswer, node: &NodeAnswer, lanes: &Lanes, lines: &BTreeMap<&BeadId, usize>) -> String {
+fn named(arrows: &[&ArrowAnswer], lanes: &Lanes, lines: &BTreeMap<&BeadId, usize>) -> String {
     let mut named: Vec<String> = Vec::new();
-    for arrow in answer.edges.iter().filter(|arrow| arrow.from == node.id) {
+    for arrow in arrows {
         let word = match arrow.kind {
             EdgeKind::Blocks => "after",
             EdgeKind::Parent => "part of",

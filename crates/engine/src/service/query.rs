@@ -24,7 +24,7 @@ impl Service {
                 let work = self.work_log(query);
                 self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
-            Query::Status => self.status(),
+            Query::Status => self.reader().status(self.status_facts()?),
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
             query => {

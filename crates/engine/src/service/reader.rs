@@ -9,6 +9,7 @@ use super::archive::{ArchiveCopy, is_about_the_past};
 use super::import_source::compare_file;
 use super::repair::repair_plan;
 use super::sessions::Sessions;
+use super::status::StatusFacts;
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render::{self, Answer};
@@ -60,8 +61,16 @@ pub struct LongQuestion {
     indexes: Arc<Indexes>,
     sessions: Arc<Sessions>,
     place: Place,
+    extra: Result<Extra, Failure>,
+}
+
+/// What a long query needs besides the beads.
+#[derive(Debug)]
+enum Extra {
+    Nothing,
     /// For queries about the past, or about what is on disk.
-    archive: Result<Option<ArchiveCopy>, Failure>,
+    Archive(Box<ArchiveCopy>),
+    Status(Box<StatusFacts>),
 }
 
 /// The catalog of the last long query, reused by the next one on the same state.
@@ -105,17 +114,18 @@ impl LongQuestion {
 
     fn read(&mut self) -> Result<Answer, Failure> {
         let catalog = self.indexes.of(std::mem::take(&mut self.state));
-        let archive = std::mem::replace(&mut self.archive, Ok(None));
+        let extra = std::mem::replace(&mut self.extra, Ok(Extra::Nothing));
         let (call, now_ms) = (&self.call, self.now_ms);
         let reader = Reader { catalog: &catalog, now_ms, sessions: &self.sessions };
-        let answer = |archive: Option<ArchiveCopy>| match (archive, call) {
-            (Some(archive), _) => archive.with(&catalog, now_ms, |archive| archive.call(call)),
-            (None, Call::Query(query)) => reader.query(query, &self.output),
-            (None, Call::Export { format, .. }) => Ok(reader.export(*format)),
-            (None, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
+        let answer = |extra: Extra| match (extra, call) {
+            (Extra::Archive(archive), _) => archive.with(&catalog, now_ms, |archive| archive.call(call)),
+            (Extra::Status(facts), _) => reader.status(*facts),
+            (Extra::Nothing, Call::Query(query)) => reader.query(query, &self.output),
+            (Extra::Nothing, Call::Export { format, .. }) => Ok(reader.export(*format)),
+            (Extra::Nothing, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
             _ => Err(Failure::internal("not a long query")),
         };
-        call.check_paths().and(archive).and_then(answer)
+        call.check_paths().and(extra).and_then(answer)
     }
 }
 
@@ -150,6 +160,8 @@ impl Service {
                 | Query::Graph { .. }
                 | Query::Cycles
                 | Query::NotesBy { .. }
+                | Query::Questions
+                | Query::Status
                 | Query::Epics => true,
                 _ => false,
             },
@@ -165,6 +177,7 @@ impl Service {
     /// Takes a snapshot for a long query. Call it after a commit, because the answer must be durable.
     pub fn long_question(&mut self, request: Request) -> LongQuestion {
         self.discover_remote_store(&request, &request.call);
+        self.note_local_only(&request, self.replica.position());
         let output = self.resolve_dialect(&request.output);
         let mut extra = Reply::default();
         if output.format != Format::Value && !output.quiet {
@@ -176,7 +189,7 @@ impl Service {
             self.track_and_report_claims(&request, Vec::new(), &mut extra);
         }
         LongQuestion {
-            archive: self.copy_archive(&request.call),
+            extra: self.extra_for(&request.call),
             state: self.replica.catalog().state().clone(),
             position: self.replica.position(),
             now_ms: self.replica.now_ms(),
@@ -188,5 +201,13 @@ impl Service {
             indexes: self.indexes.clone(),
             sessions: self.sessions.clone(),
         }
+    }
+
+    /// Copies what the answer to a long query needs besides the beads.
+    fn extra_for(&self, call: &Call) -> Result<Extra, Failure> {
+        if matches!(call, Call::Query(query) if matches!(**query, Query::Status)) {
+            return Ok(Extra::Status(Box::new(self.status_facts()?)));
+        }
+        Ok(self.copy_archive(call)?.map_or(Extra::Nothing, |archive| Extra::Archive(Box::new(archive))))
     }
 }

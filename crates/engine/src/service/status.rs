@@ -1,41 +1,71 @@
+use std::path::PathBuf;
+
 use beads_core::{BeadId, Timestamp};
-use beads_store::{REF, Repository};
+use beads_store::{CommitId, REF, Repository, Unsaved};
 
 use super::Service;
+use super::reader::Reader;
 use crate::failure::Failure;
-use crate::render::{Answer, StatusAnswer, SyncErrorStatus, SyncStatus};
+use crate::render::{Answer, SilentClaim, StatusAnswer, SyncErrorStatus, SyncStatus};
 
-impl Service {
+/// What a status consists of besides the beads.
+#[derive(Debug)]
+pub(super) struct StatusFacts {
+    commit: Option<CommitId>,
+    unsaved: Unsaved,
+    position: u64,
+    cursor: String,
+    git_dir: PathBuf,
+    skipped_records: Vec<String>,
+    silent: Vec<SilentClaim>,
+    sync: SyncStatus,
+}
+
+impl Reader<'_> {
     /// Describes the store and its last sync.
-    pub(super) fn status(&self) -> Result<Answer, Failure> {
-        let now_ms = self.replica.now_ms();
-        let unsaved = self.replica.unsaved();
+    pub(super) fn status(&self, facts: StatusFacts) -> Result<Answer, Failure> {
+        let (catalog, now_ms) = (self.catalog, self.now_ms);
         Ok(Answer::Status(Box::new(StatusAnswer {
-            summary: self.replica.catalog().summary(now_ms)?,
-            prefix: self.replica.catalog().state().prefix().prefix.to_string(),
-            format_version: self.replica.catalog().state().format_version(),
+            summary: catalog.summary(now_ms)?,
+            prefix: catalog.state().prefix().prefix.to_string(),
+            format_version: catalog.state().format_version(),
             reference: REF,
-            commit: self.repository.tip()?,
-            unsaved: unsaved.records,
-            oldest_unsaved_ms: unsaved.oldest_ms.map(|oldest| now_ms.saturating_sub(oldest)),
-            position: self.replica.position(),
-            cursor: self.replica.cursor().to_string(),
-            git_dir: self.place.git_dir.clone(),
-            clock_skew: self.replica.catalog().clock_skew(now_ms),
-            skipped_records: self.replica.skipped().to_vec(),
-            memories: self.replica.catalog().memories(None).len(),
-            questions: self.reader().questions(),
+            commit: facts.commit,
+            unsaved: facts.unsaved.records,
+            oldest_unsaved_ms: facts.unsaved.oldest_ms.map(|oldest| now_ms.saturating_sub(oldest)),
+            position: facts.position,
+            cursor: facts.cursor,
+            git_dir: facts.git_dir,
+            clock_skew: catalog.clock_skew(now_ms),
+            skipped_records: facts.skipped_records,
+            memories: catalog.memories(None).len(),
+            questions: self.questions(),
             stuck: self.stuck(),
-            silent: self.silent_claims(),
-            working: self.replica.catalog().held_beads(now_ms),
-            waiting: self.replica.catalog().waits_for_person(now_ms),
-            sync: self.sync_status(now_ms),
+            silent: facts.silent,
+            working: catalog.held_beads(now_ms),
+            waiting: catalog.waits_for_person(now_ms),
+            sync: facts.sync,
         })))
     }
 
     fn stuck(&self) -> Vec<BeadId> {
-        let catalog = self.replica.catalog();
-        catalog.stuck().map(|(lineage, _)| catalog.id_of(lineage).clone()).collect()
+        self.catalog.stuck().map(|(lineage, _)| self.catalog.id_of(lineage).clone()).collect()
+    }
+}
+
+impl Service {
+    /// Returns what a status consists of besides the beads.
+    pub(super) fn status_facts(&self) -> Result<StatusFacts, Failure> {
+        Ok(StatusFacts {
+            commit: self.repository.tip()?,
+            unsaved: self.replica.unsaved(),
+            position: self.replica.position(),
+            cursor: self.replica.cursor().to_string(),
+            git_dir: self.place.git_dir.clone(),
+            skipped_records: self.replica.skipped().to_vec(),
+            silent: self.silent_claims(),
+            sync: self.sync_status(self.replica.now_ms()),
+        })
     }
 
     fn sync_status(&self, now_ms: u64) -> SyncStatus {
