@@ -3,6 +3,7 @@ use crate::sandbox::both;
 #[test]
 fn without_a_terminal_one_frame_is_printed() {
     both(|bd| {
+        bd.run(&["migrate"]);
         bd.create(&["Rotate the keys", "--id", "bd-1"]);
         bd.create(&["Migrate the table", "--id", "bd-2", "--deps", "bd-1"]);
         bd.create(&["Normalise names", "--id", "bd-3", "-p", "1"]);
