@@ -46,13 +46,19 @@ macro_rules! define_bead {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
-        // A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
-        #[allow(missing_docs)]
+        #[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
         pub enum Field {
-            $($name,)*
+            $(
+                #[doc = concat!("`", stringify!($field), "`.")]
+                $name,
+            )*
+            /// The type, with its custom word.
             Type,
+            /// The status, with its custom word and the close.
             Status,
+            /// The holder of the claim.
             Assignee,
+            /// The end of the lease.
             AssigneeExpires,
         }
 

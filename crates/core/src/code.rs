@@ -338,7 +338,7 @@ codes! {
         hint "inspect branch beads/store on the remote"
         recovery "keep working, everything is saved locally; tell the user that sync fails";
     HubUnreachable("hub_unreachable", NETWORK, NetworkError, "HUB_UNREACHABLE")
-        hint "bd hub status shows the connection; to claim through git while the hub is away, run bd config set hub.offline_claims git"
+        hint "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"
         recovery "keep working, everything is saved locally; tell the user that the hub cannot be reached";
     HubRefused("hub_refused", DOMAIN, PermissionDenied, "HUB_REFUSED")
         hint "bd hub status shows the connection; an administrator can run bd hub init"

@@ -10,13 +10,16 @@ use crate::{BeadId, Error, Lineage, Mark, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum EdgeKind {
+    /// `from` waits until `to` is closed.
     #[default]
     Blocks,
+    /// `from` was found while working on `to`.
     DiscoveredFrom,
+    /// `from` is a child of `to`.
     Parent,
+    /// The two have something in common.
     Related,
 }
 

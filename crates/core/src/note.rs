@@ -38,9 +38,9 @@ pub struct Note {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum Slot {
+    /// The field `notes` of the Go `bd`.
     Notes,
 }
 

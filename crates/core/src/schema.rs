@@ -17,6 +17,16 @@ use crate::limits::{
 use crate::op::Change;
 use crate::{Code, Nullable, Status, Timestamp};
 
+/// Replaces the `oneOf` of an enumeration with documented variants by a plain `enum`. The descriptions would make
+/// the schemas longer, and models pay for them.
+pub fn plain_enum(schema: &mut Schema) {
+    let Some(Value::Array(variants)) = schema.remove("oneOf") else { return };
+    let names: Vec<Value> =
+        variants.into_iter().filter_map(|mut one| Some(one.get_mut("const")?.take())).collect();
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), names.into());
+}
+
 /// The maximum length of a character in UTF-8.
 pub const MAX_CHAR_BYTES: usize = 4;
 

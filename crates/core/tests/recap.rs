@@ -227,6 +227,37 @@ fn handovers_and_cancellations_that_did_not_arrive() {
 }
 
 #[test]
+fn changes_that_arrive_late_show_which_machine_was_cut_off() {
+    let at = |minute: u64| START + minute * MINUTE;
+    let event = |kind, id: &str, actor: &str, minute: u64| Event {
+        id: Some(id.parse().unwrap()),
+        by: Some(actor.parse().unwrap()),
+        ..Event::new(kind, at(minute))
+    };
+    let by = |actor: &str, minute: u64| event(EventKind::Claimed, "bd-1", actor, minute);
+    let synced = |minute: u64| Event::new(EventKind::Synced, at(minute));
+    let mut night = Night::new();
+    // Those of bob and cid were made long before the sync at 30, but arrived at 50. Those of dan are fresh.
+    night.events = vec![by("ann", 1), synced(2), by("ann", 29), synced(30)];
+    night.events.extend([
+        by("cid", 12),
+        by("bob", 10),
+        by("bob", 20),
+        by("dan", 28),
+        by("dan", 45),
+        synced(50),
+    ]);
+    // An import has old times, too.
+    night.events.extend([EventKind::Created, EventKind::Closed].map(|kind| event(kind, "bd-2", "zoe", 3)));
+    night.events.extend([by("bob", 51), synced(52)]);
+    let outages = night.recap(0, 60).sync_outages;
+    let [outage] = &outages[..] else { panic!("{outages:?}") };
+    assert_eq!(outage.actors, ["bob", "cid"].map(|name| name.parse().unwrap()));
+    assert_eq!((&outage.from, outage.until.as_ref()), (&night.events[5].at, Some(&night.events[9].at)));
+    assert_eq!(night.recap(51, 60).sync_outages, []);
+}
+
+#[test]
 fn a_sync_outage_lasts_from_the_failure_to_the_recovery() {
     let mut night = Night::new();
     let at = |minute: u64| START + minute * MINUTE;

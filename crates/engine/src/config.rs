@@ -139,7 +139,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "hub.offline_claims",
         default: "refuse",
-        about: "claims while the hub is away: refuse, or git (decided without the hub, never confirmed)",
+        about: "claims while the hub is unreachable: refuse, or git (decided without the hub, never confirmed)",
         check: is_offline_claims,
         bounds: None,
     },

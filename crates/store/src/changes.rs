@@ -18,7 +18,7 @@ const MAX_ACTOR: usize = 24;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     count: u64,
-    /// The first changes, each with the bead it is about.
+    /// Some changes, each with the bead it is about: the telling ones first, each kind in the order of time.
     named: Vec<(&'static str, BeadId)>,
     /// The first actor.
     actor: Option<Actor>,
@@ -31,9 +31,6 @@ impl Changes {
         self.count += 1;
         self.note_actor(by);
         for event in events {
-            if self.named.len() >= MAX_NAMED {
-                return;
-            }
             if let (Some(verb), Some(id)) = (verb(event.kind), &event.id) {
                 self.note_bead(verb, id);
             }
@@ -47,10 +44,22 @@ impl Changes {
         }
     }
 
+    /// Names a change. A claim or a note says nothing new about a bead that was also closed, so telling changes
+    /// replace others of the same bead.
     fn note_bead(&mut self, verb: &'static str, id: &BeadId) {
-        let is_known = |(known, bead): &(&str, BeadId)| *known == verb && bead == id;
-        if self.named.len() < MAX_NAMED && !self.named.iter().any(is_known) {
-            self.named.push((verb, id.clone()));
+        let telling = is_telling(verb);
+        let is_covered =
+            |(known, bead): &(&str, BeadId)| bead == id && (*known == verb || !telling && is_telling(known));
+        if self.named.iter().any(is_covered) {
+            return;
+        }
+        if telling {
+            self.named.retain(|(known, bead)| bead != id || is_telling(known));
+        }
+        let place = self.named.partition_point(|(known, _)| telling && is_telling(known) || !telling);
+        if place < MAX_NAMED {
+            self.named.insert(place, (verb, id.clone()));
+            self.named.truncate(MAX_NAMED);
         }
     }
 
@@ -82,6 +91,11 @@ impl Changes {
         }
         if named.is_empty() { total } else { format!("{named} ({total})") }
     }
+}
+
+/// Returns whether a change matters more to a reader than the steps on the way to it.
+fn is_telling(verb: &str) -> bool {
+    !matches!(verb, "claim" | "update" | "note on" | "release" | "expire")
 }
 
 /// Returns the verb for an event, as in a commit title. Events that are consequences of others have none.
@@ -155,6 +169,26 @@ mod tests {
         assert_eq!(changes.message(), "close bd-a1, create bd-b2 (3 changes by agent-1)");
         changes.note(&actor("agent-2"), &[]);
         assert_eq!(changes.message(), "close bd-a1, create bd-b2 (4 changes by agent-1 and others)");
+    }
+
+    #[test]
+    fn closes_and_creations_come_before_the_steps_on_the_way() {
+        let mut changes = Changes::default();
+        for number in 0..20 {
+            changes.note(&actor("ann"), &[event(EventKind::Updated, &format!("bd-{number}"))]);
+        }
+        changes.note(&actor("ann"), &[event(EventKind::Claimed, "bd-a1"), event(EventKind::Note, "bd-a1")]);
+        changes.note(&actor("ann"), &[event(EventKind::Note, "bd-a1"), event(EventKind::Closed, "bd-a1")]);
+        changes
+            .note(&actor("ann"), &[event(EventKind::Updated, "bd-a1"), event(EventKind::Created, "bd-b2")]);
+        let message = changes.message();
+        assert_eq!(message, "close bd-a1, create bd-b2, update bd-0, … (23 changes by ann)");
+
+        let mut one = Changes::default();
+        let events =
+            [EventKind::Claimed, EventKind::Note, EventKind::Closed].map(|kind| event(kind, "bd-a1"));
+        one.note(&actor("ann"), &events);
+        assert_eq!(one.message(), "close bd-a1 (1 change by ann)");
     }
 
     #[test]

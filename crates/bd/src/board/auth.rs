@@ -56,7 +56,7 @@ impl Token {
         &self.0
     }
 
-    /// Compares in constant time: equal digests are equal tokens, and a digest tells nothing about a prefix.
+    /// Compares in constant time: equal digests are equal tokens, and a digest reveals nothing about a prefix.
     fn matches(&self, given: &str) -> bool {
         Sha256::digest(self.0.as_bytes()) == Sha256::digest(given.as_bytes())
     }
@@ -104,7 +104,7 @@ impl Gate {
         Self { token, hosts }
     }
 
-    /// Checks where a request comes from and where it believes to go.
+    /// Checks where a request comes from and which host it names.
     pub fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = text(headers, header::HOST.as_str()).ok_or(Refusal::Host)?;
         if !self.hosts.iter().any(|known| known == host) {

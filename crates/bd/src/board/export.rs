@@ -93,7 +93,7 @@ fn page(data: &str) -> String {
         digest(&script),
         digest(&style)
     );
-    // `<` could end the element or begin a comment; JSON allows to write it as an escape.
+    // `<` could end the element or begin a comment; JSON allows writing it as an escape.
     let data = data.replace('<', "\\u003c");
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

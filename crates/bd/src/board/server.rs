@@ -181,8 +181,8 @@ fn listen_on(host: Option<&str>) -> Result<IpAddr, Failure> {
     let ip = found.next().map(|address| address.ip()).ok_or_else(|| unknown("no address".to_owned()))?;
     if ip.is_unspecified() {
         return Err(Failure::invalid(format!(
-            "--host {host} names no single host, so requests for other names could not be told apart; give the name or \
-             address that browsers will use"
+            "--host {host} stands for every address of this machine, so the board could not refuse requests for other \
+             names; give the name or address that browsers will use"
         )));
     }
     Ok(ip)

@@ -14,6 +14,7 @@ use super::input::Input;
     after_help = "Examples:\n  bd answer bd-a1 \"use the second index\"\n  bd answer bd-a1 --question 3f2a \"yes\""
 )]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     /// The answer; - reads it from standard input

@@ -25,6 +25,7 @@ const LONG_POLL: Duration = Duration::from_secs(30);
     after_help = "Examples:\n  bd ask bd-a1 \"Which index should the query use?\" --option hash --option btree\n  bd ask bd-a1 \"May I drop the old table?\" --wait 10m"
 )]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     /// The question; - reads it from standard input

@@ -13,6 +13,7 @@ use super::input::Input;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd cancel bd-a1 --reason \"the feature was dropped\"")]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Why it will not be done

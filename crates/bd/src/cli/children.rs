@@ -5,6 +5,7 @@ use beads_engine::request::{Call, Query};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd children bd-a1")]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     /// Show each child in full

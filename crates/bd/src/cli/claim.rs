@@ -20,6 +20,7 @@ use super::guard::GuardArgs;
     after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm\n  bd claim bd-a1 --take-over\n  bd claim --mine"
 )]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID", required_unless_present_any = ["next", "mine"], conflicts_with_all = ["next", "mine"])]
     id: Option<String>,
     /// Claim the best ready bead that matches the filters

@@ -16,6 +16,7 @@ use super::input::Input;
     after_help = "Examples:\n  bd close bd-a1 bd-b2 --reason \"fixed in 1f3a\"\n  bd close bd-a1 --evidence commit:1f3a9c2 --evidence \"cmd:cargo test\"\n  bd close bd-a1 --claim-next --json"
 )]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// How it was resolved

@@ -13,6 +13,7 @@ use super::{Cli, Globals, stdout_reply};
     after_help = "Examples:\n  bd completions bash > ~/.local/share/bash-completion/completions/bd\n  bd completions zsh > ~/.zfunc/_bd\n  bd completions fish > ~/.config/fish/completions/bd.fish"
 )]
 pub struct Args {
+    /// Shell to print the script for
     shell: Shell,
 }
 

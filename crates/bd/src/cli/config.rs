@@ -17,20 +17,31 @@ pub struct Args {
 enum Verb {
     /// Print the value of a setting
     #[command(after_help = "Example:\n  bd config get issue_prefix")]
-    Get { key: String },
+    Get {
+        /// Name of the setting
+        key: String,
+    },
     /// Change a setting
     #[command(after_help = "Example:\n  bd config set issue_prefix app")]
     Set {
+        /// Name of the setting
         key: String,
+        /// New value
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
     /// Reset a setting to its default
     #[command(after_help = "Example:\n  bd config unset claim.lease")]
-    Unset { key: String },
+    Unset {
+        /// Name of the setting
+        key: String,
+    },
     /// Show what settings do, with their values and defaults
     #[command(after_help = "Examples:\n  bd config describe\n  bd config describe claim.lease")]
-    Describe { key: Option<String> },
+    Describe {
+        /// Name of the setting [default: all]
+        key: Option<String>,
+    },
     /// List all settings with their values
     #[command(after_help = "Example:\n  bd config list")]
     List,

@@ -25,12 +25,14 @@ enum Verb {
     /// Show a conflict
     #[command(after_help = "Example:\n  bd conflicts show 8ff5fd29")]
     Show {
+        /// Id of the conflict; four or more digits are enough
         #[arg(value_name = "CONFLICT")]
         id: String,
     },
     /// Write the overwritten value again, as a new change
     #[command(after_help = "Example:\n  bd conflicts restore CONFLICT-8ff5fd29")]
     Restore {
+        /// Ids of the conflicts; four or more digits are enough
         #[arg(required = true, value_name = "CONFLICT")]
         ids: Vec<String>,
     },
@@ -39,6 +41,7 @@ enum Verb {
         after_help = "Examples:\n  bd conflicts dismiss 8ff5fd29\n  bd conflicts dismiss --all --bead bd-a1"
     )]
     Dismiss {
+        /// Ids of the conflicts; four or more digits are enough
         #[arg(required_unless_present = "all", value_name = "CONFLICT")]
         ids: Vec<String>,
         /// Every conflict that is not dismissed

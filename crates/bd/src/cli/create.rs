@@ -97,7 +97,8 @@ pub struct Args {
     metadata: Option<String>,
     /// Create a bead for each "## Title" of a Markdown FILE (- for standard input), with fields under
     /// "### Priority", "### Estimate" (minutes, or 2h), "### Labels" and so on. Other beads of the file may
-    /// use the text under "### Name" as parent or dependency; all are then created or none, as with --graph
+    /// use its title or the text under "### Name" as parent or dependency; all are then created or none, as with
+    /// --graph
     #[arg(
         long,
         short = 'f',
@@ -168,16 +169,24 @@ impl Args {
     }
 }
 
-/// Builds the call for a Markdown file. Beads with names refer to each other, so they are created together.
+/// Builds the call for a Markdown file. Beads that have names or refer to each other are created together.
 fn create_from(page: &str, dry_run: bool) -> Result<Call, Failure> {
     let beads = markdown::parse(page)?;
-    if beads.iter().all(|bead| bead.name.is_none()) {
+    let refers_to = |title: &str| {
+        let mut deps = beads.iter().flat_map(|bead| &bead.create.deps);
+        let mut parents = beads.iter().filter_map(|bead| bead.create.parent.as_deref());
+        deps.any(|dep| dep.id == title) || parents.any(|parent| parent == title)
+    };
+    if !beads.iter().any(|bead| bead.name.is_some() || refers_to(bead.create.title.as_str())) {
         let ops = beads.into_iter().map(|bead| Op::Create(Box::new(bead.create))).collect();
         return Ok(Call::Mutate(Mutate { ops, many: true, dry_run }));
     }
     let mut named: Vec<(String, Create)> = Vec::new();
     for (index, bead) in beads.into_iter().enumerate() {
-        let name = bead.name.unwrap_or_else(|| format!("bead {}", index + 1));
+        let title = bead.create.title.as_str();
+        let is_taken = named.iter().any(|(known, _)| known == title);
+        let or_title = || if is_taken { format!("bead {}", index + 1) } else { title.to_owned() };
+        let name = bead.name.unwrap_or_else(or_title);
         if named.iter().any(|(known, _)| *known == name) {
             return Err(Failure::invalid(format!("the file has two beads named {name:?}")));
         }

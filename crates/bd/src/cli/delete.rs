@@ -12,6 +12,7 @@ use super::input::Input;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd delete bd-a1 --reason duplicate")]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Reason

@@ -23,6 +23,7 @@ enum Verb {
     /// List the direct dependencies of a bead
     #[command(after_help = "Example:\n  bd dep list bd-a1 --direction up")]
     List {
+        /// Id of the bead; an unambiguous prefix is enough
         #[arg(value_name = "ID")]
         id: String,
         /// down: what it waits for; up: what waits for it
@@ -35,6 +36,7 @@ enum Verb {
     /// Show everything a bead waits for, as a tree
     #[command(after_help = "Example:\n  bd dep tree bd-a1 --direction up --depth 3")]
     Tree {
+        /// Id of the bead; an unambiguous prefix is enough
         #[arg(value_name = "ID")]
         id: String,
         /// down: what it waits for; up: what waits for it

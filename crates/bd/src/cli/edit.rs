@@ -23,6 +23,7 @@ use super::{ask_at, bead_page, me};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd edit bd-a1")]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -104,7 +105,9 @@ impl Drop for PageFile {
 
 /// Runs the editor as git does: through the shell, because the variable may contain options.
 fn run_editor(editor: &str, path: &Path) -> Result<(), Failure> {
-    let failed = |why: String| Failure::new(Code::IoError, format!("the editor {editor:?} failed: {why}"));
+    let failed = |why: String| {
+        Failure::new(Code::IoError, format!("the editor {editor:?} failed: {why}; nothing was changed"))
+    };
     let status = Command::new("/bin/sh")
         .args(["-c", &format!("{editor} \"$@\""), editor])
         .arg(path)

@@ -14,6 +14,7 @@ use super::globals::Globals;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd forget release")]
 pub struct Args {
+    /// Key of the memories
     #[arg(value_name = "KEY")]
     key: String,
 }

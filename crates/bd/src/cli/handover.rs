@@ -16,6 +16,7 @@ use super::input::Input;
     after_help = "Example:\n  bd handover bd-a1 --to agent-2 --within 30m -m \"the parser is done, the tests are not\""
 )]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     /// Agent to hand it to

@@ -68,9 +68,11 @@ fn examples_first(command: Command) -> Command {
     let short = command.get_about().map(ToString::to_string).unwrap_or_default();
     let long = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     let details = long.strip_prefix(&short).unwrap_or(&long).trim();
-    let details = if details.is_empty() { String::new() } else { wrap(details, width()) + "\n\n" };
-    let template = format!("{short}\n\n{{usage-heading}} {{usage}}{{after-help}}\n\n{details}{{all-args}}");
-    command.help_template(template).mut_subcommands(examples_first)
+    let details = wrap(details, width());
+    // The details are not part of the template, because they may contain braces.
+    let template =
+        format!("{short}\n\n{{usage-heading}} {{usage}}{{after-help}}\n\n{{before-help}}{{all-args}}");
+    command.before_help(details).help_template(template).mut_subcommands(examples_first)
 }
 
 /// Returns the width at which clap wraps the rest of the help.
@@ -138,6 +140,19 @@ mod tests {
     }
 
     #[test]
+    fn every_argument_has_a_description() {
+        fn check(command: &Command, missing: &mut Vec<String>) {
+            let is_empty = |arg: &&clap::Arg| arg.get_help().is_none_or(|help| help.to_string().is_empty());
+            let undocumented = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter(is_empty);
+            missing.extend(undocumented.map(|arg| format!("{} {arg}", command.get_name())));
+            command.get_subcommands().for_each(|verb| check(verb, missing));
+        }
+        let mut missing = Vec::new();
+        check(&<crate::cli::Cli as clap::CommandFactory>::command(), &mut missing);
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
     fn the_help_of_a_verb_begins_with_usage_and_examples() {
         for line in ["bd help ready", "bd ready --help", "bd ready -h"] {
             let help = help(line);
@@ -146,6 +161,10 @@ mod tests {
             assert!(at("Examples:") < at("whose lease has expired"), "{help}");
             assert!(at("whose lease has expired") < at("--no-daemon"), "{help}");
         }
+        assert!(
+            help("bd create --help").contains(r#"{"beads":[{"name":"a","title":"…"},"#),
+            "braces are kept"
+        );
         assert!(help("bd help dep add").contains("Usage: bd dep add"));
         assert!(help("bd help nonsense").contains("nonsense"));
     }

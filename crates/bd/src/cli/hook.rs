@@ -29,6 +29,7 @@ const MAX_LISTED: usize = 5;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  echo '{\"session_id\": \"s1\"}' | bd hook end")]
 pub struct Args {
+    /// What happened in the coding agent
     #[arg(value_enum)]
     event: Event,
     /// Coding agent, which determines the format of the answer

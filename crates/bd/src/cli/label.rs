@@ -26,6 +26,7 @@ enum Verb {
     /// List the labels of a bead; without an id, all labels with counts
     #[command(after_help = "Example:\n  bd label list bd-a1")]
     List {
+        /// Id of the bead; an unambiguous prefix is enough
         #[arg(value_name = "ID")]
         id: Option<String>,
     },

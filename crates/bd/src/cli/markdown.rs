@@ -15,6 +15,10 @@ pub struct PlannedBead {
     pub create: Create,
 }
 
+/// The fields, as an error lists them.
+const FIELDS: &str = "Description, Design, Acceptance criteria, Notes, Priority, Type, Assignee, Parent, Name, Estimate, \
+                      Labels and Dependencies";
+
 /// Parses the beads of a file, in order. Text directly below a title is the description.
 pub fn parse(page: &str) -> Result<Vec<PlannedBead>, Failure> {
     let mut beads: Vec<PlannedBead> = Vec::new();
@@ -47,11 +51,15 @@ pub fn parse(page: &str) -> Result<Vec<PlannedBead>, Failure> {
 /// Sets a field. Text before the first bead is ignored.
 fn set_field(bead: Option<&mut PlannedBead>, field: &str, text: &str) -> Result<(), Failure> {
     let text = text.trim();
-    let Some(bead) = bead else { return Ok(()) };
+    let Some(bead) = bead.filter(|_| !text.is_empty()) else { return Ok(()) };
+    parse_field(bead, field, text).map_err(|failure| {
+        let message = format!("## {}: {}; nothing was created", bead.create.title, failure.message);
+        Failure { message, ..failure }
+    })
+}
+
+fn parse_field(bead: &mut PlannedBead, field: &str, text: &str) -> Result<(), Failure> {
     let PlannedBead { name, create: bead } = bead;
-    if text.is_empty() {
-        return Ok(());
-    }
     let items = || text.split([',', '\n']).map(|item| item.trim_start_matches("- ").trim());
     let items = || items().filter(|item| !item.is_empty());
     match field {
@@ -68,7 +76,7 @@ fn set_field(bead: Option<&mut PlannedBead>, field: &str, text: &str) -> Result<
         "labels" => bead.labels = items().map(str::parse).collect::<Result<_, _>>()?,
         "dependencies" | "deps" => bead.deps = items().map(str::parse).collect::<Result<_, _>>()?,
         other => {
-            return Err(Failure::invalid(format!("{:?}: there is no field {other:?}", bead.title.as_str())));
+            return Err(Failure::invalid(format!("there is no field {other:?}; the fields are {FIELDS}")));
         }
     }
     Ok(())
@@ -114,5 +122,15 @@ mod tests {
         ] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
+        let message = |page: &str| parse(page).unwrap_err().message;
+        assert_eq!(
+            message("## T\n### Colour\nred\n"),
+            "## T: there is no field \"colour\"; the fields are Description, Design, Acceptance criteria, Notes, \
+             Priority, Type, Assignee, Parent, Name, Estimate, Labels and Dependencies; nothing was created"
+        );
+        assert_eq!(
+            message("## T\n### Estimate\nlong\n"),
+            "## T: \"long\" is not a number of minutes or a duration such as 2h; nothing was created"
+        );
     }
 }

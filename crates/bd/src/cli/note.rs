@@ -21,6 +21,7 @@ use super::input::Input;
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: Option<String>,
     #[command(flatten)]
@@ -35,6 +36,7 @@ enum Verb {
     /// List the notes of a bead, or of an actor
     #[command(after_help = "Examples:\n  bd note list bd-a1\n  bd note list --author bob")]
     List {
+        /// Id of the bead; an unambiguous prefix is enough
         #[arg(value_name = "ID", required_unless_present = "author")]
         id: Option<String>,
         /// Only notes by NAME, on all beads if no id is given
@@ -45,6 +47,7 @@ enum Verb {
 
 #[derive(Debug, clap::Args)]
 struct Add {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use super::guard::GuardArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd renew bd-a1 --lease 4h --fence 1772366400000.65539\n  bd renew")]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use super::revision::moment;
     after_help = "Examples:\n  bd show bd-a1 bd-b2 --json\n  bd show bd-a1 --fields status,assignee\n  bd show bd-a1 --as-of 2h"
 )]
 pub struct Args {
-    /// Ids, or unambiguous prefixes of ids
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Show a past state: at a commit of beads/store (seven or more digits), or at a time (RFC 3339, a local

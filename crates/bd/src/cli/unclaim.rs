@@ -15,6 +15,7 @@ use super::input::Input;
     after_help = "Examples:\n  bd unclaim bd-a1 --reason \"needs a decision first\"\n  bd unclaim --all\n  bd unclaim --all --assignee ann@mac --force --reason \"that agent died\""
 )]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required_unless_present = "all", value_name = "ID")]
     ids: Vec<String>,
     /// Release every claim, instead of those on IDs

@@ -4,7 +4,7 @@ use beads_engine::request::Call;
 ///
 /// Restores the previous values with a new operation: a bead that you created is deleted, a bead that you
 /// deleted is restored, and fields, labels, claims and dependencies get their previous values. An atomic
-/// batch is undone as a whole. Notes stay. If someone else has changed the same values since, nothing is
+/// batch is undone as a whole. Notes stay. If another actor has changed the same values since, nothing is
 /// changed and the error names them. Run it again to go further back, up to 32 operations; --redo goes
 /// forward again.
 #[derive(Debug, clap::Args)]

@@ -19,6 +19,7 @@ use super::input::Input;
     after_help = "Examples:\n  bd update bd-a1 -p 0 --add-label urgent\n  bd update bd-a1 bd-b2 --status in_progress\n  bd update bd-a1 --deps bd-b2,blocks:bd-c3\n  bd update bd-a1 --claim"
 )]
 pub struct Args {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]

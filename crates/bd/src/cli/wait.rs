@@ -9,16 +9,18 @@ use super::future_time::future_time;
 /// Your claim is given back, and the bead becomes ready by itself. The same as `bd update --defer` and `bd dep add`.
 #[derive(Debug, clap::Args)]
 #[command(
+    group = clap::ArgGroup::new("what").required(true).multiple(true),
     after_help = "Examples:\n  bd wait bd-a1 --until 2030-05-01\n  bd wait bd-a1 --until +2h\n  bd wait bd-a1 --until-closed bd-b2"
 )]
 pub struct Args {
+    /// Id of the bead; an unambiguous prefix is enough
     #[arg(value_name = "ID")]
     id: String,
     /// The time from which it is ready again, such as +2h or 2030-05-01
-    #[arg(long, value_name = "TIME", value_parser = future_time, required_unless_present = "until_closed")]
+    #[arg(long, value_name = "TIME", value_parser = future_time, group = "what")]
     until: Option<Timestamp>,
     /// The bead that has to be closed first; repeat for more
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", group = "what")]
     until_closed: Vec<String>,
 }
 

@@ -22,9 +22,9 @@ const READY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Watch events as they happen
 ///
-/// Prints one event per line: created, claimed, released, expired, updated, note, closed, reopened,
-/// unblocked, deleted, synced, sync_failed, sync_recovered, conflict. Each event has a cursor; --since
-/// continues after it, even after restarts.
+/// Prints one event per line: created, claimed, handed_over, released, expired, updated, note, asked, answered,
+/// closed, cancelled, reopened, unblocked, deleted, synced, sync_failed, sync_recovered, conflict. Each event
+/// has a cursor; --since continues after it, even after restarts.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd watch --json\n  bd watch --since 5f0c11aa-42 --timeout 0\n  bd watch --ids bd-a1,bd-b2 --until closed --timeout 1h\n  bd watch --claim 1760000000000.65537 --until over --json"

@@ -9,6 +9,7 @@ use super::input::Input;
 /// Bead ids, and a reason that is recorded on each bead.
 #[derive(Debug, clap::Args)]
 pub struct WithReason {
+    /// Ids of the beads; unambiguous prefixes are enough
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Reason, kept as a note

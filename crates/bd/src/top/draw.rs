@@ -89,7 +89,7 @@ fn header(snapshot: &Snapshot, look: &Look, width: usize) -> Line<'static> {
     let needs = snapshot.needs.len() + usize::from(snapshot.sync.is_some());
     let need = if needs == 1 { "needs" } else { "need" };
     let left = format!(
-        "{}   {} closed   {} stuck   {working} of {all} work   {needs} {need} you",
+        "{}   {} closed   {} stuck   {working} of {all} working   {needs} {need} you",
         escape(&snapshot.name),
         snapshot.closed,
         snapshot.stuck.len(),
@@ -168,7 +168,7 @@ impl List<'_> {
             hidden.retain(|other| other.name != one.name);
         }
         if agents.is_empty() {
-            lines.push(Line::raw(fit("      no agent was heard of", self.width)));
+            lines.push(Line::raw(fit("      no recent agent", self.width)));
         } else if agents.len() > shown {
             let more = format!("      {} more: {}", hidden.len(), rows::counts(&hidden));
             lines.push(Line::raw(fit(&more, self.width)));

@@ -100,7 +100,7 @@ impl Screen {
             ('t', Some(id), Some(_)) => self.type_line(Purpose::TakeBack { id }),
             ('x', Some(id), _) => self.type_line(Purpose::Close { id }),
             (_, None, _) => self.message = Some("this row has no bead".to_owned()),
-            _ => self.message = Some("no one holds this bead".to_owned()),
+            _ => self.message = Some("this bead has no holder".to_owned()),
         }
     }
 }

@@ -85,10 +85,10 @@ impl Columns {
 pub fn stuck(one: &Stuck, columns: Columns, width: usize, now_ms: u64, clock: &LocalClock) -> String {
     let waits = format!("{} wait", one.waiting);
     let why = match &one.why {
-        Why::AsksSince(at) => format!("asks you since {}", time(clock, *at)),
+        Why::AsksSince(at) => format!("asked you at {}", time(clock, *at)),
         Why::NoNoteSince(at) => format!("no note for {}", duration(now_ms.saturating_sub(*at))),
         Why::NoSignSince(at) => format!("no sign for {}", duration(now_ms.saturating_sub(*at))),
-        Why::NoClaim => "no one holds it".to_owned(),
+        Why::NoClaim => "no holder".to_owned(),
         Why::CycleWith(other) => format!("cycle with {other}"),
     };
     let id = fit(&one.id, columns.id);
@@ -119,7 +119,7 @@ pub fn agent(one: &Agent, columns: Columns, width: usize, now_ms: u64) -> String
     format!("{name} {id} {title}{}{}", right(&sign, 8), right(&in_hand, 8))
 }
 
-/// Counts agents by state: `4 work, 1 idle, 2 not heard of`.
+/// Counts agents by state: `4 working, 1 idle, 2 quiet`.
 pub fn counts(agents: &[Agent]) -> String {
     let of = |state, word: &str| {
         let count = agents.iter().filter(|agent| agent.state == state).count();
@@ -128,9 +128,9 @@ pub fn counts(agents: &[Agent]) -> String {
     let parts = [
         of(WorkerState::Dead, "gone"),
         of(WorkerState::Hung, "slow"),
-        of(WorkerState::Working, "work"),
+        of(WorkerState::Working, "working"),
         of(WorkerState::Idle, "idle"),
-        of(WorkerState::Quiet, "not heard of"),
+        of(WorkerState::Quiet, "quiet"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

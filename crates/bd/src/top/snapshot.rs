@@ -274,7 +274,7 @@ fn stuck(status: &Status, workers: &[Worker], graph: &Graph, cycles: &[Value]) -
             word: "free",
             title: title(id),
             why: Why::NoClaim,
-            detail: "in progress, but no one holds it".to_owned(),
+            detail: "in progress without a holder".to_owned(),
             waiting: behind.count(id),
             question: None,
             holder: None,
@@ -313,7 +313,7 @@ fn question(asked: &Question) -> Stuck {
     }
 }
 
-/// Returns a held bead whose holder makes no progress. A holder that is gone blocks nobody if nothing waits.
+/// Returns a held bead whose holder makes no progress. A holder that is gone does no harm if nothing waits.
 fn holder_trouble(worker: &Worker, held: &HeldBead, behind: &Behind<'_>) -> Option<Stuck> {
     let waiting = behind.count(held.id.as_str());
     let since =

@@ -123,10 +123,10 @@ fn drawn(screen: &Screen, (width, height): (u16, u16)) -> Vec<String> {
 #[test]
 fn eighty_columns_show_trouble_whole_and_count_the_rest() {
     let expected = "\
-ledger-api   57 closed   3 stuck   15 of 18 work   2 need you              07:42
+ledger-api   57 closed   3 stuck   15 of 18 working   2 need you           07:42
 SYNC FAILS for 44 min: origin refuses the login. 23 changes wait here.    s sync
 ─ stuck 3 ──────────────────────────────────────────────────────────────────────
-> you bd-auth.9 Rotate the signing keys in staging asks you since 01:14   6 wait
+> you bd-auth.9 Rotate the signing keys in staging asked you at 01:14     6 wait
  slow bd-auth.2 Migrate the session table to v3    no note for 2 h 10     3 wait
  loop bd-w9c    Retry policy of the webhook worker cycle with bd-x2d      2 wait
 ─ agents 18 ─────────────────────────────────────────────── last sign, in hand ─
@@ -135,7 +135,7 @@ SYNC FAILS for 44 min: origin refuses the login. 23 changes wait here.    s sync
  work claude-01 bd-led.7  Reopen a period                          2 min  1 h 16";
     let lines = drawn(&screen(), (80, 24));
     assert_eq!(lines[..10].join("\n"), expected, "{}", lines.join("\n"));
-    assert_eq!(lines[18], "      8 more: 7 work, 1 idle", "{}", lines.join("\n"));
+    assert_eq!(lines[18], "      8 more: 7 working, 1 idle", "{}", lines.join("\n"));
     assert_eq!(lines[19], "─ next of 19 ready ─────────────────────────────────────── no P1 or P2 is free ─");
     assert_eq!(lines[20].trim(), "P3           bd-rep.1  Send by mail, with a link");
     assert_eq!(lines[23], "j k move  enter open  m message  t take back  x close  / find  ? keys  q quit");
@@ -173,7 +173,7 @@ fn every_size_is_usable() {
     let mut empty = Screen::default();
     empty.update(Snapshot::default());
     let text = drawn(&empty, (80, 24)).join("\n");
-    for expected in ["nothing is stuck", "no agent was heard of", "nothing is ready"] {
+    for expected in ["nothing is stuck", "no recent agent", "nothing is ready"] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
 }

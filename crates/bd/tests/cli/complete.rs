@@ -39,6 +39,9 @@ fn statuses_labels_actors_types_and_settings_are_completed() {
         store(bd);
         assert_eq!(complete(bd, &["list", "--status", "in"]), ["in_progress"]);
         assert_eq!(complete(bd, &["list", "--status=in"]), ["--status=in_progress"]);
+        assert_eq!(complete(bd, &["list", "--status", "de"]), ["deferred"]);
+        assert_eq!(complete(bd, &["list", "--label", ""]), ["backend", "urgent"]);
+        assert_eq!(complete(bd, &["list", "--assignee", ""]), ["me", "bob@mac"]);
         assert_eq!(complete(bd, &["list", "--label", "backend,u"]), ["backend,urgent"]);
         assert_eq!(complete(bd, &["label", "add", "bd-a1", "ur"]), ["urgent"]);
         assert_eq!(complete(bd, &["list", "--assignee", "b"]), ["bob@mac"]);

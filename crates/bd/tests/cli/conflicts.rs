@@ -16,7 +16,9 @@ fn ids_may_be_abbreviated_and_lists_filtered_by_bead() {
     for short in [&name[..13], &digits[..4], digits, name] {
         assert_eq!(bd.json(&["conflicts", "show", short])["id"], name, "{short}");
     }
-    assert!(bd.text(&["conflicts"]).starts_with(&format!("{}  {id} title\n", &name[..17])));
+    let text = bd.text(&["conflicts"]);
+    assert!(text.starts_with(&format!("{}  {id} title\n  lost  ", &name[..17])), "{text}");
+    assert!(!text.contains('"'), "values have no JSON syntax: {text}");
     bd.error(&["conflicts", "show", &digits[..3]], "invalid_value");
     bd.error(&["conflicts", "show", "xyzw"], "invalid_value");
     let unknown = if digits.starts_with('0') { "1111" } else { "0000" };

@@ -92,6 +92,14 @@ fn a_markdown_plan_with_names_and_estimates() {
             json!({"title": "Test it", "blocked_by": [id("build")], "estimated_minutes": 90})
         );
         assert_eq!(bd.show(&id("build"))["estimated_minutes"], 45);
+        // A title serves as a name, too.
+        let titles = "## Write it\n### Parent\nThe whole\n### Deps\nPlan it\n## Plan it\n## The whole\n";
+        let made = bd.run_with_input(&["create", "-f", "-", "--json"], titles.as_bytes()).succeeded("titles");
+        let ids = &made.value()["ids"];
+        assert_eq!(bd.show(ids["Write it"].as_str().unwrap())["parent"], ids["The whole"]);
+        let blocked = bd.json(&["blocked", "--fields", "title,blocked_by"]);
+        let expected = json!({"title": "Write it", "blocked_by": [ids["Plan it"]]});
+        assert!(blocked.as_array().unwrap().contains(&expected), "{blocked}");
         let before = bd.everything();
         let twice = "## A\n### Name\nx\n## B\n### Name\nx\n";
         assert_eq!(bd.run_with_input(&["create", "-f", "-"], twice.as_bytes()).exit, Some(2));

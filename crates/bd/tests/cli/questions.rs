@@ -100,5 +100,9 @@ fn wait_puts_a_bead_off_until_a_time_or_another_bead() {
         assert_eq!(bd.ids(&["blocked"]), std::slice::from_ref(&id));
         let run = bd.run(&["wait", &id]);
         assert_eq!(run.exit, Some(2), "{run:?}");
+        assert!(run.stderr.contains("--until <TIME>|--until-closed <ID>"), "{run:?}");
+        // It is not held any more, which needs no remark.
+        let run = bd.run(&["wait", &id, "--until", "+3d"]).succeeded("again");
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), (format!("updated {id}: a\n").as_str(), ""));
     });
 }

@@ -56,6 +56,7 @@ fn no_line_is_longer_than_the_terminal() {
         let long =
             "a title that is much too long for one line of a terminal, however wide the terminal may be";
         let labels = "a-rather-long-label,another-rather-long-label,a-third-rather-long-label";
+        bd.run(&["migrate"]);
         bd.create(&[long, "--id", "bd-1", "-l", labels, "-t", "epic"]);
         for n in 2..12 {
             let (id, title) = (format!("bd-1.{n}"), format!("{n} 日本語 {long}"));
@@ -73,6 +74,17 @@ fn no_line_is_longer_than_the_terminal() {
             bd.json(&["dep", "add", "bd-1", &id]);
         }
         bd.create(&["short", "--id", "bd-2", "--deps", "bd-1"]);
+        bd.json(&["note", "bd-1.2", long]);
+        bd.json_as("an-agent@some-machine", &["claim", "bd-1.2"]);
+        bd.json_as("an-agent@some-machine", &["ask", "bd-1.3", long, "--option", long]);
+        bd.json(&[
+            "update",
+            "bd-1.4",
+            "--title",
+            &format!("another {long}"),
+            "--add-label",
+            "one-more-label",
+        ]);
         for args in [
             &["list"][..],
             &["list", "--tree"],
@@ -84,6 +96,13 @@ fn no_line_is_longer_than_the_terminal() {
             &["dep", "list", "bd-1"],
             &["epic", "status"],
             &["show", "bd-1"],
+            &["log", "bd-1.2"],
+            &["blame", "bd-1.2"],
+            &["activity"],
+            &["recap"],
+            &["agents"],
+            &["questions"],
+            &["undo", "--dry-run"],
         ] {
             let text = shown(bd, args);
             assert!(!text.is_empty(), "{args:?}");
@@ -118,6 +137,87 @@ fn a_terminal_gets_local_and_relative_times() {
         }
     });
 }
+
+/// Returns what a command shows on a terminal of 80 columns where it is about noon. Times of day and ages are
+/// replaced, because they differ from run to run.
+fn shown_at_noon(bd: &Sandbox, args: &[&str]) -> String {
+    let mut command = bd.command(args);
+    let hours_behind_utc = i16::from(jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).hour()) - 12;
+    command.env("NO_COLOR", "1").env("TZ", format!("XXX{hours_behind_utc}")).env("PAGER", "none");
+    let is_time = |word: &str| {
+        word.char_indices().all(|(at, c)| if at == 2 { c == ':' } else { c.is_ascii_digit() })
+            && word.len() == 5
+    };
+    let replaced = |word: &str| match word.trim_end_matches([',', ':', ')']) {
+        time if is_time(time) => word.replace(time, "hh:mm"),
+        date if date.len() == 10 && date.starts_with("20") => word.replace(date, "yyyy-mm-dd"),
+        age if !age.is_empty() && age.len() < 3 && age.chars().all(|c| c.is_ascii_digit()) && word == age => {
+            "N".to_owned()
+        }
+        _ => word.to_owned(),
+    };
+    let text = run_on_terminal(command, 80, 60);
+    let lines = text.lines().map(|line| line.split(' ').map(replaced).collect::<Vec<_>>().join(" ") + "\n");
+    lines.collect::<String>().replace("under N min", "N min").replace("N s ago", "N min ago")
+}
+
+#[test]
+fn the_pages_of_the_morning_fit_a_terminal_and_have_local_times() {
+    both(|bd| {
+        let long = "A title that is long enough to need more than one line of a terminal";
+        bd.create(&[long, "--id", "bd-1"]);
+        bd.create(&["Short", "--id", "bd-2"]);
+        bd.json(&["claim", "bd-1"]);
+        bd.json(&[
+            "note",
+            "bd-1",
+            "half of it is done, and the other half will be done tomorrow or the day after",
+        ]);
+        bd.json(&["close", "bd-1", "--reason", "all of it is done, and the tests are green"]);
+        bd.json_as("bob", &["claim", "bd-2"]);
+        assert_eq!(shown_at_noon(bd, &["recap", "--since", "1h"]), RECAP);
+        assert_eq!(shown_at_noon(bd, &["agents"]), AGENTS);
+        assert_eq!(shown_at_noon(bd, &["activity"]), ACTIVITY);
+        let status = shown_at_noon(bd, &["status"]);
+        assert!(status.contains("\nbob works on bd-2 since hh:mm: Short\n"), "{status}");
+        // Markdown and pipes get exact times in UTC.
+        for text in [bd.text(&["recap"]), bd.text(&["recap", "--format", "md"]), bd.text(&["agents"])] {
+            assert!(text.contains("Z"), "{text}");
+        }
+    });
+}
+
+const RECAP: &str = "\
+hh:mm to hh:mm
+N closed, N created, N failed, N reclaimed, N conflicts
+
+Who did what
+  ann@here: N closed in N min, N created, N note
+
+Closed
+  bd-1  A title that is long enough to need more than one line of a terminal, by
+    ann@here in N min, hh:mm: all of it is done, and the tests are green
+
+Created
+  bd-1  A title that is long enough to need more than one line of a terminal, by
+    ann@here, hh:mm
+  bd-2  Short, by ann@here, hh:mm
+";
+
+const AGENTS: &str = "\
+bob  working, N closed, last seen N min ago
+  bd-2  Short, held since hh:mm, until hh:mm
+ann@here  idle, N closed in N min, last seen N min ago
+";
+
+const ACTIVITY: &str = "\
+yyyy-mm-dd hh:mm created   bd-1 A title that is long enough to need… by ann@here
+yyyy-mm-dd hh:mm created   bd-2 Short by ann@here
+yyyy-mm-dd hh:mm claimed   bd-1 A title that is long enough to need… by ann@here
+yyyy-mm-dd hh:mm note      bd-1 A title that is long en… by ann@here: half of i…
+yyyy-mm-dd hh:mm closed    bd-1 A title that is long en… by ann@here: all of it…
+yyyy-mm-dd hh:mm claimed   bd-2 Short by bob
+";
 
 #[test]
 fn history_shows_no_json_and_no_milliseconds() {
@@ -166,6 +266,19 @@ fn colors_follow_the_option_the_environment_and_the_terminal() {
         assert!(!colored(&["--color", "never"], &[], true));
         bd.error(&["show", &id, "--color", "green"], "invalid_value");
         assert!(!bd.text(&["show", &id, "--json", "--color", "always"]).contains('\u{1b}'));
+    });
+}
+
+/// Colors are not padded: a status within a line ends where its word ends.
+#[test]
+fn colors_leave_no_gaps() {
+    both(|bd| {
+        bd.create(&["one", "--id", "bd-1"]);
+        bd.create(&["two", "--id", "bd-2", "--deps", "bd-1"]);
+        for args in [&["show", "bd-1"][..], &["graph"], &["dep", "tree", "bd-2"]] {
+            let text = run_on_terminal(bd.command(args), 80, 24);
+            assert!(text.contains("\u{1b}[32mopen\u{1b}[39m"), "{args:?}: {text}");
+        }
     });
 }
 

@@ -68,7 +68,7 @@ fn a_recap_names_what_was_done_lost_and_left() {
         }
         let page = bd.text(&["recap", "--since", "yesterday", "--format", "md"]);
         assert!(
-            page.starts_with("# Recap\n") && page.contains("\n## Closed\n\n- `bd-1` Bead bd-1 by bob"),
+            page.starts_with("# Recap\n") && page.contains("\n## Closed\n\n- `bd-1` Bead bd-1, by bob"),
             "{page}"
         );
         bd.error(&["recap", "--since", "last week"], "invalid_value");

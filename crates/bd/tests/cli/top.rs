@@ -3,6 +3,7 @@ use crate::sandbox::both;
 #[test]
 fn without_a_terminal_one_frame_is_printed() {
     both(|bd| {
+        bd.run(&["migrate"]);
         bd.create(&["Rotate the keys", "--id", "bd-1"]);
         bd.create(&["Migrate the table", "--id", "bd-2", "--deps", "bd-1"]);
         bd.create(&["Normalise names", "--id", "bd-3", "-p", "1"]);
@@ -15,7 +16,7 @@ fn without_a_terminal_one_frame_is_printed() {
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{frame}");
         assert!(lines[0].contains("1 stuck") && lines[0].contains("1 needs you"), "{frame}");
         assert!(lines[2].starts_with("> you bd-1"), "{frame}");
-        assert!(lines[2].contains("asks you since") && lines[2].ends_with("1 wait"), "{frame}");
+        assert!(lines[2].contains("asked you at") && lines[2].ends_with("1 wait"), "{frame}");
         assert!(frame.contains(" work codex-1"), "{frame}");
         assert_eq!(bd.text(&["top", "--once"]).lines().count(), 24);
         bd.error(&["top"], "usage_error");

@@ -6,14 +6,18 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// Documented variants would turn the `enum` of the tools' input schemas into a `oneOf`.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum BeadType {
+    /// Something that is wrong.
     Bug,
+    /// Something that users will notice.
     Feature,
+    /// Any other work.
     #[default]
     Task,
+    /// A goal that consists of its children.
     Epic,
+    /// Upkeep, such as an upgrade of a dependency.
     Chore,
 }
 

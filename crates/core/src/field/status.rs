@@ -7,12 +7,14 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// Documented variants would turn the `enum` of the tools' input schemas into a `oneOf`.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum Status {
+    /// Work has not begun.
     #[default]
     Open,
+    /// An actor works on it.
     InProgress,
+    /// It is done, or will not be done.
     Closed,
 }
 

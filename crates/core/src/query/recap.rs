@@ -6,10 +6,15 @@ pub use contents::{
     ClosedWork, CreatedWork, FailedWork, Keystone, LostWrite, Recap, ReclaimedWork, SyncOutage,
 };
 
+use std::collections::BTreeSet;
+
 use super::lost_work::BeadEvents;
 use super::waits_for_person::is_kind;
-use super::workers::{WorkSources, Worker, claim_to_close_ms, is_done, workers_of};
-use crate::{Actor, Bead, Catalog, EVIDENCE, Event, EventKind, Lineage, Status, Timestamp};
+use super::workers::{WorkSources, Worker, claim_to_close_ms, event_ms, is_done, workers_of};
+use crate::{Actor, Bead, BeadId, Catalog, EVIDENCE, Event, EventKind, Lineage, Status, Timestamp};
+
+/// A change that was made this long before a sync should have arrived with it.
+const LATE_MS: u64 = 5 * 60 * 1_000;
 
 /// What a recap is computed from, besides the beads.
 #[derive(Debug, Clone, Copy, Default)]
@@ -175,16 +180,18 @@ impl Catalog {
     }
 }
 
-/// Returns the times in which the sync failed, if they reach into the period.
+/// Returns the times in which this machine or another was cut off from the remote, if they reach into the
+/// period.
 fn sync_outages(sources: &RecapSources<'_>) -> Vec<SyncOutage> {
     let since_ms = sources.work.since_ms;
     let mut outages: Vec<SyncOutage> = Vec::new();
+    let actors = Vec::new;
     for event in sources.work.events {
         let is_open = outages.last().is_some_and(|last| last.until.is_none());
         match event.kind {
             EventKind::SyncFailed if !is_open => {
                 let (from, reason) = (event.at.clone(), event.text.clone());
-                outages.push(SyncOutage { from, until: None, reason });
+                outages.push(SyncOutage { actors: actors(), from, until: None, reason });
             }
             EventKind::SyncRecovered if is_open => end_outage(&mut outages, event),
             _ => {}
@@ -193,10 +200,49 @@ fn sync_outages(sources: &RecapSources<'_>) -> Vec<SyncOutage> {
     let is_open = outages.last().is_some_and(|last| last.until.is_none());
     if let Some((from_ms, reason)) = sources.sync_failing.filter(|_| !is_open) {
         let from = Timestamp::text_of(from_ms);
-        outages.push(SyncOutage { from, until: None, reason: Some(reason.to_owned()) });
+        outages.push(SyncOutage { actors: actors(), from, until: None, reason: Some(reason.to_owned()) });
     }
+    outages.extend(late_arrivals(sources.work.events));
+    outages.sort_by(|a, b| a.from.cmp(&b.from));
     let since = Timestamp::text_of(since_ms);
     outages.retain(|outage| outage.until.as_ref().is_none_or(|until| *until >= since));
+    outages
+}
+
+/// Returns when other machines were cut off. A change that arrives with one sync, although it was made long
+/// before the sync before that, could not be pushed in time. Events are in the order of arrival. New beads are
+/// left out, because an import creates them with their old times.
+fn late_arrivals(events: &[Event]) -> Vec<SyncOutage> {
+    let mut outages = Vec::new();
+    let mut last_sync_ms = 0;
+    let mut late: BTreeSet<(u64, &Actor)> = BTreeSet::new();
+    let mut created: BTreeSet<Option<&BeadId>> = BTreeSet::new();
+    for event in events {
+        let Some(at_ms) = event_ms(event) else { continue };
+        match (&event.by, event.kind) {
+            (_, EventKind::Synced) => {
+                last_sync_ms = at_ms;
+                created.clear();
+                let late = std::mem::take(&mut late);
+                let Some((from_ms, _)) = late.first() else { continue };
+                let actors: BTreeSet<&Actor> = late.iter().map(|(_, actor)| *actor).collect();
+                outages.push(SyncOutage {
+                    actors: actors.into_iter().cloned().collect(),
+                    from: Timestamp::text_of(*from_ms),
+                    until: Some(event.at.clone()),
+                    reason: None,
+                });
+            }
+            (_, EventKind::Created) => {
+                created.insert(event.id.as_ref());
+            }
+            (_, EventKind::Conflict) => {}
+            (Some(by), _) if at_ms + LATE_MS < last_sync_ms && !created.contains(&event.id.as_ref()) => {
+                late.insert((at_ms, by));
+            }
+            _ => {}
+        }
+    }
     outages
 }
 

@@ -9,14 +9,19 @@ use crate::{Actor, Bead, BeadId, Catalog, Lineage, Note, Status, Timestamp, Titl
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum PersonNeed {
+    /// A question has no answer.
     Question,
+    /// A conflict is not dismissed.
     Conflict,
+    /// The bead is in progress without a claim.
     Stuck,
+    /// The bead has the status `blocked`.
     Blocked,
+    /// The assignee has not started.
     Assigned,
+    /// All children of an epic are closed.
     CloseEpic,
 }
 

@@ -42,13 +42,17 @@ pub struct SessionSign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-// A doc comment on a variant would turn `enum` into `oneOf` in the published schemas.
-#[allow(missing_docs)]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::plain_enum))]
 pub enum WorkerState {
+    /// Its sessions are gone, or its leases ended without a sign of life.
     Dead,
+    /// It gives signs of life, but writes nothing.
     Hung,
+    /// It has given no sign of life for a few minutes.
     Quiet,
+    /// It gives signs of life and writes.
     Working,
+    /// It holds nothing.
     Idle,
 }
 

@@ -237,7 +237,7 @@ impl Engine {
         self.serve_waiters()
     }
 
-    /// Answers the claims that wait for a hub that is away.
+    /// Answers the claims that wait for an unreachable hub.
     fn refuse_waiting_hub_claims(&mut self) -> Option<Stopped> {
         let mut stopped = None;
         let waiting = std::mem::take(&mut self.hub.claims);
@@ -247,7 +247,7 @@ impl Engine {
         stopped
     }
 
-    /// Makes a call without an answer again, under its number.
+    /// Repeats an unanswered call under its number.
     fn repeat_hub_call(&self) {
         match &self.hub.call {
             Some(Call::Append { seq, seen, outgoing }) => {
@@ -261,7 +261,7 @@ impl Engine {
         }
     }
 
-    /// Gives the call without an answer a number of the new replica id.
+    /// Renumbers the unanswered call for the new replica id.
     fn renumber_hub_call(&mut self) {
         let Some(next) = self.service.next_hub_number() else { return };
         match &mut self.hub.call {

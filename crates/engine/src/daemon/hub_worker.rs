@@ -10,10 +10,10 @@ use beads_store::{Error, Result};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-/// The pauses before connecting again. A random part is added, so that machines spread.
+/// The pauses before connecting again. A random part is added, so that machines do not reconnect all at once.
 const PAUSES_MS: [u64; 6] = [100, 200, 500, 1_000, 2_000, 5_000];
 
-/// How often to ask although notifications arrive, because one may be lost.
+/// How often to fetch even if notifications arrive, because one may be lost.
 const SAFETY_POLL: Duration = Duration::from_secs(10);
 
 /// Deltas are folded into a snapshot when they are this many times as large as the last one, and larger than
@@ -21,7 +21,7 @@ const SAFETY_POLL: Duration = Duration::from_secs(10);
 const FOLD_FACTOR: u64 = 4;
 const FOLD_MIN_BYTES: u64 = 1024 * 1024;
 
-/// How often a machine looks whether the store should be compacted.
+/// How often a machine checks whether the store should be compacted.
 const COMPACTION_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A request of the engine.
@@ -118,14 +118,15 @@ impl Worker {
         }
     }
 
-    fn tell(&self, event: Event) -> std::result::Result<(), End> {
+    /// Reports to the engine. Fails if the engine is gone.
+    fn send(&self, event: Event) -> std::result::Result<(), End> {
         if (self.report)(event) { Ok(()) } else { Err(End::Stop) }
     }
 
     /// Serves one connection.
     fn serve(&mut self) -> std::result::Result<(), End> {
         let mut hub = PostgresHub::connect(&self.address)?;
-        self.tell(Event::Connected)?;
+        self.send(Event::Connected)?;
         let claims = loop {
             match self.commands.blocking_recv() {
                 Some(Command::Attach(member, cursor, claims)) => {
@@ -138,19 +139,19 @@ impl Worker {
         };
         let attached = hub.attach(&self.member, &self.cursor, &claims)?;
         let history = attached.history;
-        self.tell(Event::Attached(attached))?;
+        self.send(Event::Attached(attached))?;
         if history != HubHistory::Same {
             self.cursor = HubCursor::default();
             if let Some((cursor, payload)) = hub.snapshot()? {
                 let copy = HubCopy::from_snapshot(cursor.clone(), &payload)?;
                 self.cursor = cursor;
-                self.tell(Event::Restarted(Box::new(copy)))?;
+                self.send(Event::Restarted(Box::new(copy)))?;
             }
         }
-        // Fetch after listening, so that nothing falls between.
+        // Fetch after listening, so that no delta is missed in between.
         hub.listen()?;
         self.fetch(&mut hub)?;
-        self.tell(Event::CaughtUp)?;
+        self.send(Event::CaughtUp)?;
         self.wait(&mut hub)
     }
 
@@ -162,10 +163,10 @@ impl Worker {
             let timeout = if notified { SAFETY_POLL } else { self.poll };
             match hub.wait(&mut self.commands, timeout) {
                 Woken::Command(None) => return Err(End::Stop),
-                Woken::Command(Some(command)) => self.obey(hub, command)?,
+                Woken::Command(Some(command)) => self.execute(hub, command)?,
                 Woken::Notified => {
                     if !notified {
-                        self.tell(Event::Notified(true))?;
+                        self.send(Event::Notified(true))?;
                     }
                     notified = true;
                     self.fetch(hub)?;
@@ -173,7 +174,7 @@ impl Worker {
                 Woken::Timeout => {
                     polls += 1;
                     if !notified && polls == 2 {
-                        self.tell(Event::Notified(false))?;
+                        self.send(Event::Notified(false))?;
                     }
                     self.fetch(hub)?;
                     if compacted.elapsed() > COMPACTION_INTERVAL {
@@ -188,13 +189,14 @@ impl Worker {
         }
     }
 
-    fn obey(&mut self, hub: &mut PostgresHub, command: Command) -> std::result::Result<(), End> {
+    /// Runs a command of the engine and reports its result.
+    fn execute(&mut self, hub: &mut PostgresHub, command: Command) -> std::result::Result<(), End> {
         match command {
             Command::Attach(..) => Ok(()),
             Command::Append(seq, seen, payload, claims) => {
                 let cursor = hub.append(seq, seen, &payload, &claims)?;
                 let is_next = self.advance(&cursor);
-                self.tell(Event::Appended(cursor))?;
+                self.send(Event::Appended(cursor))?;
                 if is_next { Ok(()) } else { self.fetch(hub) }
             }
             Command::Claim(seq, request) => {
@@ -206,9 +208,9 @@ impl Worker {
                 };
                 if fetch && matches!(answer, ClaimAnswer::Behind) {
                     self.fetch(hub)?;
-                    return self.tell(Event::Claimed(answer));
+                    return self.send(Event::Claimed(answer));
                 }
-                self.tell(Event::Claimed(answer))?;
+                self.send(Event::Claimed(answer))?;
                 if fetch { self.fetch(hub) } else { Ok(()) }
             }
         }
@@ -229,7 +231,7 @@ impl Worker {
             let rows = hub.fetch_since(&self.cursor)?;
             let Some(last) = rows.last() else { return Ok(()) };
             self.cursor = last.cursor.clone();
-            self.tell(Event::Rows(rows))?;
+            self.send(Event::Rows(rows))?;
         }
     }
 }

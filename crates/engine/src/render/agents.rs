@@ -43,23 +43,29 @@ pub struct AgentMail {
 
 pub(super) fn list(out: &mut String, agents: &[AgentAnswer], style: Style) {
     for AgentAnswer { worker, mail } in agents {
-        let seen = worker.last_seen.as_deref().unwrap_or("never");
+        let seen = worker.last_seen.as_deref().map(|time| style.time(time, Style::ago));
+        let seen = seen.unwrap_or_else(|| "never".to_owned());
         let name = style.bold(&escape(worker.actor.as_str()));
         let busy =
             if worker.busy_ms > 0 { format!(" in {}", duration(worker.busy_ms)) } else { String::new() };
         let (state, closed) = (worker.state.as_str(), worker.closed);
-        let _ = writeln!(out, "{name}  {state}, {closed} closed{busy}, last seen {seen}");
+        let line = format!("{name}  {state}, {closed} closed{busy}, last seen {seen}");
+        let _ = writeln!(out, "{}", style.wrapped(&line, "  "));
         worker.holds.iter().for_each(|one| held(out, one, style));
         for session in &worker.sessions {
             let gone = if session.gone { "ended" } else { "last call" };
-            let _ = writeln!(out, "  session {}, {gone} {}", escape(&session.session), session.last_seen);
+            let seen = style.time(&session.last_seen, Style::ago);
+            let line = format!("  session {}, {gone} {seen}", escape(&session.session));
+            let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
         }
         let Some(mail) = mail else { continue };
         if mail.unread > 0 {
-            let _ = writeln!(out, "  {} unread messages", mail.unread);
+            let messages = if mail.unread == 1 { "message" } else { "messages" };
+            let _ = writeln!(out, "  {} unread {messages}", mail.unread);
         }
         if !mail.reservations.is_empty() {
-            let _ = writeln!(out, "  reserved {}", escape(&mail.reservations.join(", ")));
+            let line = format!("  reserved {}", escape(&mail.reservations.join(", ")));
+            let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
         }
     }
 }
@@ -68,17 +74,18 @@ fn held(out: &mut String, one: &HeldBead, style: Style) {
     let (id, title) = (style.id(one.id.as_str()), escape(one.title.as_str()));
     let how = if one.offered { "offered" } else { "held" };
     let until = match (&one.expires, one.expired) {
-        (Some(end), true) => format!(", expired {end}"),
-        (Some(end), false) => format!(", until {end}"),
+        (Some(end), true) => format!(", expired {}", style.time(end, Style::ago)),
+        (Some(end), false) => format!(", until {}", style.time(end, Style::at)),
         (None, _) => String::new(),
     };
-    let _ = writeln!(out, "  {id}  {title}, {how} since {}{until}", one.since);
+    let line = format!("  {id}  {title}, {how} since {}{until}", style.time(&one.since, Style::at));
+    let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
 }
 
 /// Writes who works on what, for `bd status`.
-pub(super) fn working(out: &mut String, held: &[HeldBead]) {
+pub(super) fn working(out: &mut String, held: &[HeldBead], style: Style) {
     for one in held {
-        let (id, holder, since) = (&one.id, escape(one.holder.as_str()), &one.since);
+        let (id, holder, since) = (&one.id, escape(one.holder.as_str()), style.time(&one.since, Style::at));
         let title = escape(one.title.as_str());
         let _ = match (one.expired, one.offered) {
             (true, true) => writeln!(out, "the offer of {id} to {holder} has expired: {title}"),

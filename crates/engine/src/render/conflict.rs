@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::answer::{ConflictAnswer, LostClaim};
 use super::style::Style;
+use super::value::value;
 use crate::escape::escape;
 use crate::request::Output;
 
@@ -37,12 +38,18 @@ pub fn one(out: &mut String, one: &ConflictAnswer, style: Style) {
         );
         return;
     }
-    let value = |value: &serde_json::Value| style.fit(&escape(&value.to_string()), 24);
+    let field = one.field.unwrap_or_default();
+    let known = beads_core::Field::ALL.iter().find(|known| known.name() == field);
+    let value = |json: &serde_json::Value| {
+        let text =
+            known.map_or_else(|| escape(&json.to_string()).into_owned(), |field| value(*field, json, style));
+        style.fit(&text, 24)
+    };
     let _ = writeln!(
         out,
         "{}  {id} {}\n  lost  {} ({})\n  won   {} ({})",
         one.id.get(..SHOWN_ID).unwrap_or(&one.id),
-        one.field.unwrap_or_default(),
+        field,
         value(&one.value),
         escape(one.by.as_str()),
         value(&one.current),

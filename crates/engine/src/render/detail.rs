@@ -11,9 +11,9 @@ use crate::escape::{escape, escape_lines};
 
 /// Returns the priority, the status and the type of a bead.
 pub(super) fn rank(view: &BeadView, style: Style) -> String {
-    let status = style.status(view.status, view.state.as_ref());
+    let status = style.status_word(view.status, view.state.as_ref());
     let kind = view.type_word.as_ref().map_or(view.kind.as_str(), |word| word.as_str());
-    format!("{}  {}  {kind}", style.priority(view.priority), status.trim_end())
+    format!("{}  {status}  {kind}", style.priority(view.priority))
 }
 
 /// Writes everything about a bead.

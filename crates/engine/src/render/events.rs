@@ -5,6 +5,7 @@ use std::fmt::Write;
 use beads_core::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unicode_width::UnicodeWidthStr;
 
 use super::style::Style;
 use crate::escape::escape;
@@ -54,25 +55,36 @@ pub(super) fn lines(out: &mut String, events: &[Event], style: Style) {
 }
 
 fn text(out: &mut String, event: &Event, style: Style) {
-    let _ = write!(out, "{} {:<9}", style.faint(&style.time(&event.at, Style::moment)), event.kind.as_str());
-    if let Some(id) = &event.id {
-        let _ = write!(out, " {}", style.id(id.as_str()));
+    let time = style.time(&event.at, Style::moment);
+    let kind = format!("{:<9}", event.kind.as_str());
+    let id = event.id.as_ref().map(|id| format!(" {}", style.id(id.as_str()))).unwrap_or_default();
+    let fields = match event.fields.is_empty() {
+        true => String::new(),
+        false => format!(" [{}]", event.fields.join(", ")),
+    };
+    let by = event.by.as_ref().map(|by| format!("by {}", escape(by.as_str())));
+    let won_by =
+        event.won_by.as_ref().map(|by| format!(" lost to {}", escape(by.as_str()))).unwrap_or_default();
+    let title = event.title.as_ref().map(|title| escape(title.as_str())).unwrap_or_default();
+    let text = escape(event.text.as_deref().and_then(|text| text.lines().next()).unwrap_or_default());
+    let used = [&time, &kind, &fields, by.as_deref().unwrap_or_default(), &won_by];
+    let used = used.iter().map(|part| part.width()).sum::<usize>()
+        + event.id.as_ref().map_or(0, |id| id.as_str().len())
+        + 4;
+    let (title, text) = style.fit_both(&title, &text, used);
+    let _ = write!(out, "{} {kind}{id}", style.faint(&time));
+    if !title.is_empty() {
+        let _ = write!(out, " {title}");
     }
-    if let Some(title) = &event.title {
-        let _ = write!(out, " {}", escape(title.as_str()));
+    out.push_str(&fields);
+    if let Some(by) = by {
+        let _ = write!(out, " {}", style.faint(&by));
     }
-    if !event.fields.is_empty() {
-        let _ = write!(out, " [{}]", event.fields.join(", "));
-    }
-    if let Some(by) = &event.by {
-        let _ = write!(out, " {}", style.faint(&format!("by {}", escape(by.as_str()))));
-    }
-    if let Some(won_by) = &event.won_by {
-        let _ = write!(out, " lost to {}", escape(won_by.as_str()));
-    }
-    if let Some(text) = &event.text {
-        let first = text.lines().next().unwrap_or_default();
-        let _ = write!(out, ": {}", escape(first));
+    out.push_str(&won_by);
+    if !text.is_empty() {
+        // Without a bead, the text is all that the event says.
+        let separator = if event.id.is_some() { ": " } else { " " };
+        let _ = write!(out, "{separator}{text}");
     }
     out.push('\n');
 }

@@ -89,7 +89,7 @@ fn text(out: &mut String, answer: &GraphAnswer, style: Style) {
                 if node.critical { "*" } else { " " },
                 style.id(node.id.as_str()),
                 style.priority(node.priority),
-                style.status(node.status, None).trim_end(),
+                style.status_word(node.status, None),
                 style.faint(&after)
             );
         }

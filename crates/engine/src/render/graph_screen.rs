@@ -65,7 +65,7 @@ fn write_bead(
         Status::Closed => "●",
     };
     let critical = if node.critical { "*" } else { " " };
-    let status = style.status(node.status, None);
+    let status = style.status_word(node.status, None);
     let used = lanes.width() + node.id.as_str().len() + node.status.as_str().len() + 9;
     let (title, named) = style.fit_both(&escape(node.title.as_str()), named, used);
     let _ = writeln!(
@@ -74,7 +74,7 @@ fn write_bead(
         style.faint(&lanes.line(line)),
         style.id(node.id.as_str()),
         style.priority(node.priority),
-        status.trim_end(),
+        status,
         if named.is_empty() { "" } else { "  " },
         style.faint(&named)
     );

@@ -190,7 +190,10 @@ fn stderr_notes(answer: &Answer, output: &Output) -> String {
         Answer::One(one) => notes_about([one.as_ref()]),
         Answer::Many(many) => notes_about(many),
         Answer::ClosedAndClaimed(both) => notes_about(&both.closed),
-        Answer::Batch(batch) => notes_about(&batch.results),
+        // `bd wait` also releases the claim, if there is one.
+        Answer::Batch(batch) => notes_about(batch.results.iter().filter(|one| {
+            one.verb != "unclaimed" || !one.unchanged || batch.results.iter().all(|other| other.unchanged)
+        })),
         _ => String::new(),
     };
     if output.format == Format::Text && !output.quiet && !output.ids_only {

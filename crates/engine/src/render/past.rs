@@ -113,9 +113,9 @@ pub fn undone(out: &mut String, answer: &UndoAnswer, output: &Output, style: Sty
     let would = if answer.dry_run { "would have " } else { "" };
     for one in &answer.beads {
         let title = style.fit(&escape(one.title.as_str()), one.id.as_str().len() + 20);
-        let _ = write!(out, "{would}{} {}: {title}", one.action, style.id(one.id.as_str()));
-        changes(out, &one.changes, style);
-        out.push('\n');
+        let mut line = format!("{would}{} {}: {title}", one.action, style.id(one.id.as_str()));
+        changes(&mut line, &one.changes, style);
+        let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
     }
     for edge in &answer.dependencies {
         edge_line(out, would, edge);
@@ -126,28 +126,28 @@ pub fn undone(out: &mut String, answer: &UndoAnswer, output: &Output, style: Sty
 pub fn log(out: &mut String, log: &LogAnswer, style: Style) {
     for write in &log.writes {
         let (time, by) = (style.moment(write.at.into()), escape(write.by.as_str()));
-        let _ = write!(out, "{}  {by}", style.faint(&time));
+        let mut line = format!("{}  {by}", style.faint(&time));
         if write.created {
             let title = write.changes.iter().find(|change| change.field == Field::Title);
             let title = title.map(|change| value(Field::Title, &change.to, style)).unwrap_or_default();
             let used = time.width() + by.width() + log.id.as_str().len() + 14;
-            let _ = write!(out, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, used));
+            let _ = write!(line, "  created {}: {}", style.id(log.id.as_str()), style.fit(&title, used));
         } else {
-            changes(out, &write.changes, style);
+            changes(&mut line, &write.changes, style);
         }
         for edge in &write.dependencies {
             let sign = if edge.status == "added" { '+' } else { '-' };
-            let _ = write!(out, "  {sign}{} {}", edge.kind, style.id(edge.depends_on_id.as_str()));
+            let _ = write!(line, "  {sign}{} {}", edge.kind, style.id(edge.depends_on_id.as_str()));
         }
         for note in write.note.iter().chain(&write.more_notes) {
             let first = note.as_str().lines().next().unwrap_or_default();
-            let _ = write!(out, "  noted: {}", style.fit(&escape(first), 50));
+            let _ = write!(line, "  noted: {}", style.fit(&escape(first), 50));
         }
         if let Some(reason) = &write.deleted {
             let reason = reason.non_empty().map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
-            let _ = write!(out, "  deleted{reason}");
+            let _ = write!(line, "  deleted{reason}");
         }
-        out.push('\n');
+        let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
     }
     if !log.complete {
         out.push_str("… earlier writes are in commits that were not read\n");
@@ -175,14 +175,14 @@ pub fn diff(out: &mut String, differences: &[DifferenceAnswer], style: Style) {
             DifferenceKind::Restored => "restored",
         };
         let title = style.fit(&escape(one.title.as_str()), one.id.as_str().len() + 12);
-        let _ = write!(out, "{kind:<8} {}: {title}", style.id(one.id.as_str()));
+        let mut line = format!("{kind:<8} {}: {title}", style.id(one.id.as_str()));
         if matches!(one.kind, DifferenceKind::Changed | DifferenceKind::Restored) {
-            changes(out, &one.changes, style);
+            changes(&mut line, &one.changes, style);
         }
         if one.notes > 0 {
-            let _ = write!(out, "  {} new {}", one.notes, if one.notes == 1 { "note" } else { "notes" });
+            let _ = write!(line, "  {} new {}", one.notes, if one.notes == 1 { "note" } else { "notes" });
         }
-        out.push('\n');
+        let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
     }
 }
 

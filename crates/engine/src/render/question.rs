@@ -45,10 +45,10 @@ pub fn render(out: &mut String, questions: &[QuestionAnswer], style: Style) {
         let title = style.fit(&escape(question.title.as_str()), id.len() + asked.len() + 4);
         let _ = writeln!(out, "{}  {title}  {}", style.id(id), style.faint(&asked));
         for line in question.text.lines() {
-            let _ = writeln!(out, "  {}", escape(line));
+            let _ = writeln!(out, "{}", style.wrapped(&format!("  {}", escape(line)), "  "));
         }
         for option in &question.options {
-            let _ = writeln!(out, "  - {}", escape(option));
+            let _ = writeln!(out, "{}", style.wrapped(&format!("  - {}", escape(option)), "    "));
         }
         let several = questions.iter().filter(|other| other.id == question.id).count() > 1;
         let which = if several { format!(" --question {}", question.question) } else { String::new() };

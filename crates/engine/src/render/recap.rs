@@ -84,7 +84,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn write(self, out: &mut String, recap: &Recap) {
-        let (since, until) = (&recap.since, &recap.until);
+        let (since, until) = (self.time(&recap.since), self.time(&recap.until));
         let heading = format!("{since} to {until}");
         *out += &if self.markdown { format!("# Recap\n\n{heading}: ") } else { format!("{heading}\n") };
         *out += &format!("{}\n", counts(recap));
@@ -101,24 +101,33 @@ impl Page<'_> {
             "Did not arrive",
             recap.undelivered.iter().map(|one| self.undelivered(one)).collect(),
         );
-        self.section(out, "Sync failed", recap.sync_outages.iter().map(|one| self.outage(one)).collect());
+        self.section(
+            out,
+            "Cut off from the remote",
+            recap.sync_outages.iter().map(|one| self.outage(one)).collect(),
+        );
         self.section(out, "Who did what", recap.actors.iter().filter_map(|one| self.did(one)).collect());
         self.section(out, "Closed", recap.closed.iter().map(|one| self.closed(one)).collect());
         self.section(out, "Failed", recap.failed.iter().map(|one| self.failed(one)).collect());
         let reclaimed = recap.reclaimed.iter().map(|one| {
             let holder = self.name(one.holder.as_ref());
-            format!("{}, the lease of {holder} had ended, {}", self.bead(&one.id, &one.title), one.at)
+            format!(
+                "{}, the lease of {holder} had ended, {}",
+                self.bead(&one.id, &one.title),
+                self.time(&one.at)
+            )
         });
         self.section(out, "Reclaimed", reclaimed.collect());
         let conflicts = recap.conflicts.iter().map(|one| {
             let (bead, field) = (self.bead(&one.id, &one.title), one.field.name());
             let (by, won_by) = (self.text(one.by.as_str()), self.text(one.won_by.as_str()));
             let dismissed = if one.dismissed { " (dismissed)" } else { "" };
-            format!("{bead}, {field}: {by} lost to {won_by}, {}{dismissed}", one.at)
+            format!("{bead}, {field}: {by} lost to {won_by}, {}{dismissed}", self.time(&one.at))
         });
         self.section(out, "Conflicts", conflicts.collect());
         let created = recap.created.iter().map(|one| {
-            format!("{} by {}, {}", self.bead(&one.id, &one.title), self.text(one.by.as_str()), one.at)
+            let (bead, by) = (self.bead(&one.id, &one.title), self.text(one.by.as_str()));
+            format!("{bead}, by {by}, {}", self.time(&one.at))
         });
         self.section(out, "Created", created.collect());
     }
@@ -134,7 +143,9 @@ impl Page<'_> {
         let bullet = if self.markdown { "- " } else { "  " };
         let more = lines.len().saturating_sub(MAX_LINES);
         for line in lines.into_iter().take(MAX_LINES) {
-            *out += &format!("{bullet}{line}\n");
+            let line = format!("{bullet}{line}");
+            *out += &if self.markdown { line } else { self.style.wrapped(&line, "    ") };
+            out.push('\n');
         }
         if more > 0 {
             *out += &format!("{bullet}and {more} more; --json lists all\n");
@@ -149,6 +160,11 @@ impl Page<'_> {
             true => escaped(&line),
             false => line,
         }
+    }
+
+    /// Formats a time: local on a terminal, exact in UTC in a pipe and in Markdown, which others will read.
+    fn time(self, time: &str) -> String {
+        if self.markdown { time.to_owned() } else { self.style.time(time, Style::at) }
     }
 
     fn name(self, actor: Option<&Actor>) -> String {
@@ -172,18 +188,18 @@ impl Page<'_> {
         let evidence: Vec<String> = one.evidence.iter().map(|one| self.text(one)).collect();
         let evidence =
             if evidence.is_empty() { String::new() } else { format!(" ({})", evidence.join(", ")) };
-        format!("{bead} by {by}{took}, {}{evidence}{}", one.at, self.reason(one.reason.as_ref()))
+        format!("{bead}, by {by}{took}, {}{evidence}{}", self.time(&one.at), self.reason(one.reason.as_ref()))
     }
 
     fn failed(self, one: &FailedWork) -> String {
         let (bead, by) = (self.bead(&one.id, &one.title), self.text(one.by.as_str()));
         let holder = one.holder.as_ref().filter(|holder| **holder != one.by);
         let of = holder.map(|holder| format!(" from {}", self.text(holder.as_str()))).unwrap_or_default();
-        format!("{bead}, {}{of} by {by}, {}{}", one.how, one.at, self.reason(one.text.as_ref()))
+        format!("{bead}, {}{of} by {by}, {}{}", one.how, self.time(&one.at), self.reason(one.text.as_ref()))
     }
 
     fn waiting(self, one: &WaitsForPerson) -> String {
-        let (bead, since) = (self.bead(&one.id, &one.title), &one.since);
+        let (bead, since) = (self.bead(&one.id, &one.title), self.time(&one.since));
         let actor = one.actor.as_ref().map(|actor| self.text(actor.as_str())).unwrap_or_default();
         let text = self.reason(one.text.as_ref());
         match one.need {
@@ -207,7 +223,7 @@ impl Page<'_> {
             true => String::new(),
             false => format!("; throw away {}", throw_away.join(", ")),
         };
-        format!("{} by {}, {how}{lost}{throw_away}", self.bead(&one.id, &one.title), by.join(" and "))
+        format!("{}, by {}, {how}{lost}{throw_away}", self.bead(&one.id, &one.title), by.join(" and "))
     }
 
     fn keystone(self, one: &Keystone) -> String {
@@ -215,7 +231,7 @@ impl Page<'_> {
             (Some(holder), Some(since)) => {
                 let state = one.holder_state.map(|state| format!(" ({})", state.as_str()));
                 let holder = self.text(holder.as_str());
-                format!("held by {holder}{} since {since}", state.unwrap_or_default())
+                format!("held by {holder}{} since {}", state.unwrap_or_default(), self.time(since))
             }
             _ => "held by no one".to_owned(),
         };
@@ -224,7 +240,7 @@ impl Page<'_> {
 
     fn troubled(self, one: &Worker) -> String {
         let holds: Vec<&str> = one.holds.iter().map(|held| held.id.as_str()).collect();
-        let seen = one.last_seen.as_deref().unwrap_or("never");
+        let seen = one.last_seen.as_deref().map_or_else(|| "never".to_owned(), |time| self.time(time));
         let (name, state) = (self.text(one.actor.as_str()), one.state.as_str());
         format!("{name} is {state}: holds {}, last seen {seen}", holds.join(", "))
     }
@@ -234,40 +250,48 @@ impl Page<'_> {
         let did = one.closed + one.created + one.notes > 0;
         let name = self.text(one.actor.as_str());
         did.then(|| {
-            format!("{name}: {} closed{busy}, {} created, {} notes", one.closed, one.created, one.notes)
+            let notes = if one.notes == 1 { "note" } else { "notes" };
+            format!("{name}: {} closed{busy}, {} created, {} {notes}", one.closed, one.created, one.notes)
         })
     }
 
     fn undelivered(self, one: &Undelivered) -> String {
         let (bead, to, by) = (self.bead(&one.id, &one.title), self.text(&one.to), self.text(one.by.as_str()));
-        let (kind, at) = (one.kind, &one.at);
+        let (kind, at) = (one.kind, self.time(&one.at));
         let lost = one.lost_ms.map(|ms| format!(" for {}", duration(ms))).unwrap_or_default();
         let why = match one.why {
             "offer_expired" => "the offer expired".to_owned(),
             "taken_by_other" => "another actor took it".to_owned(),
             "kept_working" => format!("{to} worked on{lost}"),
-            _ => format!("{to} was not heard from since"),
+            _ => format!("{to} gave no sign of life since then"),
         };
         format!("{bead}, {kind} by {by} to {to}, {at}: {why}")
     }
 
     fn outage(self, one: &SyncOutage) -> String {
+        let from = self.time(&one.from);
+        if let (false, Some(until)) = (one.actors.is_empty(), &one.until) {
+            let actors: Vec<String> = one.actors.iter().map(|actor| self.text(actor.as_str())).collect();
+            let (actors, until) = (actors.join(", "), self.time(until));
+            return format!("the machine of {actors}: changes made since {from} arrived {until}");
+        }
         let until = match &one.until {
-            Some(until) => format!("recovered {until}"),
+            Some(until) => format!("recovered {}", self.time(until)),
             None => "still failing".to_owned(),
         };
-        format!("{}, {until}{}", one.from, self.reason(one.reason.as_ref()))
+        format!("this machine: {from}, {until}{}", self.reason(one.reason.as_ref()))
     }
 }
 
 fn counts(recap: &Recap) -> String {
     format!(
-        "{} closed, {} created, {} failed, {} reclaimed, {} conflicts",
+        "{} closed, {} created, {} failed, {} reclaimed, {} {}",
         recap.closed.len(),
         recap.created.len(),
         recap.failed.len(),
         recap.reclaimed.len(),
-        recap.conflicts.len()
+        recap.conflicts.len(),
+        if recap.conflicts.len() == 1 { "conflict" } else { "conflicts" }
     )
 }
 
@@ -304,9 +328,15 @@ fn brief(recap: &Recap) -> String {
     );
     line("Did not arrive", recap.undelivered.iter().map(|one| format!("{} {}", one.id, one.kind)).collect());
     let outages = recap.sync_outages.iter().map(|one| {
-        format!("{}-{}", clock(&one.from), one.until.as_deref().map_or_else(|| "now".to_owned(), clock))
+        let who = match &one.actors[..] {
+            [] => "here".to_owned(),
+            [one] => short(one.as_str()),
+            [first, others @ ..] => format!("{} and {} more", short(first.as_str()), others.len()),
+        };
+        let until = one.until.as_deref().map_or_else(|| "now".to_owned(), clock);
+        format!("{who} {}-{until}", clock(&one.from))
     });
-    line("Sync failed", outages.collect());
+    line("Cut off", outages.collect());
     let workers = recap.actors.iter().filter(|one| one.closed > 0);
     line("Closed by", workers.map(|one| format!("{} {}", short(one.actor.as_str()), one.closed)).collect());
     line(

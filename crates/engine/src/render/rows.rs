@@ -105,7 +105,7 @@ pub fn tree(out: &mut String, nodes: &[TreeNode], style: Style) {
             style.faint(&indent),
             style.id(node.id.as_str()),
             style.priority(node.priority),
-            style.status(node.status, None).trim_end(),
+            style.status_word(node.status, None),
             style.faint(&kind),
         );
     }

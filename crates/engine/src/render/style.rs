@@ -4,6 +4,7 @@ use beads_core::{Priority, Status, Timestamp, Word};
 use owo_colors::{AnsiColors, OwoColorize};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::wrap::wrap_after;
 use crate::request::{LocalClock, Output};
 
 /// How text is formatted for one reader.
@@ -45,20 +46,35 @@ impl<'a> Style<'a> {
         text.parse().map_or_else(|_| text.to_owned(), |time| format(self, time))
     }
 
+    /// Wraps a line at spaces, so that it fits on a terminal; continued lines begin with `indent`. Piped text is
+    /// never wrapped.
+    pub fn wrapped(self, line: &str, indent: &str) -> String {
+        self.width.map_or_else(|| line.to_owned(), |width| wrap_after(line, "", indent, width))
+    }
+
     /// Returns whether the output is not a terminal.
     pub fn is_piped(self) -> bool {
         self.width.is_none()
     }
 
-    /// Formats a status, or the custom word shown instead of it.
+    /// Formats a status, or the custom word shown instead of it, as a column.
     pub fn status(self, status: Status, word: Option<&Word>) -> String {
+        let shown = word.map_or(status.as_str(), Word::as_str);
+        self.paint_status(status, &format!("{shown:<11}"))
+    }
+
+    /// Formats a status, or the custom word shown instead of it, within a line.
+    pub fn status_word(self, status: Status, word: Option<&Word>) -> String {
+        self.paint_status(status, word.map_or(status.as_str(), Word::as_str))
+    }
+
+    fn paint_status(self, status: Status, text: &str) -> String {
         let color = match status {
             Status::Open => AnsiColors::Green,
             Status::InProgress => AnsiColors::Yellow,
             Status::Closed => AnsiColors::BrightBlack,
         };
-        let shown = word.map_or(status.as_str(), Word::as_str);
-        self.paint(&format!("{shown:<11}"), color)
+        self.paint(text, color)
     }
 
     /// Formats a priority.

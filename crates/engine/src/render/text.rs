@@ -324,7 +324,7 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
             "in progress without a claim: run bd update ID --status open to free one, bd doctor to list them\n",
         );
     }
-    agents::working(out, &status.working);
+    agents::working(out, &status.working, style);
     sessions::silent(out, &status.silent, style);
     recap::waiting(out, &status.waiting, style);
     let sync = &status.sync;

@@ -12,27 +12,35 @@ pub fn wrap(text: &str, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Returns the columns that a text takes on a terminal. Colors take none.
+fn columns(text: &str) -> usize {
+    let mut parts = text.split('\u{1b}');
+    let plain = parts.next().map_or(0, UnicodeWidthStr::width);
+    // A color is `[`, numbers and `m`.
+    plain + parts.map(|part| part.split_once('m').map_or(0, |(_, shown)| shown.width())).sum::<usize>()
+}
+
 /// Wraps one line that begins with `first`, and continues on lines that begin with `next`.
 pub fn wrap_after(line: &str, first: &str, next: &str, width: usize) -> String {
     let mut out = first.to_owned();
-    let mut used = first.width();
-    if used + line.width() <= width {
+    let mut used = columns(first);
+    if used + columns(line) <= width {
         return out + line;
     }
     let mut is_start = true;
     for word in line.split(' ') {
-        let columns = word.width();
-        if !is_start && used + 1 + columns > width && used > next.width() {
+        let word_columns = columns(word);
+        if !is_start && used + 1 + word_columns > width && used > columns(next) {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
             out.push_str(next);
-            used = next.width();
+            used = columns(next);
         } else if !is_start {
             out.push(' ');
             used += 1;
         }
         out.push_str(word);
-        used += columns;
+        used += word_columns;
         is_start = false;
     }
     out
@@ -49,5 +57,6 @@ mod tests {
         assert_eq!(wrap("short", 80), "short");
         assert_eq!(wrap_after("one two three", "• ", "  ", 9), "• one two\n  three");
         assert_eq!(wrap("日本 日本 日本", 9), "日本 日本\n日本");
+        assert_eq!(wrap("\u{1b}[36mone\u{1b}[39m two three", 8), "\u{1b}[36mone\u{1b}[39m two\nthree");
     }
 }

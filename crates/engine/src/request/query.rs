@@ -188,13 +188,13 @@ pub struct RecapQuery {
 }
 
 /// The format of a recap for people.
-// Doc comments on the variants would become help texts.
-#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum RecapFormat {
+    /// Lines for a terminal.
     #[default]
     Text,
+    /// Markdown, to paste.
     Md,
 }
 
@@ -230,14 +230,16 @@ pub enum Moment {
 }
 
 /// The format of a drawn graph.
-// Doc comments on the variants would become help texts.
-#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum GraphFormat {
+    /// Lines for a terminal.
     #[default]
     Text,
+    /// A Mermaid diagram, which GitHub and GitLab draw.
     Mermaid,
+    /// A graph for Graphviz.
     Dot,
+    /// A picture for a browser.
     Svg,
 }

@@ -21,7 +21,7 @@ use crate::Result;
 /// The version of the hub's tables and functions that this program needs.
 pub const HUB_VERSION: i32 = 1;
 
-/// The tag in the low 16 bits of the fences that a hub grants. No replica draws it.
+/// The tag in the low 16 bits of the fences that a hub grants. No replica generates it.
 pub const HUB_TAG: u16 = 47_806;
 
 /// The maximum number of candidates of a claim.

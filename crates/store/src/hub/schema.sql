@@ -71,7 +71,7 @@ CREATE TABLE IF NOT EXISTS beads.claim (
     seq bigint,
     fence_ms bigint NOT NULL DEFAULT 0,
     fence_counter bigint NOT NULL DEFAULT 0,
-    -- The end of the lease by the database's clock; null if nobody holds the bead.
+    -- The end of the lease by the database's clock; null if the bead is free.
     until timestamptz,
     -- The delta that last closed or released the bead. Only a machine that has seen it may be granted it.
     ended_n bigint NOT NULL DEFAULT 0,

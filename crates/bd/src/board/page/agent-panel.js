@@ -32,7 +32,7 @@ function sentence(agent) {
   switch (shownState(agent)) {
     case 'gone': return h('p', {}, 'Gave its last sign of life ', h('b', {}, `${seen} ago`), '.');
     case 'slow': return h('p', {}, 'Answers, but has written nothing for ', h('b', {}, wrote), '.');
-    case 'unknown': return h('p', {}, 'Not heard of since the last sync.');
+    case 'unknown': return h('p', {}, 'No news since the last sync.');
     case 'idle': return h('p', {}, 'Holds nothing.');
     case 'quiet': return h('p', {}, 'Not heard from for ', h('b', {}, seen), '.');
     default: return h('p', {}, 'Working: last wrote ', h('b', {}, `${wrote} ago`), '.');

@@ -21,7 +21,7 @@ const TEXTS = [['description', 'Description'], ['design', 'Design'], ['acceptanc
  * @property {string} base what the text was when editing began
  * @property {string} hash
  * @property {string} mine
- * @property {string | null} theirs a text that someone else saved in the meantime
+ * @property {string | null} theirs a text that another person or agent saved in the meantime
  * @property {number} began
  */
 
@@ -81,7 +81,7 @@ export class BeadView extends View {
     });
   }
 
-  /** Notices that someone else saved the text that is being edited. */
+  /** Notices that another person or agent saved the text that is being edited. */
   compareEdit() {
     if (!this.edit || !this.page) return;
     const now = this.page.bead[this.edit.field] ?? '';
@@ -240,7 +240,7 @@ export class BeadView extends View {
     return this.edit?.mine ?? '';
   }
 
-  /** Saves the text if nobody else changed it; shows the other text otherwise. */
+  /** Saves the text if it was not changed in the meantime; shows the other text otherwise. */
   async save() {
     const edit = this.edit;
     if (!edit) return;

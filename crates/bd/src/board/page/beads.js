@@ -103,7 +103,7 @@ export class Beads extends EventTarget {
     this.left = leftAt();
   }
 
-  /** The time at the server. It stands still while nothing is heard. */
+  /** The time at the server. It stops while the server does not answer. */
   now() {
     return (this.live ? Date.now() : this.heard) + this.ahead;
   }
@@ -335,7 +335,7 @@ export function put(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** Returns when the person at this browser last left, and notes that someone looks now. */
+/** Returns when the person at this browser last left, and records that the page is visible now. */
 function leftAt() {
   const now = Date.now();
   /** @type {{ seen: number, left: number }} */
@@ -350,7 +350,7 @@ function leftAt() {
   return known.left;
 }
 
-/** Notes that someone looks. */
+/** Records that the page is visible. */
 export function markSeen() {
   try {
     localStorage.setItem(MARKER, JSON.stringify({ seen: Date.now(), left: beads.left }));

@@ -46,7 +46,7 @@ class Board extends HTMLElement {
     listenForKeys(() => this.view ?? null);
     addEventListener('hashchange', () => this.show());
     beads.addEventListener('change', () => this.showBar());
-    // Relative times move on, but only while someone looks.
+    // Relative times move on, but only while the page is visible.
     setInterval(() => {
       if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.touch();
     }, 30_000);
@@ -69,7 +69,7 @@ class Board extends HTMLElement {
       beads.live = true;
       beads.load(snapshot);
       this.show();
-      connect(snapshot.cursor, (message) => this.hear(message));
+      connect(snapshot.cursor, (message) => this.receive(message));
       void read('findings').then((findings) => { beads.findings = Array.isArray(findings) ? findings : []; beads.touch(); }, () => {});
     } catch (error) {
       this.problem = error instanceof Refused && error.status === 401 ? 'token' : error instanceof Refused ? error.message : 'offline';
@@ -79,7 +79,7 @@ class Board extends HTMLElement {
   }
 
   /** @param {import('./reader.js').StreamMessage} message */
-  hear(message) {
+  receive(message) {
     if (message.type === 'change') beads.change(message.data);
     else if (message.type === 'pulse') beads.setPulse(message.data);
     else if (message.type === 'open') this.setLive(true);
@@ -167,7 +167,7 @@ class Board extends HTMLElement {
       return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}.${part}`);
     }
     if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
-    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server does not answer since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.');
+    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.');
     if (this.problem || this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `The daemon does not answer: ${this.problem || this.stale}`);
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;

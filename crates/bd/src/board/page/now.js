@@ -35,7 +35,7 @@ export class NowView extends View {
     const agents = beads.pulse?.agents ?? [];
     const states = agents.map(shownState);
     const working = states.filter((state) => state === 'working' || state === 'slow' || state === 'quiet').length;
-    const others = [['gone', 'gone'], ['idle', 'idle'], ['unknown', 'not heard of']]
+    const others = [['gone', 'gone'], ['idle', 'idle'], ['unknown', 'no news']]
       .map(([state, word]) => [states.filter((one) => one === state).length, word]).filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
     const needed = needs();
     const oldest = needed.reduce((first, one) => (one.since && one.since < (first?.since ?? Infinity) ? one : first), /** @type {any} */ (null));
@@ -117,7 +117,7 @@ export class NowView extends View {
     const all = beads.pulse?.feed.events ?? [];
     const list = this.querySelector('.notes');
     let events = all;
-    // While someone reads, nothing moves: newer notes are counted.
+    // While a person reads, nothing moves: newer notes are counted.
     if (list?.matches(':hover, :focus-within') && this.feedEnd) {
       const at = all.findIndex((event) => feedKey(event) === this.feedEnd);
       if (at >= 0) events = all.slice(0, at + 1);

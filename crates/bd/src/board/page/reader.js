@@ -11,10 +11,10 @@ const SILENT_MS = 45_000;
  * @param {string} base the address of the server, with a slash at its end
  * @param {string} bearer
  * @param {string} cursor
- * @param {(message: StreamMessage) => void} tell
+ * @param {(message: StreamMessage) => void} onMessage
  * @returns {() => void} stops it
  */
-export function followStream(base, bearer, cursor, tell) {
+export function followStream(base, bearer, cursor, onMessage) {
   let stopped = false;
   let at = cursor;
   /** @type {AbortController} */
@@ -33,22 +33,22 @@ export function followStream(base, bearer, cursor, tell) {
         const address = `${base}api/stream?cursor=${encodeURIComponent(at)}`;
         const response = await fetch(address, { headers: { Authorization: `Bearer ${bearer}` }, signal: controller.signal, cache: 'no-store' });
         if (!response.ok || !response.body) {
-          tell({ type: 'refused', data: response.status });
+          onMessage({ type: 'refused', data: response.status });
           if (response.status === 401) return;
           throw new Error('refused');
         }
-        tell({ type: 'open', data: null });
+        onMessage({ type: 'open', data: null });
         for await (const message of messagesOf(response.body, alive)) {
           if (message.type === 'change') at = message.data.cursor;
           if (message.type === 'restart') at = message.data;
-          tell(message);
+          onMessage(message);
         }
       } catch {
         // The server or the connection is gone; what is shown stays, with its time.
       }
       clearTimeout(timer);
       if (stopped) return;
-      tell({ type: 'lost', data: null });
+      onMessage({ type: 'lost', data: null });
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   };

@@ -5,16 +5,16 @@ import { followStream } from './reader.js';
 
 /**
  * @param {string} cursor
- * @param {(message: import('./reader.js').StreamMessage) => void} tell
+ * @param {(message: import('./reader.js').StreamMessage) => void} onMessage
  */
-export function connect(cursor, tell) {
+export function connect(cursor, onMessage) {
   const base = new URL('.', location.href.split('#')[0]).href;
   if (typeof SharedWorker === 'undefined') {
-    followStream(base, token(), cursor, tell);
+    followStream(base, token(), cursor, onMessage);
     return;
   }
   const worker = new SharedWorker(new URL('page/worker.js', base), { type: 'module', name: 'bd-board' });
-  worker.port.onmessage = ({ data }) => tell(data);
+  worker.port.onmessage = ({ data }) => onMessage(data);
   const hello = () => worker.port.postMessage({ type: 'hello', base, bearer: token(), cursor });
   worker.port.start();
   hello();

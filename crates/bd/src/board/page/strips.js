@@ -83,7 +83,7 @@ export const SHOWN_WORDS = {
   working: ['held', 'act', 'working'],
   quiet: ['held', 'act', 'quiet'],
   idle: ['idle', 'faint', 'idle'],
-  unknown: ['unknown', 'faint', 'not heard of'],
+  unknown: ['unknown', 'faint', 'no news'],
 };
 
 /** The closed beads of each agent. */

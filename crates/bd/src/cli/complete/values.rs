@@ -19,6 +19,9 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 /// The maximum number of ids, so that a list stays readable.
 const MAX_IDS: usize = 200;
 
+/// What `bd count` calls beads without a label or an assignee.
+const NO_VALUE: [&str; 2] = ["(no labels)", "(unassigned)"];
+
 /// What kind of value an argument takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -79,9 +82,9 @@ impl<'a> Values<'a> {
             Kind::Id => self.ids(part),
             Kind::IdOrLabel => [self.ids(part), self.labels()].concat(),
             Kind::Status => {
-                let blocked = Candidate::new("blocked", "");
+                let derived = ["blocked", "deferred"].map(|word| Candidate::new(word, ""));
                 let fixed = Status::ALL.map(|status| Candidate::new(status.as_str(), "")).into_iter();
-                fixed.chain([blocked]).chain(self.custom_words(STATUS_CUSTOM)).collect()
+                fixed.chain(derived).chain(self.custom_words(STATUS_CUSTOM)).collect()
             }
             Kind::Type => {
                 let fixed = BeadType::ALL.map(|kind| Candidate::new(kind.as_str(), "")).into_iter();
@@ -141,7 +144,9 @@ impl<'a> Values<'a> {
         let counted = counted.unwrap_or_default();
         let group = |group: &Value| {
             let (name, count) = (text_of(group, "group"), group["count"].as_u64().unwrap_or_default());
-            (!name.is_empty()).then(|| Candidate::new(name, format!("{count} beads")))
+            let beads = if count == 1 { "bead" } else { "beads" };
+            let is_value = !name.is_empty() && !NO_VALUE.contains(&name.as_str());
+            is_value.then(|| Candidate::new(name, format!("{count} {beads}")))
         };
         counted["groups"].as_array().into_iter().flatten().filter_map(group).collect()
     }

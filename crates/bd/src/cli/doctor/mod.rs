@@ -28,7 +28,7 @@ use beads_engine::request::{Call, Format, Query, Reply};
 use serde_json::Value;
 
 use super::globals::Globals;
-use super::stdout_reply;
+use super::{stdout_reply, terminal};
 
 /// Check the store and its setup
 ///
@@ -190,7 +190,11 @@ fn text(answer: &DoctorAnswer) -> String {
         out.push_str(&format!("{:<13} {:<8} {}\n", check.name, check.status, check.message));
         for finding in &check.findings {
             let message = finding["message"].as_str().unwrap_or_default();
-            out.push_str(&format!("  {}\n", beads_engine::escape::escape(message)));
+            let line = format!("  {}", beads_engine::escape::escape(message));
+            out.push_str(
+                &terminal::size().map_or_else(|| line.clone(), |(columns, _)| render::wrap(&line, columns)),
+            );
+            out.push('\n');
         }
     }
     out

@@ -63,10 +63,12 @@ fn not_published(name: &str) -> Value {
 }
 
 fn unreachable(name: &str, reason: &str) -> Value {
+    // The error of the store reassures, too; once is enough.
+    let reason = reason.split_once("; nothing was lost").map_or(reason, |(reason, _)| reason);
     warning(
         "remote_unreachable",
         format!(
-            "{name} could not be asked: {reason}; nothing is lost, and syncing resumes by itself once git ls-remote {name} \
+            "{reason}; nothing is lost, and syncing resumes by itself once git ls-remote {name} \
              works (docs/SYNC.md lists where credentials come from)"
         ),
     )

@@ -152,14 +152,16 @@ pub struct Keystone {
     pub held_since: Option<String>,
 }
 
-/// A time in which the sync failed.
+/// A time in which a machine was cut off from the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncOutage {
-    /// When it failed first.
+    /// Whose changes arrived late from another machine; empty if it was this machine.
+    pub actors: Vec<Actor>,
+    /// When the sync of this machine failed first, or when the first late change was made.
     pub from: String,
-    /// When it succeeded again; null if it still fails.
+    /// When the sync succeeded again, or when the changes arrived; null if it still fails.
     pub until: Option<String>,
-    /// The reason of the first failure.
+    /// The reason of the first failure, if it was this machine.
     pub reason: Option<String>,
 }

@@ -1,5 +1,5 @@
 //! What this replica keeps about the hub between daemons: `hub.json` and `hub-copy.json`. Without them it
-//! draws a new identity and fetches everything again, which is safe.
+//! generates a new identity and fetches everything again, which is safe.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ impl HubFile {
         (fresh, HubCopy::default())
     }
 
-    /// Draws a new replica id.
+    /// Generates a new replica id.
     pub fn draw_replica(&mut self) {
         let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
         let digits = format!("{high:016x}{low:016x}");

@@ -190,17 +190,17 @@ impl Service {
         let Some(hub) = &mut self.hub else { return };
         (hub.attached, hub.caught_up) = (false, false);
         if hub.away.is_none() {
-            crate::log::note(&format!("the hub is away: {reason}"));
+            crate::log::note(&format!("the hub is unreachable: {reason}"));
         }
         let since = hub.away.as_ref().map_or(now_ms, |(since, _)| *since);
         hub.away = Some((since, reason.to_owned()));
     }
 
-    /// Draws a new identity, because another machine uses the old one.
+    /// Generates a new identity, because another machine uses the old one.
     pub fn hub_new_replica(&mut self) {
         if let Some(hub) = &mut self.hub {
             hub.file.draw_replica();
-            crate::log::note("another machine uses the replica id of this one; a new one was drawn");
+            crate::log::note("another machine uses the replica id of this one; a new one was generated");
         }
         self.save_hub_identity();
     }
@@ -251,7 +251,7 @@ impl Service {
         self.hub_own(&grant.delta(), cursor)
     }
 
-    /// Returns whether the hub decides a claim. Fails if it should, but is away.
+    /// Returns whether the hub decides a claim. Fails if it should, but is unreachable.
     pub(super) fn hub_decides(&self, confirm: bool, offline: bool) -> Result<bool, Failure> {
         let scope = self.config.get("claim.scope")?.parse().unwrap_or(Scope::Auto);
         if scope == Scope::Local && !confirm {
@@ -270,7 +270,7 @@ impl Service {
         match &hub.away {
             Some((since, reason)) => {
                 let seconds = self.replica.now_ms().saturating_sub(*since) / 1_000;
-                self.claim_without_hub(&format!("it has been away for {seconds} s: {reason}"))
+                self.claim_without_hub(&format!("it has been unreachable for {seconds} s: {reason}"))
             }
             None => Ok(true),
         }
@@ -284,7 +284,7 @@ impl Service {
         Err(hub_unreachable(reason, self.hub_away_ms()))
     }
 
-    /// Returns whether claims are made without the hub while it is away.
+    /// Returns whether claims are made without the hub while it is unreachable.
     pub fn offline_claims_allowed(&self) -> bool {
         self.config.get("hub.offline_claims").is_ok_and(|value| value == "git")
     }

@@ -47,7 +47,7 @@ pub struct PostgresHub {
 pub enum Woken<C> {
     /// Another machine appended something.
     Notified,
-    /// The time is over.
+    /// The timeout has passed.
     Timeout,
     /// A command arrived; `None` if its sender is gone.
     Command(Option<C>),
@@ -56,7 +56,7 @@ pub enum Woken<C> {
 }
 
 impl PostgresHub {
-    /// Connects. Nothing works before [`Hub::attach`].
+    /// Connects. Call [`Hub::attach`] before anything else.
     pub fn connect(address: &Address) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
@@ -113,7 +113,7 @@ impl PostgresHub {
         format!("beads_{}", self.number)
     }
 
-    /// Starts to listen, and notifies itself: behind a transaction pooler nothing arrives.
+    /// Starts to listen, and notifies itself: if that does not arrive, a transaction pooler is in between.
     pub fn listen(&self) -> Result<()> {
         let channel = self.channel();
         self.batch(&format!("LISTEN {channel}; SELECT pg_notify('{channel}', '')"))
@@ -334,7 +334,7 @@ fn number(row: &Row, index: usize) -> Result<u64> {
     u64::try_from(value).map_err(|error| Error::HubInvalid(error.to_string()))
 }
 
-/// Runs a future to its end, or to the end of its time.
+/// Runs a future, at most for the timeout of a call.
 fn within<T>(runtime: &Runtime, future: impl Future<Output = T>) -> Result<T> {
     let waited = runtime.block_on(async { tokio::time::timeout(CALL_TIMEOUT, future).await });
     waited.map_err(|_| unreachable(format!("no answer within {} seconds", CALL_TIMEOUT.as_secs())))
