@@ -115,11 +115,11 @@ export function cut(from, to) {
 
 /** @param {string} id @param {string | null} question @param {string} text */
 export function answer(id, question, text) {
-  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`, { undo: id });
+  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`);
 }
 
-/** @param {string} id @param {string} text */
-export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`, { undo: id });
+/** Notes, answers and messages have no undo: the store never removes what was said. @param {string} id @param {string} text */
+export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`);
 
 /** @param {any} conflict @param {boolean} restore */
 export function resolve(conflict, restore) {
@@ -129,8 +129,7 @@ export function resolve(conflict, restore) {
 
 /** @param {string} to @param {string} bead @param {string} text */
 export function message(to, bead, text) {
-  // A message to an agent without a mailbox is a note on its bead, which can be undone.
-  return perform({ do: 'message', to, bead, text }, `Sent to ${to}.`, { undo: (answer) => (answer?.sent === 'note' ? bead : undefined) });
+  return perform({ do: 'message', to, bead, text }, `Sent to ${to}.`);
 }
 
 export const syncNow = () => perform({ do: 'sync' }, 'Synced.');
