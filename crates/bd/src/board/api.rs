@@ -24,6 +24,7 @@ pub struct BeadPage {
     pub bead: Box<RawValue>,
     conflicts: Box<RawValue>,
     events: Box<RawValue>,
+    mail: mail::Contents,
 }
 
 /// Reads everything on the page of a bead.
@@ -36,6 +37,7 @@ pub fn bead_page(store: &StoreClient, id: &str) -> Result<BeadPage, Failure> {
         bead: shown.into_iter().next().ok_or_else(missing)?,
         conflicts: store.ask(Call::ConflictList { all: false, bead: Some(id.to_owned()) }, None)?,
         events: store.query(Query::Activity(query))?,
+        mail: mail::about(&store.directory, id),
     })
 }
 

@@ -100,6 +100,8 @@ struct Chosen {
     epics: Vec<Option<String>>,
     /// From the blocker to the bead that waits for it.
     edges: BTreeSet<(usize, usize)>,
+    /// The nodes of the critical path, in order. A folded epic stands for its beads.
+    critical: Vec<usize>,
 }
 
 fn draw(drawing: &Drawing, open: &[&str]) -> Graph {
@@ -122,23 +124,21 @@ fn draw(drawing: &Drawing, open: &[&str]) -> Graph {
 }
 
 /// Returns the topmost ancestor of each bead.
-fn epics_of(drawing: &Drawing) -> BTreeMap<&str, &str> {
-    let parents: BTreeMap<&str, &str> = drawing
+fn epics_of<'a>(drawing: &'a Drawing) -> BTreeMap<&'a str, &'a str> {
+    let parents: BTreeMap<&'a str, &'a str> = drawing
         .edges
         .iter()
         .filter(|edge| edge.kind == "parent")
         .map(|edge| (edge.from.as_str(), edge.to.as_str()))
         .collect();
-    let top = |start: &str| {
+    let top = |start: &'a str| {
         let (mut at, mut seen) = (start, BTreeSet::from([start]));
         while let Some(next) = parents.get(at).filter(|next| seen.insert(next)) {
             at = next;
         }
-        parents
-            .get_key_value(at)
-            .map_or_else(|| parents.values().find(|id| **id == at).copied(), |(id, _)| Some(id))
+        at
     };
-    parents.keys().filter_map(|id| Some((*id, top(id)?))).collect()
+    parents.keys().map(|id| (*id, top(id))).collect()
 }
 
 /// Chooses the nodes: all linked beads, with epics folded if there are too many. Returns how many were cut.
@@ -179,7 +179,9 @@ fn choose(
         if members[name].1 { None } else { epics.get(name.as_str()).map(|e| (*e).to_owned()) }
     };
     let epics = names.iter().map(epic).collect();
-    (Chosen { folded, epics, edges, names }, cut)
+    let mut critical: Vec<usize> = critical.iter().filter_map(|id| number(id)).collect();
+    critical.dedup();
+    (Chosen { folded, epics, edges, critical, names }, cut)
 }
 
 /// Returns the step of each node: the longest chain before it. Nodes of a cycle follow what they wait for
@@ -250,10 +252,9 @@ fn place(
     critical: &[&str],
     (unlinked, implied, cut, linked): (usize, usize, usize, usize),
 ) -> Graph {
-    let is_critical: BTreeSet<&str> = critical.iter().copied().collect();
-    let steps: BTreeSet<(&str, &str)> = critical.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    let steps: BTreeSet<(usize, usize)> = chosen.critical.windows(2).map(|pair| (pair[0], pair[1])).collect();
     let edges: Vec<(usize, usize)> = chosen.edges.iter().copied().collect();
-    let marked: Vec<bool> = chosen.names.iter().map(|name| is_critical.contains(name.as_str())).collect();
+    let marked: Vec<bool> = (0..chosen.names.len()).map(|number| chosen.critical.contains(&number)).collect();
     let Placed { nodes, routes, bands, columns, size } = grid::place(layers, &chosen.epics, &marked, &edges);
     let node = |(number, at): (usize, &(i64, i64))| Node {
         id: chosen.names[number].clone(),
@@ -265,7 +266,7 @@ fn place(
     let edge = |((from, to), points): (&(usize, usize), Vec<(i64, i64)>)| Edge {
         from: chosen.names[*from].clone(),
         to: chosen.names[*to].clone(),
-        critical: steps.contains(&(chosen.names[*from].as_str(), chosen.names[*to].as_str())),
+        critical: steps.contains(&(*from, *to)),
         cycle: layers[*from] >= layers[*to] || chosen.edges.contains(&(*to, *from)),
         points,
     };

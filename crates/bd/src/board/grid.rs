@@ -22,6 +22,9 @@ const LEFT: i64 = 26;
 /// The space above the first band, for the names of the steps.
 const TOP: i64 = 22;
 
+/// The space for the outline of a node at the sides of the drawing.
+const BORDER: i64 = 2;
+
 /// How many parallel lines fit between two rows.
 const ROW_LANES: i64 = 4;
 
@@ -88,14 +91,28 @@ pub fn place(
         first_row += count;
     }
     let count = layers.iter().max().map_or(0, |last| last + 1);
-    let width = left_of(count);
-    Placed {
+    let placed = Placed {
         nodes: cells.iter().map(|cell| (left_of(cell.column), cell.y)).collect(),
         routes: routes(&cells, edges),
         bands,
         columns: (0..count).map(left_of).collect(),
-        size: (width, y),
+        size: (left_of(count), y),
+    };
+    trimmed(placed)
+}
+
+/// Removes the unused space at both sides: most graphs have no edge left of their first column or right of
+/// their last.
+fn trimmed(mut placed: Placed) -> Placed {
+    let routed = || placed.routes.iter().flatten().map(|(x, _)| *x);
+    let left = placed.nodes.iter().map(|(x, _)| *x).chain(routed()).min().unwrap_or_default() - BORDER;
+    let right = placed.nodes.iter().map(|(x, _)| x + NODE.0).chain(routed()).max().unwrap_or_default();
+    placed.size.0 = right + BORDER - left;
+    let moved = placed.nodes.iter_mut().chain(placed.routes.iter_mut().flatten()).map(|point| &mut point.0);
+    for x in moved.chain(&mut placed.columns).chain(placed.bands.iter_mut().map(|band| &mut band.x)) {
+        *x -= left;
     }
+    placed
 }
 
 /// Returns the position of each node in the vertical order of the shared layout, which avoids crossings.

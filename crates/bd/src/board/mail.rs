@@ -26,12 +26,11 @@ pub struct MailCount {
     reserved: Vec<String>,
 }
 
-/// What an agent has in its mailbox.
+/// The mail and reservations of an agent, or those about a bead.
 #[derive(Debug, Default, Serialize)]
 pub struct Contents {
-    /// Messages to the agent, newest first.
+    /// Newest first.
     messages: Vec<Message>,
-    /// Its reservations.
     reserved: Vec<Reservation>,
 }
 
@@ -55,6 +54,26 @@ pub fn contents(directory: &Path, actor: &str) -> Contents {
             messages: session.readable(newest).collect(),
             reserved: held.filter(|held| held.agent_id == id && !held.is_expired(session.now)).collect(),
         })
+    };
+    read().unwrap_or_default()
+}
+
+/// Returns the messages about a bead and the reservations made for it, also those that ended.
+pub fn about(directory: &Path, bead: &str) -> Contents {
+    let read = || -> Option<Contents> {
+        let store = mailbox::store(directory).ok()?.preview();
+        let session = store.read().ok()?;
+        let mut messages: Vec<Message> = Vec::new();
+        for id in session.recipients().ok()? {
+            let sent = session.sent_to(&id).unwrap_or_default();
+            messages.extend(session.readable(sent.iter().filter(|one| one.bead_id == bead)));
+        }
+        messages.sort_by_key(|message| std::cmp::Reverse(message.created_at));
+        messages.truncate(SHOWN);
+        let mut reserved = session.reservations().ok()?;
+        reserved.extend(session.history().unwrap_or_default());
+        reserved.retain(|one| one.bead_id == bead);
+        Some(Contents { messages, reserved })
     };
     read().unwrap_or_default()
 }

@@ -96,7 +96,7 @@ pub fn stuck(one: &Stuck, columns: Columns, width: usize, now_ms: u64, clock: &L
     if rest < 40 {
         return format!("{id} {}", fit(&why, rest));
     }
-    let (why_width, waits_width) = (22.min(rest / 3), 8);
+    let (why_width, waits_width) = (21.min(rest / 3), 8);
     let rest = rest.saturating_sub(why_width + waits_width + 2);
     let (title_width, detail_width) = if rest > 70 { (36, rest - 37) } else { (rest, 0) };
     let detail =

@@ -135,7 +135,7 @@ SYNC FAILS for 44 min: origin refuses the login. 23 changes wait here.    s sync
  work claude-01 bd-led.7  Reopen a period                          2 min  1 h 16";
     let lines = drawn(&screen(), (80, 24));
     assert_eq!(lines[..10].join("\n"), expected, "{}", lines.join("\n"));
-    assert_eq!(lines[18], "      8 more: 7 working, 1 idle", "{}", lines.join("\n"));
+    assert_eq!(lines[18], "      7 more: 6 working, 1 idle", "{}", lines.join("\n"));
     assert_eq!(lines[19], "─ next of 19 ready ─────────────────────────────────────── no P1 or P2 is free ─");
     assert_eq!(lines[20].trim(), "P3           bd-rep.1  Send by mail, with a link");
     assert_eq!(lines[23], "j k move  enter open  m message  t take back  x close  / find  ? keys  q quit");

@@ -9,14 +9,22 @@ import { counted } from './words.js';
 const HANDLED = 'bd-board-handled';
 const SNOOZED = 'bd-board-snoozed';
 
-/** @type {Set<string>} actions that are under way, so that a double click acts once */
-const underWay = new Set();
+/**
+ * How an action is undone: the bead whose last change is undone, or the opposite action.
+ * @typedef {string | Record<string, unknown>} Undo
+ */
+
+/** @type {Map<string, number>} until when each action counts as sent already, so that a double click acts once */
+const sent = new Map();
+
+/** Two clicks on the same button within this time are one. */
+const DOUBLE_CLICK_MS = 600;
 
 /**
  * Carries out an action and shows what happened.
  * @param {Record<string, unknown>} action
  * @param {string} done what to say
- * @param {{ undo?: string | Record<string, unknown> }} [options] the bead of the undo, or the action that undoes
+ * @param {{ undo?: Undo | ((answer: any) => Undo | undefined) }} [options]
  * @returns {Promise<boolean>}
  */
 export async function perform(action, done, options = {}) {
@@ -25,30 +33,42 @@ export async function perform(action, done, options = {}) {
     return false;
   }
   const key = JSON.stringify(action);
-  if (underWay.has(key)) return false;
-  underWay.add(key);
+  const begin = performance.now();
+  if ((sent.get(key) ?? 0) > begin) return false;
+  sent.set(key, Infinity);
   try {
     const answer = await write(action, newRequestId());
+    sent.set(key, begin + DOUBLE_CLICK_MS);
     const freed = answer?.unblocked?.length ?? 0;
-    const text = freed ? `${done} ${counted(freed, 'bead')} became ready.` : done;
-    toast(text, options.undo ? { undo: () => void undo(options.undo ?? '', done) } : {});
-    noteHandled(done);
+    succeeded(done, typeof options.undo === 'function' ? options.undo(answer) : options.undo, freed ? ` ${counted(freed, 'bead')} became ready.` : '');
     return true;
   } catch (error) {
+    sent.delete(key);
     toast(`Not done: ${messageOf(error)}`, { bad: true });
     return false;
-  } finally {
-    underWay.delete(key);
   }
 }
 
 /**
- * @param {string | Record<string, unknown>} what
+ * Says that something was done, with its undo, and remembers it.
+ * @param {string} done
+ * @param {Undo} [how]
+ * @param {string} [more]
+ */
+export function succeeded(done, how, more = '') {
+  toast(`${done}${more}`, how ? { undo: () => void undo(how, done) } : {});
+  noteHandled(done, how);
+}
+
+/**
+ * @param {Undo} how
  * @param {string} done
  */
-async function undo(what, done) {
+export async function undo(how, done) {
   try {
-    await write(typeof what === 'string' ? { do: 'undo', id: what } : what);
+    await write(typeof how === 'string' ? { do: 'undo', id: how } : how);
+    sent.clear();
+    forgetHandled(done);
     toast(`Undone: ${done}`);
   } catch (error) {
     toast(`Not undone: ${messageOf(error)}`, { bad: true });
@@ -95,11 +115,11 @@ export function cut(from, to) {
 
 /** @param {string} id @param {string | null} question @param {string} text */
 export function answer(id, question, text) {
-  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`, { undo: id });
+  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`);
 }
 
-/** @param {string} id @param {string} text */
-export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`, { undo: id });
+/** Notes, answers and messages have no undo: the store never removes what was said. @param {string} id @param {string} text */
+export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`);
 
 /** @param {any} conflict @param {boolean} restore */
 export function resolve(conflict, restore) {
@@ -128,6 +148,7 @@ export function fieldName(field) {
  * @returns {Promise<string | null>}
  */
 export function askText(title, label, button, long = true) {
+  if (document.querySelector('dialog.ask[open]')) return Promise.resolve(null);
   return new Promise((resolve) => {
     const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null }));
     const form = h('form', { method: 'dialog' },
@@ -155,7 +176,7 @@ export function askText(title, label, button, long = true) {
 /** Asks for a new bead and creates it. @param {string} [parent] */
 export async function createBead(parent) {
   const title = await askText(parent ? `New bead under ${parent}` : 'New bead', 'Title', 'Create', false);
-  if (title) await perform({ do: 'create', title, parent: parent ?? null }, 'Created a bead.');
+  if (title) await perform({ do: 'create', title, parent: parent ?? null }, `Created “${title}”.`, { undo: (answer) => answer?.id });
 }
 
 /** @param {string} id */
@@ -177,10 +198,22 @@ export async function askMessage(to, bead) {
   if (text) await message(to, bead, text);
 }
 
+/** @typedef {{ at: number, text: string, undo?: Undo }} Handled */
+
+/** @param {string} done @param {Undo} [how] */
+function noteHandled(done, how) {
+  keepHandled([{ at: Date.now(), text: done, undo: how }, ...handled()]);
+}
+
 /** @param {string} done */
-function noteHandled(done) {
+function forgetHandled(done) {
   const list = handled();
-  list.unshift({ at: Date.now(), text: done });
+  const at = list.findIndex((one) => one.text === done);
+  if (at >= 0) keepHandled(list.filter((_, index) => index !== at));
+}
+
+/** @param {Handled[]} list */
+function keepHandled(list) {
   try {
     localStorage.setItem(HANDLED, JSON.stringify(list.slice(0, 30)));
   } catch {
@@ -189,7 +222,7 @@ function noteHandled(done) {
   beads.touch();
 }
 
-/** What was done here in the last half day. @returns {{ at: number, text: string }[]} */
+/** What was done here in the last half day, newest first. @returns {Handled[]} */
 export function handled() {
   try {
     const list = JSON.parse(localStorage.getItem(HANDLED) ?? '[]');

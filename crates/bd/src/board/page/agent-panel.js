@@ -1,8 +1,8 @@
 // The panel of an agent, in the rail of *Now*: what it holds, its mail, its files, a message, take back.
 
 import { exported, read } from './api.js';
-import { canWrite, message, takeBack } from './actions.js';
-import { beads } from './beads.js';
+import { message, takeBack } from './actions.js';
+import { beads, lastSync } from './beads.js';
 import { h, icon } from './dom.js';
 import { button, head, idLink, timeOf } from './parts.js';
 import { SHOWN_WORDS, closedByAgent, shownState } from './strips.js';
@@ -32,7 +32,7 @@ function sentence(agent) {
   switch (shownState(agent)) {
     case 'gone': return h('p', {}, 'Gave its last sign of life ', h('b', {}, `${seen} ago`), '.');
     case 'slow': return h('p', {}, 'Answers, but has written nothing for ', h('b', {}, wrote), '.');
-    case 'unknown': return h('p', {}, 'No news since the last sync.');
+    case 'unknown': return h('p', {}, 'Not heard of since ', h('b', {}, clock(lastSync(), now)), ', the last sync.');
     case 'idle': return h('p', {}, 'Holds nothing.');
     case 'quiet': return h('p', {}, 'Not heard from for ', h('b', {}, seen), '.');
     default: return h('p', {}, 'Working: last wrote ', h('b', {}, `${wrote} ago`), '.');
@@ -67,7 +67,7 @@ export function agentPanel(actor) {
     agent.sessions.length ? fact('Session', `last call ${duration(beads.now() - toMs(agent.sessions[0].last_seen))} ago${agent.sessions[0].gone ? ', ended' : ''}`) : []);
   const sections = [h('section.sec', { 'data-key': `agent-${actor}` },
     h('header', {}, h('h2.mid', {}, h('span.mid', { class: style }, icon(glyph)), actor), close), sentence(agent), facts)];
-  if (bead && canWrite()) {
+  if (bead && !beads.about.read_only) {
     sections.push(h('section.sec', { 'data-key': `message-${actor}` }, head('Message', undefined, `about ${bead.id}`),
       h('form.edit', { 'data-key': 'form', 'data-keep': '', 'data-actor': actor, 'data-bead': bead.id },
         h('textarea', { 'aria-label': `Message to ${actor}`, placeholder: 'What should the agent know?' }),

@@ -2,14 +2,14 @@
 // waits for and what waits for it.
 
 import { exported, read, Refused, write } from './api.js';
-import { askMessage, askNote, askPriority, canWrite, claim, close, fieldName, messageOf, release, reopen, resolve, takeBack } from './actions.js';
+import { askMessage, askNote, askPriority, canWrite, claim, close, fieldName, messageOf, release, reopen, resolve, succeeded, takeBack } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { markdown } from './markdown.js';
 import { marked, valueText } from './needs.js';
-import { actorName, button, empty, head, idLink, priorityMark, STATE_WORDS, timeOf } from './parts.js';
+import { actorName, button, cutLine, empty, head, idLink, priorityMark, STATE_WORDS, timeOf } from './parts.js';
 import { toast } from './toast.js';
-import { View, currentRoute } from './view.js';
+import { View, currentRoute, setQuery } from './view.js';
 import { clock, counted, duration, fullTime, toMs, wordDifference } from './words.js';
 
 /** @type {[string, string][]} the texts that can be edited */
@@ -25,6 +25,9 @@ const TEXTS = [['description', 'Description'], ['design', 'Design'], ['acceptanc
  * @property {number} began
  */
 
+/** @type {Map<string, Edit>} texts that are not saved yet, by bead: leaving the page keeps them */
+const drafts = new Map();
+
 export class BeadView extends View {
   constructor() {
     super();
@@ -32,9 +35,19 @@ export class BeadView extends View {
     this.page = null;
     this.asked = '';
     this.problem = '';
+    this.isSaving = false;
     this.only = 'all';
-    /** @type {Edit | null} */
-    this.edit = null;
+  }
+
+  /** The text that is being edited. @returns {Edit | null} */
+  get edit() {
+    return drafts.get(this.beadId()) ?? null;
+  }
+
+  /** @param {Edit | null} edit */
+  set edit(edit) {
+    if (edit) drafts.set(this.beadId(), edit);
+    else drafts.delete(this.beadId());
   }
 
   beadId() {
@@ -58,14 +71,11 @@ export class BeadView extends View {
     const brief = beads.get(id);
     const wanted = `${id} ${brief?.updated ?? 0} ${brief?.notes?.length ?? 0} ${brief?.lease ?? 0} ${beads.pulse?.conflicts.length ?? 0}`;
     if (wanted === this.asked) return;
-    if (this.page && this.page.bead.id !== id) {
-      this.page = null;
-      this.edit = null;
-    }
+    if (this.page && this.page.bead.id !== id) this.page = null;
     this.asked = wanted;
     if (exported) {
       const bead = exported.details[id];
-      this.page = bead ? { bead, conflicts: [], events: { events: [] } } : null;
+      this.page = bead ? { bead, conflicts: [], events: { events: [] }, mail: { messages: [], reserved: [] } } : null;
       this.problem = bead ? '' : `${id} is not in this file.`;
       return;
     }
@@ -74,6 +84,9 @@ export class BeadView extends View {
       this.page = page;
       this.problem = '';
       this.compareEdit();
+      const asked = currentRoute().query.get('edit');
+      if (asked && !this.edit && !beads.about.read_only && TEXTS.some(([field]) => field === asked)) this.startEdit(asked);
+      if (asked) setQuery({ edit: null });
       this.schedule();
     }, (error) => {
       this.problem = messageOf(error);
@@ -116,7 +129,7 @@ export class BeadView extends View {
       h('p.cap', {}, h('span.bad.mid.strong', {}, icon('conflict'), `Two machines wrote the ${fieldName(one.field)} at once`), h('span.small.dim', {}, `${index + 1} of ${count}`)),
       h('div.side', {}, h('p.who', {}, h('b', {}, 'Now'), one.won_by ? actorName(one.won_by) : null, one.won_at ? timeOf(toMs(one.won_at)) : null), h('p.pre', {}, ...marked(after, 'ins'))),
       h('div.side', {}, h('p.who', {}, h('b', {}, 'Overwritten'), actorName(one.by), timeOf(toMs(one.at))), h('p.pre', {}, ...marked(before, 'del'))),
-      h('p.do', {}, button('Keep', 'keep', data), canWrite() && TEXTS.some(([field]) => field === one.field) ? button('Edit both into one', 'both', data) : null),
+      h('p.do', {}, button('Keep', 'keep', data), TEXTS.some(([field]) => field === one.field) ? button('Edit both into one', 'both', data) : null),
       h('p.do', {}, button('Restore', 'restore', data), h('span.small.dim', {}, 'the value now becomes the overwritten one')));
   }
 
@@ -125,7 +138,7 @@ export class BeadView extends View {
     const text = this.page.bead[field] ?? '';
     if (this.edit?.field === field) return this.editor(field, title);
     if (!text && field !== 'description') return h('span', { 'data-key': `no-${field}` });
-    return h('section.block', { 'data-key': field }, h('header.head', {}, h('h2', {}, title), canWrite() ? h('button.btn.word.more', { type: 'button', 'data-do': 'edit', 'data-field': field }, 'Edit') : null),
+    return h('section.block', { 'data-key': field }, h('header.head', {}, h('h2', {}, title), !beads.about.read_only ? h('button.btn.word.more', { type: 'button', 'data-do': 'edit', 'data-field': field }, 'Edit') : null),
       text ? markdown(text) : h('p.dim', {}, 'No description.'));
   }
 
@@ -139,7 +152,7 @@ export class BeadView extends View {
         difference ? h('div.since', { role: 'alert' }, h('p.mid', {}, h('span.wait.mid', {}, icon('slow')), actorName(this.page.bead.updated_by), ' saved this field while you were typing. Yours is not saved yet.'),
           h('p.pre', {}, ...marked(difference.after, 'ins')),
           h('p.do', {}, button('Add theirs to mine', 'add-theirs'), button('Take theirs', 'take-theirs'), button('Keep only mine', 'only-mine', {}, 'word'))) : null,
-        h('p.bott', {}, theirs === null ? h('button.btn.go', { type: 'button', 'data-do': 'save' }, 'Save', h('kbd', {}, '⌘↵')) : h('span', {}, 'Not saved: decide above first.'), h('button.btn.word', { type: 'button', 'data-do': 'discard' }, 'Discard mine', h('kbd', {}, 'esc')), h('span.end', {}, field === 'title' ? '' : 'Markdown'))));
+        h('p.bott', {}, theirs === null ? h('button.btn.go', { type: 'button', 'data-do': 'save' }, 'Save', h('kbd', {}, '⌘↵')) : h('span', {}, 'Not saved: decide above first.'), h('button.btn.word', { type: 'button', 'data-do': 'discard' }, 'Discard mine'), h('span.end', {}, field === 'title' ? '' : 'Markdown'))));
   }
 
   /** @param {any} bead @param {import('./beads.js').StoreEvent[]} events */
@@ -161,12 +174,17 @@ export class BeadView extends View {
       const words = event.type === 'updated' ? ` changed ${event.fields?.map(fieldName).join(', ') ?? 'it'}` : ` ${event.type.replace('_', ' ')}`;
       add(toMs(event.at), 'changes', glyph, style, [event.by ? h('b', {}, actorName(event.by)) : 'The store', words, event.text && event.type !== 'closed' ? `: ${event.text}` : ''], event.type === 'closed' && event.text ? h('p', {}, event.text) : null);
     }
+    for (const one of this.page.mail.messages) {
+      add(toMs(one.created_at), 'mail', 'mail', '', [h('b', {}, one.from_agent), ` ${one.category} to `, h('b', {}, one.to_agent), `: ${one.subject}`], one.body && one.body !== one.subject ? markdown(one.body) : null);
+      if (one.acked_at) add(toMs(one.acked_at), 'mail', 'mail', '', [h('b', {}, one.to_agent), ' acknowledged the message of ', h('b', {}, one.from_agent)]);
+    }
+    for (const one of this.page.mail.reserved) add(toMs(one.created_at), 'files', 'lock', '', [h('b', {}, one.agent_id), ' reserved ', h('span.mono', {}, one.scope), ` until ${clock(toMs(one.released_at ?? one.expires_at), beads.now())}`]);
     add(toMs(bead.created_at), 'changes', 'plus', '', [h('b', {}, actorName(bead.created_by)), ' created it']);
     rows.sort((a, b) => b.at - a.at);
-    const notes = rows.filter((row) => row.kind === 'notes').length;
+    const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
     const shown = rows.filter((row) => this.only === 'all' || row.kind === this.only).slice(0, this.shown('timeline'));
-    const choice = (/** @type {string} */ value, /** @type {string} */ label) => h('button.btn.word', { type: 'button', 'data-do': 'only', 'data-value': value, 'aria-pressed': String(this.only === value) }, label);
-    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${notes}`), choice('changes', `Changes ${rows.length - notes}`))), h('ul.tl', {}, shown.map((row) => row.node)));
+    const choice = (/** @type {string} */ value, /** @type {string} */ label) => h('button.btn.word', { type: 'button', 'data-do': 'only', 'data-value': value, 'aria-pressed': String(this.only === value), class: this.only === value ? 'strong' : '' }, label);
+    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${count('notes')}`), choice('changes', `Changes ${count('changes')}`), count('mail') ? choice('mail', `Mail ${count('mail')}`) : null, count('files') ? choice('files', `Files ${count('files')}`) : null)), h('ul.tl', {}, shown.map((row) => row.node)), cutLine(shown.length, rows.filter((row) => this.only === 'all' || row.kind === this.only).length, 'entries', 'timeline'));
   }
 
   /** @param {any} bead @param {import('./beads.js').State} state */
@@ -213,7 +231,7 @@ export class BeadView extends View {
 
   /** @param {any} bead @param {import('./beads.js').State} state */
   acts(bead, state) {
-    if (!canWrite()) return h('span', { 'data-key': 'acts' });
+    if (beads.about.read_only) return h('span', { 'data-key': 'acts' });
     const isMine = bead.assignee === beads.about.actor;
     const key = (/** @type {string} */ letter) => h('kbd', {}, letter);
     /** @param {string} label @param {string} action @param {string} letter @param {string} [kind] */
@@ -229,6 +247,10 @@ export class BeadView extends View {
   /** @param {string} field */
   startEdit(field, mine = this.page.bead[field] ?? '') {
     const { bead } = this.page;
+    if (this.edit && this.edit.field !== field && this.edit.mine !== this.edit.base) {
+      toast(`Save or discard the ${fieldName(this.edit.field)} first.`, { bad: true });
+      return;
+    }
     this.edit = { field, base: bead[field] ?? '', hash: bead.if_hash ?? bead.content_hash, mine, theirs: null, began: toMs(bead.updated_at) };
     this.schedule();
   }
@@ -243,16 +265,22 @@ export class BeadView extends View {
   /** Saves the text if it was not changed in the meantime; shows the other text otherwise. */
   async save() {
     const edit = this.edit;
-    if (!edit) return;
+    if (!edit || edit.theirs !== null || this.isSaving) return;
+    if (!canWrite()) {
+      toast('The server does not answer. Your text is still here.', { bad: true });
+      return;
+    }
     const mine = this.typed();
     const { field, base } = edit;
     const id = this.beadId();
+    this.isSaving = true;
     try {
       await write({ do: 'edit', id, hash: edit.hash, [field]: mine });
-      this.edit = null;
-      toast(`Saved the ${fieldName(field)} of ${id}.`, { undo: () => void write({ do: 'undo', id }).then(() => toast('Undone.'), (error) => toast(`Not undone: ${messageOf(error)}`, { bad: true })) });
+      drafts.delete(id);
+      succeeded(`Saved the ${fieldName(field)} of ${id}.`, id);
       this.asked = '';
     } catch (error) {
+      this.isSaving = false;
       if (!(error instanceof Refused) || !/hash|mismatch|conflict/.test(error.code)) {
         toast(`Not saved: ${messageOf(error)}. Your text is still here.`, { bad: true });
         return;
@@ -264,6 +292,7 @@ export class BeadView extends View {
       if (now === base) return void this.save();
       edit.theirs = now;
     }
+    this.isSaving = false;
     this.schedule();
   }
 
@@ -306,6 +335,7 @@ export class BeadView extends View {
   /** @override */
   connectedCallback() {
     super.connectedCallback();
+    this.addEventListener('input', () => void this.typed());
     this.addEventListener('keydown', (event) => {
       if (!(event.target instanceof HTMLTextAreaElement) || !this.edit) return;
       if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void this.save();
@@ -321,11 +351,8 @@ export class BeadView extends View {
   key(key) {
     if (!this.page) return false;
     const { bead } = this.page;
-    const isMine = bead.assignee === beads.about.actor;
     if (key === 'e') this.startEdit('description');
     else if (key === 'w') void claim(bead.id);
-    else if (key === 't' && bead.assignee) void (isMine ? release(bead.id) : takeBack(bead.id));
-    else if (key === 'm' && bead.assignee) void askMessage(bead.assignee, bead.id);
     else if (key === '[' || key === ']') this.neighbour(key === ']' ? 1 : -1);
     else if (key === 'Escape') history.length > 1 ? history.back() : (location.hash = '#/board');
     else return false;

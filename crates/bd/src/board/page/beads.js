@@ -308,6 +308,58 @@ export class Beads extends EventTarget {
     });
   }
 
+  /**
+   * When each unfinished bead can be done at the earliest, by the estimates and what it waits for. Beads that
+   * wait for a cycle are missing.
+   * @returns {Map<string, number>}
+   */
+  earliestEnds() {
+    return this.once('earliestEnds', () => {
+      /** @type {Map<string, number>} */
+      const ends = new Map();
+      /** @type {Map<string, number>} how many unfinished beads each one still waits for */
+      const left = new Map();
+      const ready = [];
+      for (const bead of this.all.values()) {
+        if (bead.status === 'closed') continue;
+        const count = this.blockers(bead).length;
+        left.set(bead.id, count);
+        if (!count) ready.push(bead);
+      }
+      const now = this.now();
+      for (let bead = ready.pop(); bead; bead = ready.pop()) {
+        const start = Math.max(now, ...this.blockers(bead).map((other) => ends.get(other.id) ?? now));
+        const used = bead.status === 'in_progress' && bead.claimed ? now - bead.claimed : 0;
+        ends.set(bead.id, start + Math.max(0, (bead.minutes ?? DEFAULT_MINUTES) * 60_000 - used));
+        for (const id of this.waiting.get(bead.id) ?? []) {
+          const count = (left.get(id) ?? 0) - 1;
+          left.set(id, count);
+          const next = this.all.get(id);
+          if (count === 0 && next) ready.push(next);
+        }
+      }
+      return ends;
+    });
+  }
+
+  /** When all of these beads can be done at the earliest; 0 if they are closed or wait in a cycle. @param {Bead[]} list */
+  expectedEnd(list) {
+    const ends = this.earliestEnds();
+    let last = 0;
+    for (const bead of list) {
+      if (bead.status === 'closed') continue;
+      const end = ends.get(bead.id);
+      if (end === undefined) return 0;
+      last = Math.max(last, end);
+    }
+    return last;
+  }
+
+  /** The agents: who holds, closed or noted something, or has a session. Someone who only filed beads is none. @returns {Agent[]} */
+  agents() {
+    return this.once('agents', () => (this.pulse?.agents ?? []).filter((agent) => agent.holds.length || agent.closed || agent.notes || (agent.sessions.length && agent.actor !== this.about.actor)));
+  }
+
   /** @returns {Set<string>} */
   critical() {
     return this.once('criticalIds', () => new Set(this.criticalPath().map((bead) => bead.id)));

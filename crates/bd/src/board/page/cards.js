@@ -1,6 +1,6 @@
 // *Board*: ready, blocked, in progress, closed, in lanes. The column is the status.
 
-import { askPriority, canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
+import { canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
 import { beads, DEFAULT_MINUTES, put } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { matches, parseFilter } from './filter.js';
@@ -9,7 +9,7 @@ import { actorName, cutLine, empty, glow, priorityMark, STATE_WORDS } from './pa
 import { shownState } from './strips.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { clock, counted, duration, number } from './words.js';
+import { clock, counted, duration, number, ordinal } from './words.js';
 
 /** @type {import('./beads.js').State[]} */
 const COLUMNS = ['ready', 'blocked', 'held', 'closed'];
@@ -46,6 +46,11 @@ export class BoardView extends View {
     /** @type {Set<string>} cells that are shown in full */
     this.full = new Set();
     this.dragged = '';
+  }
+
+  /** While a card is dragged, nothing moves: what changes is shown afterwards. @override */
+  render() {
+    if (!this.dragged) super.render();
   }
 
   /** @override */
@@ -135,7 +140,7 @@ export class BoardView extends View {
     const lh = h('div.cell.lh', {}, h('h2', {}, lane.id ? h('a', { href: `#/bead/${encodeURIComponent(lane.id)}` }, lane.title) : lane.title),
       h('div', {}, s('svg.prog', { 'aria-hidden': 'true', preserveAspectRatio: 'none', viewBox: '0 0 100 4' }, s('rect.t', { width: 100, height: 4 }), s('rect.b-closed', { width: share(done.closed), height: 4 }), s('rect.b-held', { x: share(done.closed), width: share(done.held), height: 4 })),
         h('p.meta', {}, `${number(done.closed)} of ${number(done.all)} closed${done.left ? `, ${duration(done.left * 60_000)} left` : ''}`),
-        asks ? h('p.meta.bad.mid', {}, icon('person'), 'waits for you') : null));
+        asks ? h('p.meta.bad.mid', {}, icon('person'), 'waits for you') : by === 'epic' && !moment ? expectedLine(lane.beads) : null));
     const column = (/** @type {import('./beads.js').State} */ name) => {
       const order = cardOrder(name);
       const list = [...own[name]].sort(order);
@@ -213,6 +218,7 @@ export class BoardView extends View {
 
   endDrag() {
     this.dragged = '';
+    this.schedule();
     for (const cell of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('.cell[data-drop]'))) {
       delete cell.dataset.drop;
       cell.classList.remove('can-drop');
@@ -227,7 +233,6 @@ export class BoardView extends View {
     else if (key === 'h' || key === 'l') this.sideways(key === 'l' ? 1 : -1);
     else if ((key === 'H' || key === 'L') && id) moveCard(id, key === 'L' ? 1 : -1);
     else if (key === 'z' && row) this.toggle(row.closest('[data-lane]')?.getAttribute('data-lane') ?? '');
-    else if (key === 'p' && id) void askPriority(id);
     else if (/^[+-]$/.test(key) && id) void setPriority(id, Math.max(0, Math.min(4, (beads.get(id)?.priority ?? 2) + (key === '+' ? -1 : 1))));
     else return false;
     return true;
@@ -283,6 +288,12 @@ export function moveCard(id, by) {
   else toast(`${id} was not moved. ${text}.`);
 }
 
+/** @param {import('./beads.js').Bead[]} list */
+function expectedLine(list) {
+  const end = beads.expectedEnd(list);
+  return end ? h('p.meta', { title: 'The earliest end by the estimates and what waits for what, if enough agents work' }, `expected ${clock(end, beads.now())}`) : null;
+}
+
 /** @param {import('./beads.js').State} column @returns {(a: import('./beads.js').Bead, b: import('./beads.js').Bead) => number} */
 function cardOrder(column) {
   if (column === 'closed') return (a, b) => (b.closed ?? 0) - (a.closed ?? 0);
@@ -307,7 +318,7 @@ function cardFact(bead, column) {
     return [h('span', {}, before.length ? 'after' : 'set to blocked'), ...before.slice(0, 3).flatMap((other) => [h('span.mid', { class: STATE_WORDS[beads.state(other)][0] }, icon(other.asks ? 'person' : beads.state(other))), h('span.mono', {}, shortId(other.id))]), before.length > 3 ? h('span', {}, `+${before.length - 3}`) : h('span', {})];
   }
   const place = beads.places().get(bead.id);
-  return place ? [h('span', {}, `${place}. in the queue`)] : [];
+  return place ? [h('span', {}, `${ordinal(place)} in the queue`)] : [];
 }
 
 /** @param {string} id */

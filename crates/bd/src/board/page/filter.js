@@ -66,13 +66,17 @@ function textOf(bead) {
 const SLICE_MS = 6;
 
 /**
- * Finds beads without blocking the page. Returns null if `isCurrent` says that the search is outdated.
+ * Finds the best hits without blocking the page. Returns null if `isCurrent` says that the search is outdated.
  * @param {string} text
+ * @param {number} most how many to return; all are counted
  * @param {() => boolean} isCurrent
  */
-export async function findBeads(text, isCurrent) {
+export async function findBeads(text, most, isCurrent) {
   const filter = parseFilter(text);
-  const found = [];
+  const first = text.toLowerCase();
+  /** @type {import('./beads.js').Bead[]} the best hits, in order */
+  const best = [];
+  let count = 0;
   let start = performance.now();
   let checked = 0;
   for (const bead of beads.all.values()) {
@@ -81,10 +85,22 @@ export async function findBeads(text, isCurrent) {
       if (!isCurrent()) return null;
       start = performance.now();
     }
-    if (matches(bead, filter)) found.push(bead);
+    if (!matches(bead, filter)) continue;
+    count++;
+    // Sorting everything that matches one letter would block the page: only the best are kept in order.
+    if (best.length === most && !isBefore(bead, best[most - 1], first)) continue;
+    let at = best.length;
+    while (at > 0 && isBefore(bead, best[at - 1], first)) at--;
+    best.splice(at, 0, bead);
+    if (best.length > most) best.pop();
   }
-  const rank = { held: 0, ready: 1, blocked: 2, deferred: 3, closed: 4 };
-  const first = text.toLowerCase();
-  const order = (/** @type {import('./beads.js').Bead} */ bead) => (bead.id === first ? -1 : rank[beads.state(bead)]);
-  return found.sort((a, b) => order(a) - order(b) || a.priority - b.priority || b.updated - a.updated);
+  return { best, count };
+}
+
+const RANKS = { held: 0, ready: 1, blocked: 2, deferred: 3, closed: 4 };
+
+/** @param {import('./beads.js').Bead} a @param {import('./beads.js').Bead} b @param {string} exact the id that was typed */
+function isBefore(a, b, exact) {
+  if ((a.id === exact) !== (b.id === exact)) return a.id === exact;
+  return (RANKS[beads.state(a)] - RANKS[beads.state(b)] || a.priority - b.priority || b.updated - a.updated) < 0;
 }

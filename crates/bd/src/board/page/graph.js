@@ -24,6 +24,9 @@ import { clock, counted, duration, number } from './words.js';
  * @property {number} linked
  */
 
+/** Smaller than this, the text in the nodes is hard to read. */
+const SMALLEST_FIT = 0.85;
+
 export class GraphView extends View {
   constructor() {
     super();
@@ -31,7 +34,8 @@ export class GraphView extends View {
     this.graph = null;
     this.asked = '';
     this.problem = '';
-    this.zoom = 1;
+    /** 0 fits the width. */
+    this.zoom = 0;
     this.focused = '';
   }
 
@@ -80,9 +84,9 @@ export class GraphView extends View {
       exported ? null : choice([['all', 'All epics', !around], ['around', around ? `Around ${around}` : 'Around one bead', Boolean(around)]], 'Part'),
       h('span.mid', {}, s('svg.keyline', { viewBox: '0 0 24 4', 'aria-hidden': 'true' }, s('rect.ink', { width: 24, height: 3 })), 'critical path'),
       h('span.mid.act', {}, icon('held'), 'in progress'), h('span.mid.wait', {}, icon('blocked'), 'blocked'), h('span.mid.bad', {}, icon('person'), 'needs you'),
-      graph ? h('span.end', {}, `${counted(graph.nodes.length, 'node')}, ${counted(graph.edges.length, 'edge')} · ${number(graph.unlinked)} without links, ${number(graph.implied)} implied edges not drawn${graph.cut ? ` · ${number(graph.linked - graph.cut)} of ${number(graph.linked)} beads shown` : ''}`) : null);
+      graph ? h('span.end', {}, `${counted(graph.nodes.length, 'node')}, ${counted(graph.edges.length, 'edge')} · ${leftOut(graph, withClosed)} not drawn${graph.cut ? ` · ${number(graph.linked - graph.cut)} of ${number(graph.linked)} beads shown` : ''}`) : null);
     if (this.problem) return [tools, empty('The graph could not be drawn.', this.problem)];
-    if (!graph) return [tools];
+    if (!graph) return [tools, h('div.loading', { 'aria-busy': 'true' })];
     if (!graph.nodes.length) return [tools, empty('No bead waits for another.', 'Add an edge with ', h('code', {}, 'bd dep add ID BLOCKER'), '.')];
     return [tools, this.path(graph), this.drawing(graph), this.steps(graph)];
   }
@@ -92,7 +96,8 @@ export class GraphView extends View {
     const ids = graph.critical_path;
     if (ids.length < 2) return h('p.path');
     const minutes = ids.reduce((sum, id) => sum + (beads.get(id)?.minutes ?? DEFAULT_MINUTES), 0);
-    const epic = beads.get(ids[ids.length - 1]) && beads.epicOf(/** @type {any} */ (beads.get(ids[ids.length - 1])));
+    const last = beads.get(ids[ids.length - 1]);
+    const epic = last && (beads.epicOf(last) ?? last);
     const shown = ids.slice(0, 12);
     return h('p.path', {}, h('span.lead', {}, h('b', {}, `Critical path ${duration(minutes * 60_000)}`), `, so ${epic?.title ?? 'the last bead'} not before ${clock(beads.now() + minutes * 60_000, beads.now())}:`),
       shown.flatMap((id, index) => [index ? h('span.to', { 'aria-hidden': 'true' }, '→') : null, idLink(id)]), ids.length > shown.length ? h('span.faint', {}, ` … ${ids.length - shown.length} more`) : null);
@@ -107,10 +112,17 @@ export class GraphView extends View {
       graph.bands.length > 1 || band.epic ? s('text.bl', { x: band.x, y: band.y + 15 }, cutText(band.epic ? beads.get(band.epic)?.title ?? band.epic : 'No epic', 60)) : null]).flat();
     const edges = graph.edges.map((edge) => s('path.e', { 'data-a': edge.from, 'data-b': edge.to, d: rounded(edge.points), 'marker-end': `url(#${edge.critical ? 'end-crit' : edge.cycle ? 'end-bad' : 'end'})`, class: `${edge.critical ? 'crit' : ''} ${edge.cycle ? 'cycle' : ''} ${kin && kin.has(edge.from) && kin.has(edge.to) ? 'on' : ''}` }));
     const nodes = graph.nodes.map((node) => this.node(node, boxWidth, boxHeight, graph, kin));
+    const zoom = this.zoom || this.fit(width);
     return h('div.graph', { tabindex: 0, role: 'region', 'aria-label': 'Graph', 'data-key': 'graph' },
-      s('svg', { width: width * this.zoom, height: height * this.zoom, viewBox: `0 0 ${width} ${height}`, class: kin ? 'focus' : '' },
+      s('svg', { width: Math.round(width * zoom), height: Math.round(height * zoom), viewBox: `0 0 ${width} ${height}`, class: kin ? 'focus' : '' },
         s('defs', {}, marker('end', 'tip'), marker('end-crit', 'tip-crit'), marker('end-bad', 'tip-bad')), bands,
         graph.columns.map((x, index) => s('text.lay', { x, y: 12 }, index ? `Step ${index + 1}` : 'Now')), edges, nodes));
+  }
+
+  /** The zoom at which a drawing of this width fits, unless it would become too small to read. @param {number} width */
+  fit(width) {
+    const room = this.clientWidth || width;
+    return Math.max(SMALLEST_FIT, Math.min(1, room / width));
   }
 
   /** @param {GraphData['nodes'][number]} node @param {number} width @param {number} height @param {GraphData} graph @param {Set<string> | null} kin */
@@ -119,12 +131,12 @@ export class GraphView extends View {
     const [x, y] = node.at;
     const inCycle = graph.edges.some((edge) => edge.cycle && (edge.from === node.id || edge.to === node.id));
     const [style, glyph] = nodeStyle(bead, inCycle, node.folded);
-    const lines = wrapped(bead?.title ?? node.id, 24);
+    const lines = wrapped(bead?.title ?? node.id, width - 16);
     const label = node.folded ? `${node.id} ${bead?.title ?? ''}, ${node.folded} beads, folded` : `${node.id} ${bead?.title ?? ''}`;
     return s('a.node', { href: node.folded ? '#' : `#/bead/${encodeURIComponent(node.id)}`, 'data-key': `node ${node.id}`, 'data-row': node.id, 'data-bead': node.id, 'data-do': node.folded ? 'unfold' : null, 'data-id': node.id, class: `${style} ${node.critical ? 'crit' : ''} ${kin?.has(node.id) ? 'on' : ''} ${node.folded ? 'folded' : ''}` },
-      s('title', {}, label), node.folded ? s('rect.box.under', { x: x + 4, y: y + 4, width, height, rx: 3 }) : null, s('rect.box', { x, y, width, height, rx: 3 }),
+      s('title', {}, label), node.folded ? s('rect.box.under', { x: x + 2, y: y + 2, width, height, rx: 3 }) : null, s('rect.box', { x, y, width, height, rx: 3 }),
       s('svg', { x: x + 8, y: y + 5, width: 11, height: 11, viewBox: '0 0 12 12', class: `nodeicon ${STATE_WORDS[bead ? beads.state(bead) : 'ready'][0]} ${style === 'need' || inCycle ? 'bad' : ''}` }, icon(glyph)),
-      s('text.nid', { x: x + 24, y: y + 14 }, cutText(node.id, 16)), s('text.npri', { x: x + width - 8, y: y + 14, 'text-anchor': 'end', class: `p${bead?.priority ?? 2}` }, node.folded ? `${node.folded} beads` : `P${bead?.priority ?? ''}`),
+      s('text.nid', { x: x + 24, y: y + 14 }, fitted(node.id, width - (node.folded ? 96 : 54), ID_FONT)), s('text.npri', { x: x + width - 8, y: y + 14, 'text-anchor': 'end', class: `p${bead?.priority ?? 2}` }, node.folded ? `${node.folded} beads` : `P${bead?.priority ?? ''}`),
       s('text.nt', { x: x + 8, y: y + 29 }, lines[0] ?? ''), s('text.nt', { x: x + 8, y: y + 44 }, lines[1] ?? ''));
   }
 
@@ -197,8 +209,8 @@ export class GraphView extends View {
     if (key === 'a') setQuery({ closed: currentRoute().query.get('closed') ? null : 'true' });
     else if (key === 'f') this.around();
     else if (key === 'Escape' && currentRoute().query.get('around')) setQuery({ around: null });
-    else if (key === '+' || key === '-') this.zoom = Math.max(0.4, Math.min(2, this.zoom * (key === '+' ? 1.15 : 1 / 1.15)));
-    else if (key === '0') this.zoom = 1;
+    else if (key === '+' || key === '-') this.zoom = Math.max(0.4, Math.min(2, (this.zoom || this.fit(graph?.size[0] ?? 1)) * (key === '+' ? 1.15 : 1 / 1.15)));
+    else if (key === '0') this.zoom = 0;
     else if ((key === 'h' || key === 'l') && graph) {
       const next = graph.edges.find((edge) => (key === 'l' ? edge.from : edge.to) === selected);
       if (next) this.pick(key === 'l' ? next.to : next.from);
@@ -218,6 +230,12 @@ export class GraphView extends View {
   keys() {
     return [['h j k l', 'walk along edges'], ['f', 'around this bead'], ['+ −', 'zoom'], ['0', 'fit'], ['a', 'with closed'], ['↵', 'open'], ['/', 'find']];
   }
+}
+
+/** Counts what is left out, in words. @param {GraphData} graph @param {boolean} withClosed */
+function leftOut(graph, withClosed) {
+  const closed = withClosed ? 0 : beads.byState().closed.length;
+  return [closed && `${number(closed)} closed`, `${number(graph.unlinked)} without links`, counted(graph.implied, 'implied edge')].filter(Boolean).join(', ');
 }
 
 /** @param {import('./beads.js').Bead | undefined} bead @param {boolean} inCycle @param {number | undefined} folded @returns {[string, string]} the class and the icon */
@@ -259,14 +277,37 @@ function cutText(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** The fonts of a node's title and id: the size and the custom property with the family. */
+const TITLE_FONT = ['12px', '--sans'];
+const ID_FONT = ['11px', '--mono'];
+
+/** @type {Map<string, (text: string) => number>} */
+const measures = new Map();
+
+/** The width of a text in pixels; system fonts differ by a quarter. @param {string} text @param {string[]} font */
+function textWidth(text, [size, family]) {
+  let measure = measures.get(size + family);
+  if (!measure) {
+    const pen = document.createElement('canvas').getContext('2d');
+    if (pen) pen.font = `${size} ${getComputedStyle(document.documentElement).getPropertyValue(family) || 'sans-serif'}`;
+    measure = (word) => pen?.measureText(word).width ?? word.length * 7.5;
+    measures.set(size + family, measure);
+  }
+  return measure(text);
+}
+
+/** Cuts a text to a width. @param {string} text @param {number} width @param {string[]} [font] */
+function fitted(text, width, font = TITLE_FONT) {
+  if (textWidth(text, font) <= width) return text;
+  let end = text.length - 1;
+  while (end > 1 && textWidth(`${text.slice(0, end)}…`, font) > width) end--;
+  return `${text.slice(0, end).trimEnd()}…`;
+}
+
 /** Breaks a title into two lines. @param {string} text @param {number} width @returns {string[]} */
 function wrapped(text, width) {
-  const lines = [''];
-  for (const word of text.split(/\s+/)) {
-    const last = lines[lines.length - 1];
-    if (!last || last.length + word.length + 1 <= width) lines[lines.length - 1] = last ? `${last} ${word}` : word;
-    else lines.push(word);
-  }
-  if (lines.length > 2) lines[1] = `${lines[1]} ${lines[2]}`;
-  return lines.slice(0, 2).map((line) => cutText(line, width));
+  const words = text.slice(0, 120).split(/\s+/);
+  let first = words.shift() ?? '';
+  while (words.length && textWidth(`${first} ${words[0]}`, TITLE_FONT) <= width) first += ` ${words.shift()}`;
+  return [first, words.join(' ')].map((line) => fitted(line, width));
 }

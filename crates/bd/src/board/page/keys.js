@@ -1,6 +1,6 @@
 // Keys of all views. No key acts while a field has the focus.
 
-import { askNote, canWrite, close, createBead, reopen, syncNow } from './actions.js';
+import { askMessage, askNote, askPriority, canWrite, close, createBead, release, reopen, syncNow, takeBack } from './actions.js';
 import { beads } from './beads.js';
 import { h } from './dom.js';
 import { openPalette } from './search.js';
@@ -45,6 +45,7 @@ export function listenForKeys(current) {
 /** @param {string} key @param {View | null} view @returns {boolean} */
 function general(key, view) {
   const bead = view?.selectedBead() ?? '';
+  const held = beads.get(bead)?.status === 'in_progress' ? beads.get(bead) : undefined;
   const at = '12345'.indexOf(key);
   if (key.length === 1 && at >= 0) location.hash = `#/${VIEWS[at]}`;
   else if (key === 'j') view?.move(1);
@@ -54,6 +55,11 @@ function general(key, view) {
   else if (key === '?') showKeys();
   else if (key === 'c') void createBead();
   else if (key === 'n' && bead) void askNote(bead);
+  else if (key === 'p' && bead) void askPriority(bead);
+  else if (key === 'm' && held?.assignee) void askMessage(held.assignee, bead);
+  else if (key === 't' && held) void (held.assignee === beads.about.actor ? release(bead) : takeBack(bead));
+  else if (key === 'e' && bead) location.hash = `#/bead/${encodeURIComponent(bead)}?edit=description`;
+  else if (key === 'y' && bead) copyBead(bead);
   else if (key === 'x' && bead) void (beads.get(bead)?.status === 'closed' ? reopen(bead) : close(bead));
   else if (key === 'b' && bead) location.hash = `#/bead/${encodeURIComponent(bead)}`;
   else if ((key === 'f' || key === 'g') && bead) location.hash = `#/graph?around=${encodeURIComponent(bead)}`;
@@ -62,6 +68,12 @@ function general(key, view) {
   else if (key === 'd') nextTheme();
   else return false;
   return true;
+}
+
+/** Copies a bead as a line of Markdown. @param {string} id */
+function copyBead(id) {
+  const bead = beads.get(id);
+  if (bead) void navigator.clipboard.writeText(`- [${bead.status === 'closed' ? 'x' : ' '}] \`${id}\` ${bead.title}`).then(() => toast(`Copied ${id} as Markdown.`), () => toast('The browser refuses to copy.', { bad: true }));
 }
 
 /** Shows all keys. */

@@ -33,6 +33,7 @@ class Board extends HTMLElement {
     this.view = null;
     this.problem = '';
     this.stale = '';
+    this.barTimer = 0;
     restoreTheme();
     this.bar = h('header.bar', { role: 'banner' });
     this.search = /** @type {SearchBox} */ (document.createElement('bd-search'));
@@ -45,7 +46,7 @@ class Board extends HTMLElement {
     this.append(h('a.skip', { href: '#main' }, 'Skip to the content'), this.bar, this.notice, this.main, this.keysBar, this.tabs, hatches);
     listenForKeys(() => this.view ?? null);
     addEventListener('hashchange', () => this.show());
-    beads.addEventListener('change', () => this.showBar());
+    beads.addEventListener('change', () => this.scheduleBar());
     // Relative times move on, but only while the page is visible.
     setInterval(() => {
       if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.touch();
@@ -64,14 +65,19 @@ class Board extends HTMLElement {
     }
     takeToken();
     this.showBar();
+    const slow = setTimeout(() => { if (!beads.loaded) this.main?.replaceChildren(greyLines()); }, LOADING_MS);
     try {
       const snapshot = await read('snapshot');
+      clearTimeout(slow);
+      this.problem = '';
       beads.live = true;
       beads.load(snapshot);
       this.show();
       connect(snapshot.cursor, (message) => this.receive(message));
       void read('findings').then((findings) => { beads.findings = Array.isArray(findings) ? findings : []; beads.touch(); }, () => {});
     } catch (error) {
+      clearTimeout(slow);
+      this.main?.replaceChildren();
       this.problem = error instanceof Refused && error.status === 401 ? 'token' : error instanceof Refused ? error.message : 'offline';
       this.showBar();
       if (this.problem !== 'token') setTimeout(() => void this.start(), 3_000);
@@ -91,7 +97,16 @@ class Board extends HTMLElement {
       beads.heard = Date.now();
       this.stale = '';
     }
-    this.showBar();
+    this.scheduleBar();
+  }
+
+  /** Draws the bar soon: several changes at once, and tabs in the background, draw it once. */
+  scheduleBar() {
+    if (this.barTimer) return;
+    this.barTimer = setTimeout(() => {
+      this.barTimer = 0;
+      this.showBar();
+    }, document.visibilityState === 'visible' ? 0 : 1_000);
   }
 
   /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. */
@@ -172,6 +187,14 @@ class Board extends HTMLElement {
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;
   }
+}
+
+/** Nothing is shown for this long; then grey lines stand where the data will be. */
+const LOADING_MS = 300;
+
+function greyLines() {
+  const line = (/** @type {number} */ index) => [h('span', { class: `w${(index * 7) % 3}` }), h('span', { class: `w${3 + ((index * 5) % 3)}` })];
+  return h('div.loading', { 'aria-busy': 'true', 'aria-label': 'Loading' }, h('div.greys', {}, Array.from({ length: 12 }, (_, index) => line(index)).flat()));
 }
 
 /** @param {string} id @param {string} style @param {string} path */

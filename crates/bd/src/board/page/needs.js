@@ -1,13 +1,13 @@
 // *Needs you*: one list of everything that no agent continues by itself, each with its action.
 
-import { answer, askMessage, canWrite, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack } from './actions.js';
+import { answer, askMessage, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { button, cutLine, empty, head, idLink, timeOf } from './parts.js';
 import { shownState } from './strips.js';
 import { toast } from './toast.js';
 import { View } from './view.js';
-import { clock, counted, duration, number, toMs, wordDifference } from './words.js';
+import { clock, counted, duration, number, ordinal, toMs, wordDifference } from './words.js';
 
 /**
  * @typedef {object} Need
@@ -73,9 +73,12 @@ function syncNeeds() {
   })];
 }
 
+/** Findings that have an entry of their own, with its action. */
+const OWN_ENTRIES = ['cycle', 'stuck'];
+
 function findingNeeds() {
-  return beads.findings.filter((one) => one.severity !== 'info').slice(0, 50).map((one) => need({
-    key: `finding ${one.code} ${one.message}`, kind: 'damage', kindWord: 'a finding', icon: 'damage', style: 'bad', rank: 0, bead: one.id ?? undefined,
+  return beads.findings.filter((one) => one.severity !== 'info' && !OWN_ENTRIES.includes(one.code)).slice(0, 50).map((one) => need({
+    key: `finding ${one.code} ${one.message}`, kind: 'damage', kindWord: 'a finding', icon: 'damage', style: 'bad', rank: 0.5, bead: one.id ?? undefined,
     title: one.message ?? String(one.code), text: ['Found by bd validate. ', one.hint ?? ''], actions: [button('Copy', 'copy', { text: one.message })],
   }));
 }
@@ -176,7 +179,7 @@ function overdueNeeds() {
   return late.slice(0, 100).map((bead) => need({
     key: `overdue ${bead.id}`, kind: 'overdue', kindWord: 'an overdue bead', icon: 'clock', rank: 2, bead: bead.id, since: bead.due,
     title: `${bead.title} was due ${duration(now - (bead.due ?? 0))} ago`,
-    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and number ${beads.places().get(bead.id)} in the queue.` : ' and waits for others.'],
+    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : ' and waits for others.'],
     actions: [bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Ask again in 2 h', 'snooze', { key: `overdue ${bead.id}` }, 'word')].filter((one) => one !== false),
   }));
 }
@@ -188,14 +191,14 @@ export class NeedsView extends View {
     const behind = new Set(all.flatMap((one) => (one.bead ? [...beads.behind(one.bead)] : [])));
     const urgent = [...behind].filter((id) => (beads.get(id)?.priority ?? 4) <= 1).length;
     const shown = all.slice(0, this.shown('needs'));
-    const agents = beads.pulse?.agents.filter((agent) => agent.holds.length).length ?? 0;
+    const agents = beads.agents().filter((agent) => agent.holds.length).length;
     const done = handled();
     return [h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, all.length === 1 ? '1 thing needs you.' : `${number(all.length)} things need you.`), behind.size ? ` ${counted(behind.size, 'bead')} wait behind them, ${urgent} of them P1.` : ''),
       h('div.nowgrid', {}, h('section.sec', {}, head('To do', all.length, 'what makes this screen untrue first, then by priority, then by how many wait'),
         all.length ? null : empty('Nothing needs you.', `${counted(agents, 'agent')} ${agents === 1 ? 'is' : 'are'} working. This page fills itself.`),
         h('ol.needs', { 'data-steady': 'needs' }, shown.map((one) => this.row(one))), cutLine(shown.length, all.length, 'matters', 'needs')),
       h('aside.stack', { 'aria-label': 'Handled and thresholds' },
-        h('section.sec', {}, head('Handled today', done.length), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, 12).map((one) => h('li', {}, timeOf(one.at), h('span', {}, one.text))))),
+        h('section.sec', {}, head('Handled today', done.length), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, 12).map((one, index) => h('li', {}, timeOf(one.at), h('span', {}, one.text), index === 0 && one.undo ? button('Undo', 'undo-handled', {}, 'word') : null)))),
         h('section.sec', {}, head('What comes here'), h('dl.facts.small', {}, THRESHOLDS.flatMap(([term, text]) => [h('dt', {}, term), h('dd', {}, text)])))))];
   }
 
@@ -205,7 +208,7 @@ export class NeedsView extends View {
     return h('li', { 'data-key': one.key, 'data-row': one.key, 'data-bead': one.bead, 'data-agent': one.actor },
       h('span.kind.mid', { class: one.style }, icon(one.icon), kind),
       h('div', {}, h('p.strong', {}, one.title), one.text.length ? h('p.dim.evidence', {}, ...one.text) : null,
-        one.question && canWrite() ? this.answerForm(one) : one.actions.length ? h('p.do', {}, ...one.actions) : null),
+        one.question && !beads.about.read_only ? this.answerForm(one) : one.actions.length ? h('p.do', {}, ...one.actions) : null),
       h('p.cost', {}, h('b', {}, one.cost), one.since ? h('span', {}, `${clock(one.since, beads.now())}, ${duration(beads.now() - one.since)} ago`) : null));
   }
 
@@ -242,7 +245,9 @@ export class NeedsView extends View {
   act(action, data, element) {
     const bead = data.bead ?? '';
     const conflict = beads.pulse?.conflicts.find((one) => one.id === data.conflict);
+    const newest = handled()[0];
     if (action === 'sync') void syncNow();
+    else if (action === 'undo-handled' && newest?.undo) void undo(newest.undo, newest.text);
     else if (action === 'copy') void navigator.clipboard.writeText(data.text ?? '').then(() => toast('Copied.'));
     else if (action === 'take-back') void takeBack(bead);
     else if (action === 'message') void askMessage(data.actor ?? '', bead);

@@ -32,7 +32,7 @@ export class NightView extends View {
   /** @override */
   content() {
     const since = this.since();
-    const axis = axisOf(since, 0);
+    const axis = axisOf(since, 0, 12);
     axis.to = axis.now + (axis.now - axis.from) * 0.03;
     const at = this.at ? Math.max(since, Math.min(this.at, axis.now)) : axis.now;
     const closed = beads.closedSince(since);
@@ -43,7 +43,7 @@ export class NightView extends View {
 
   /** @param {number} since @param {import('./beads.js').Bead[]} closed @param {import('./beads.js').StoreEvent[]} incidents */
   sentence(since, closed, incidents) {
-    const agents = beads.pulse?.agents ?? [];
+    const agents = beads.agents();
     const active = new Set(closed.map((bead) => bead.closer)).size;
     const created = [...beads.all.values()].filter((bead) => bead.created >= since).length;
     const reopened = incidents.filter((event) => event.type === 'reopened').length;
@@ -94,10 +94,10 @@ export class NightView extends View {
     const last = [...(beads.pulse?.feed.events ?? []), ...(beads.pulse?.incidents.events ?? [])].filter((event) => toMs(event.at) <= at).sort((a, b) => toMs(b.at) - toMs(a.at))[0];
     const title = h('span.more', {}, h('button.btn.word', { type: 'button', 'data-do': 'copy' }, 'Copy as Markdown'), h('button.btn.word', { type: 'button', 'data-do': 'other' }, 'Other night'));
     return h('section.sec', {}, h('header', {}, h('h2', {}, 'Burn-up'), h('span.n', {}, `${clock(since, beads.now())} to ${clock(axis.now, axis.now)}`), title),
-      h('div.ch', {}, h('div.burnlab.lab.small.dim', {}, h('span', {}, `${number(all[0])} beads at ${clock(since, beads.now())}`), h('span', {}, `${number(closed[0])} closed`)),
+      h('div.ch', {}, h('div.burnlab.lab', {}, beside(height, 'end', [[y(all[0]), `${number(all[0])} beads`, 'dim'], [y(all[0]) + 14, `at ${clock(since, beads.now())}`, 'dim'], [y(closed[0]), `${number(closed[0])} closed`, 'dim']])),
         h('div.chart.burn', {}, s('svg.burnsvg', { role: 'img', 'aria-label': `${all[STEPS]} beads, ${closed[STEPS]} closed`, height }, gridLines(axis),
           s('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', width: '100%', height }, s('path.area', { d: `${line(closed)}V${height}H${x(0).toFixed(1)}z` }), s('path.l-all', { d: line(all) }), s('path.l-held', { d: line(sums) }), s('path.l-closed', { d: line(closed) })), now(), cursor())),
-        h('div.lab.end.small.burnend', {}, h('span', {}, `${number(all[STEPS])} in all`), h('span.act', {}, `${number(Math.max(0, held[STEPS]))} in hand`), h('b.done', {}, `${number(closed[STEPS])} closed`)),
+        h('div.lab.end.burnend', {}, beside(height, 'start', [[y(all[STEPS]), `${number(all[STEPS])} in all`, 'dim'], [y(sums[STEPS]), `${number(Math.max(0, held[STEPS]))} in hand`, 'act'], [y(closed[STEPS]), `${number(closed[STEPS])} closed`, 'done']])),
         h('div.lab.small.dim', {}, 'Incidents'),
         h('div.chart', {}, s('svg.strip', { role: 'img', 'aria-label': counted(incidents.length, 'incident') }, gridLines(axis), incidents.map((event) => s('svg', { x: percent(axis, toMs(event.at)), y: 8, width: 12, height: 12, class: `inc ${INCIDENTS[event.type][1]}`, overflow: 'visible' }, s('g', { transform: 'translate(-6 0)' }, icon(INCIDENTS[event.type][0])), s('title', {}, `${clock(toMs(event.at), axis.now)} ${event.type} ${event.id ?? ''} ${event.text ?? ''}`))), now(), cursor())),
         h('div.lab.end.small.dim', {}, number(incidents.length)),
@@ -123,7 +123,7 @@ export class NightView extends View {
 
   /** @param {import('./strips.js').Axis} axis @param {number} since @param {number} at */
   byAgent(axis, since, at) {
-    const agents = [...(beads.pulse?.agents ?? [])].filter((agent) => agent.closed || agent.holds.length || (closedByAgent().get(agent.actor) ?? []).length).sort((a, b) => a.actor.localeCompare(b.actor));
+    const agents = beads.agents().filter((agent) => agent.closed || agent.holds.length || (closedByAgent().get(agent.actor) ?? []).length).sort((a, b) => a.actor.localeCompare(b.actor));
     const closed = beads.closedSince(since);
     const shown = agents.slice(0, this.shown('agents'));
     const hours = new Map();
@@ -229,6 +229,20 @@ export class NightView extends View {
   keys() {
     return [['← →', '10 minutes'], ['⇧ ← →', 'next incident'], ['space', 'play'], ['↵', 'board at that time'], ['y', 'copy as Markdown'], ['1–5', 'views']];
   }
+}
+
+/**
+ * Labels beside the ends of lines, at their height. Those that would overlap are moved down, or up at the end.
+ * @param {number} height
+ * @param {'start' | 'end'} anchor
+ * @param {[number, string, string][]} labels the height, the words and the class of each, from top to bottom
+ */
+function beside(height, anchor, labels) {
+  const line = 14;
+  const tops = labels.map(([top]) => top);
+  for (let i = 1; i < tops.length; i++) tops[i] = Math.max(tops[i], tops[i - 1] + line);
+  for (let i = tops.length - 1, floor = height - 4; i >= 0; i--, floor -= line) tops[i] = Math.min(tops[i], floor);
+  return s('svg.beside', { height, 'aria-hidden': 'true' }, labels.map(([, text, style], index) => s('text', { class: style, x: anchor === 'end' ? '100%' : 0, y: (tops[index] + 4).toFixed(1), 'text-anchor': anchor }, text)));
 }
 
 /** @param {string} text */

@@ -2,7 +2,7 @@
 
 import { actOnAgent, agentPanel } from './agent-panel.js';
 import { askMessage, cut, takeBack } from './actions.js';
-import { beads, markAllSeen } from './beads.js';
+import { beads, lastSync, markAllSeen } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { needs } from './needs.js';
 import { actorName, button, cutLine, empty, glow, head, idLink, priorityMark, timeOf } from './parts.js';
@@ -32,7 +32,7 @@ export class NowView extends View {
     const stuck = stuckMatters();
     const behind = new Set(stuck.flatMap((one) => [...(one.bead ? beads.behind(one.bead) : [])]));
     const urgent = [...behind].filter((id) => (beads.get(id)?.priority ?? 4) <= 1).length;
-    const agents = beads.pulse?.agents ?? [];
+    const agents = beads.agents();
     const states = agents.map(shownState);
     const working = states.filter((state) => state === 'working' || state === 'slow' || state === 'quiet').length;
     const others = [['gone', 'gone'], ['idle', 'idle'], ['unknown', 'no news']]
@@ -64,7 +64,7 @@ export class NowView extends View {
   }
 
   agents() {
-    const agents = beads.pulse?.agents ?? [];
+    const agents = beads.agents();
     if (!agents.length) {
       const ready = beads.byState().ready.length;
       return h('section.sec', {}, head('Agents', 0), beads.all.size
@@ -92,7 +92,7 @@ export class NowView extends View {
           ? h('span.holds', {}, idLink(first.id), bead && bead.priority === 0 && priorityMark(0), beads.critical().has(first.id) && h('b', { title: 'on the critical path' }, '»'), h('a.cut', { href: `#/bead/${encodeURIComponent(first.id)}`, title: first.title, tabindex: -1 }, first.title),
             held.length > 1 && h('span.faint.small', {}, `+${held.length - 1}`), state === 'gone' && button('Take back', 'take-back', { bead: first.id }, 'word'))
           : h('span.holds.dim', {}, agent.closed ? `waits for work, closed ${agent.closed}` : 'waits for work')),
-        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: seen ? fullTime(seen) : '' }, state === 'unknown' ? clock(seen, beads.now()) : seen ? duration(beads.now() - seen) : '–'),
+        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: state === 'unknown' ? `not heard of since ${fullTime(lastSync())}, the last sync` : seen ? fullTime(seen) : '' }, state === 'unknown' ? clock(lastSync(), beads.now()) : seen ? duration(beads.now() - seen) : '–'),
         h('td.c-strip', {}, agentStrip(axis, agent)),
         h('td.c-lease', {}, first ? duration(beads.now() - toMs(first.since)) : '–'));
     };
@@ -146,7 +146,7 @@ export class NowView extends View {
     const agent = row?.dataset.agent ?? currentRoute().rest[1] ?? '';
     const bead = row?.dataset.bead ?? beads.pulse?.agents.find((one) => one.actor === agent)?.holds[0]?.id ?? '';
     if (key === 'Escape' && currentRoute().rest.length) location.hash = '#/now';
-    else if (key === 't' && bead) void takeBack(bead);
+    else if (key === 't' && agent && bead) void takeBack(bead);
     else if (key === 'm' && agent && bead) void askMessage(agent, bead);
     else if (key === 'L') markAllSeen();
     else return false;

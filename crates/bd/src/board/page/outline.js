@@ -3,7 +3,7 @@
 import { beads, DEFAULT_MINUTES } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { cutLine, idLink, priorityMark, STATE_WORDS } from './parts.js';
-import { clock, duration, number } from './words.js';
+import { clock, duration, number, ordinal } from './words.js';
 
 /** @type {import('./beads.js').State[]} */
 const ORDER = ['held', 'ready', 'blocked', 'deferred', 'closed'];
@@ -24,7 +24,7 @@ export class OutlineTable {
     const numeric = (/** @type {string} */ word) => h('th.num', { scope: 'col' }, word);
     return h('div.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Outline' }, h('table.outline', {},
       h('thead', {}, h('tr.colhead', {}, h('th', { scope: 'col' }, 'Epic'), h('th.w1', { scope: 'col' }, h('span.mid.keysline', {}, key('o-closed', 'closed'), key('o-held', 'in hand'), key('o-ready', 'ready'), key('o-blocked', 'blocked'))),
-        numeric('Closed'), numeric('In hand'), numeric('Ready'), numeric('Blocked'), h('th.sp', { scope: 'col' }, 'Since you left'), numeric('Sum'), numeric('Left'))),
+        numeric('Closed'), numeric('In hand'), numeric('Ready'), numeric('Blocked'), h('th.sp', { scope: 'col' }, 'Since you left'), numeric('Sum'), numeric('Left'), numeric('Expected'))),
       h('tbody', {}, shown.flatMap(({ epic, own }) => this.group(epic, own)))), cutLine(shown.length, groups.length, 'epics', 'outline'));
   }
 
@@ -41,6 +41,7 @@ export class OutlineTable {
       count[state]++;
       if (state !== 'closed') left += bead.minutes ?? DEFAULT_MINUTES;
     }
+    const end = beads.expectedEnd(own);
     const recent = own.filter((bead) => (bead.closed ?? 0) >= beads.left);
     let x = 0;
     const bars = ['closed', 'held', 'ready', 'blocked', 'deferred'].map((state) => {
@@ -52,23 +53,23 @@ export class OutlineTable {
     const row = h('tr.ep', { 'data-key': `ep ${id}`, 'data-row': `ep ${id}`, 'data-bead': id || null, 'data-epic': id },
       h('th', { scope: 'row' }, h('span.eptitle', {}, h('button.tw', { type: 'button', 'data-do': isOpen ? 'fold-outline' : 'full', 'data-cell': cell, 'aria-expanded': String(isOpen), 'aria-label': `${isOpen ? 'Fold' : 'Unfold'} ${epic?.title ?? 'beads without an epic'}` }, isOpen ? '▾' : '▸'), epic ? idLink(epic.id) : null, h('b.cut', {}, epic?.title ?? 'No epic'))),
       h('td.w1', {}, s('svg.oprog', { 'aria-hidden': 'true' }, bars)), h('td.num', {}, `${number(count.closed)} of ${number(own.length)}`), figure(count.held, 'act'), figure(count.ready), figure(count.blocked, 'wait'),
-      h('td.sp', {}, hourBars(recent)), figure(recent.length), h('td.num', {}, left ? duration(left * 60_000) : '–'));
+      h('td.sp', {}, hourBars(recent)), figure(recent.length), h('td.num', {}, left ? duration(left * 60_000) : '–'), h('td.num', {}, own.some((bead) => bead.asks) ? h('span.bad.mid', {}, icon('person'), 'you') : end ? clock(end, beads.now()) : '–'));
     if (!isOpen) return [row];
     const sorted = [...own].sort((a, b) => ORDER.indexOf(beads.state(a)) - ORDER.indexOf(beads.state(b)) || a.priority - b.priority || a.created - b.created);
     const shown = sorted.slice(0, this.view.shown(cell));
     const rest = cutLine(shown.length, sorted.length, 'beads', cell);
-    return [row, ...shown.map((bead) => this.child(bead)), rest ? h('tr.kid', { 'data-key': `rest ${id}` }, h('td', { colspan: 9 }, rest)) : null].filter((one) => one !== null);
+    return [row, ...shown.map((bead) => this.child(bead)), rest ? h('tr.kid', { 'data-key': `rest ${id}` }, h('td', { colspan: 10 }, rest)) : null].filter((one) => one !== null);
   }
 
   /** @param {import('./beads.js').Bead} bead */
   child(bead) {
     const state = beads.state(bead);
-    const fact = state === 'held' ? `${bead.assignee ?? 'no holder'}, ${duration(beads.now() - (bead.claimed ?? beads.now()))} in hand`
+    const fact = state === 'held' ? `${bead.assignee ?? 'no holder'}, ${duration(beads.now() - (bead.claimed ?? beads.now()))} in hand${beads.behind(bead.id).size ? `, ${beads.behind(bead.id).size} wait behind it` : ''}`
       : state === 'blocked' ? `after ${beads.blockers(bead).slice(0, 3).map((other) => other.id).join(', ')}`
-        : state === 'closed' ? `${clock(bead.closed ?? 0, beads.now())} ${bead.closer ?? ''}` : beads.places().has(bead.id) ? `${beads.places().get(bead.id)}. in the queue` : '';
+        : state === 'closed' ? `${clock(bead.closed ?? 0, beads.now())} ${bead.closer ?? ''}` : beads.places().has(bead.id) ? `${ordinal(beads.places().get(bead.id) ?? 0)} in the queue` : '';
     return h('tr.kid', { 'data-key': bead.id, 'data-row': bead.id, 'data-bead': bead.id },
       h('th', { scope: 'row' }, h('span.kd', {}, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state, STATE_WORDS[state][1])), idLink(bead.id), priorityMark(bead.priority), h('a.cut', { href: `#/bead/${encodeURIComponent(bead.id)}` }, beads.critical().has(bead.id) ? h('b', {}, '» ') : null, bead.title))),
-      h('td.dim.small', { colspan: 7 }, fact), h('td.num.dim', {}, state !== 'closed' ? duration((bead.minutes ?? DEFAULT_MINUTES) * 60_000) : ''));
+      h('td.dim.small', { colspan: 7 }, fact), h('td.num.dim', {}, state !== 'closed' ? duration((bead.minutes ?? DEFAULT_MINUTES) * 60_000) : ''), h('td'));
   }
 }
 

@@ -1,6 +1,7 @@
 // The search in the bar, and the palette of commands.
 
 import { claim, close, createBead, syncNow, takeBack } from './actions.js';
+import { exported, read } from './api.js';
 import { beads } from './beads.js';
 import { findBeads } from './filter.js';
 import { h, icon } from './dom.js';
@@ -9,6 +10,9 @@ import { setTheme } from './theme.js';
 import { counted, number } from './words.js';
 
 const SHOWN_HITS = 12;
+
+/** The server is asked once the typing pauses. */
+const PAUSE_MS = 150;
 
 export class SearchBox extends HTMLElement {
   connectedCallback() {
@@ -26,12 +30,42 @@ export class SearchBox extends HTMLElement {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const text = this.field?.value.trim() ?? '';
     if (!text) return this.hide();
-    const found = await findBeads(text, () => this.turn === turn);
-    if (!found || !this.list) return undefined;
-    const rows = found.slice(0, SHOWN_HITS).map((bead) => h('li', { 'data-bead': bead.id }, h('span.mid', { class: STATE_WORDS[beads.state(bead)][0] }, icon(beads.state(bead), STATE_WORDS[beads.state(bead)][1])), idLink(bead.id), priorityMark(bead.priority), h('a.cut', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title)));
-    this.list.replaceChildren(...rows, h('li.all', {}, found.length ? h('a.act', { href: `#/board?q=${encodeURIComponent(text)}` }, `${found.length > rows.length ? `Showing ${rows.length} of ${number(found.length)}. ` : `${counted(found.length, 'bead')}. `}Show on the board`) : `No bead matches ${text}.`));
-    this.list.hidden = false;
+    const found = await findBeads(text, SHOWN_HITS, () => this.turn === turn);
+    if (!found || this.turn !== turn) return undefined;
+    this.show(text, found, []);
+    if (found.count >= SHOWN_HITS) return undefined;
+    const inTexts = await this.searchTexts(text, turn, found.best);
+    if (this.turn === turn && inTexts.length) this.show(text, found, inTexts);
     return undefined;
+  }
+
+  /**
+   * @param {string} text
+   * @param {{ best: import('./beads.js').Bead[], count: number }} found
+   * @param {import('./beads.js').Bead[]} inTexts
+   */
+  show(text, { best, count }, inTexts) {
+    if (!this.list) return;
+    const some = count > best.length ? `Showing ${best.length} of ${number(count)}. ` : `${counted(count, 'bead')}. `;
+    this.list.replaceChildren(...best.map(hitRow), h('li.all', {}, count ? h('a.act', { href: `#/board?q=${encodeURIComponent(text)}` }, `${some}Show on the board`) : `No id, title, label or holder matches ${text}.`),
+      ...(inTexts.length ? [h('li.all', {}, 'In the texts'), ...inTexts.map(hitRow)] : []));
+    this.list.hidden = false;
+  }
+
+  /**
+   * Finds beads whose texts contain the words: the page itself knows only titles.
+   * @param {string} text
+   * @param {number} turn
+   * @param {import('./beads.js').Bead[]} known
+   */
+  async searchTexts(text, turn, known) {
+    if (exported || text.length < 3 || text.includes(':')) return [];
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (this.turn !== turn) return [];
+    /** @type {string[]} */
+    const ids = await read(`search?text=${encodeURIComponent(text)}`).catch(() => []);
+    const found = ids.map((id) => beads.get(id)).filter((bead) => bead !== undefined);
+    return found.filter((bead) => !known.includes(bead)).slice(0, SHOWN_HITS - known.length);
   }
 
   hide() {
@@ -56,6 +90,12 @@ export class SearchBox extends HTMLElement {
       rows.forEach((row, index) => row.classList.toggle('sel', index === next));
     }
   }
+}
+
+/** @param {import('./beads.js').Bead} bead */
+function hitRow(bead) {
+  const state = beads.state(bead);
+  return h('li', { 'data-bead': bead.id }, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state, STATE_WORDS[state][1])), idLink(bead.id), priorityMark(bead.priority), h('a.cut', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title));
 }
 
 /** @returns {{ label: string, icon: string, run: () => void }[]} */

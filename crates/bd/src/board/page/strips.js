@@ -18,15 +18,16 @@ const HOUR_MS = 60 * 60_000;
  * Returns an axis from the hour before `from` to `ahead` after now.
  * @param {number} from
  * @param {number} ahead
+ * @param {number} [most] how many hours may be labelled
  * @returns {Axis}
  */
-export function axisOf(from, ahead) {
+export function axisOf(from, ahead, most = 8) {
   const now = beads.now();
   const begin = new Date(Math.min(from, now - HOUR_MS));
   begin.setMinutes(0, 0, 0);
   const to = now + ahead;
   const span = to - begin.getTime();
-  const step = [1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720].find((hours) => span / (hours * HOUR_MS) <= 8) ?? 2000;
+  const step = [1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720].find((hours) => span / (hours * HOUR_MS) <= most) ?? 2000;
   const hours = [];
   for (let at = begin.getTime(); at < to; at += step * HOUR_MS) hours.push(at);
   return { from: begin.getTime(), to, hours, now };

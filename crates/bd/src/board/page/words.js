@@ -53,6 +53,15 @@ export function number(value) {
 }
 
 /**
+ * Spells a place in a list: "1st", "2nd", "11th".
+ * @param {number} place
+ */
+export function ordinal(place) {
+  const isTeen = Math.floor(place / 10) % 10 === 1;
+  return `${number(place)}${(isTeen ? undefined : [undefined, 'st', 'nd', 'rd'][place % 10]) ?? 'th'}`;
+}
+
+/**
  * Spells a count with its noun.
  * @param {number} count
  * @param {string} one
