@@ -54,11 +54,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     write(&out, &format!("beads-{VERSION}.cdx.json"), sbom::cyclonedx(&metadata, epoch)?.as_bytes())?;
-    let script = fs::read("install.sh")?;
-    write(&out, "install.sh", &script)?;
+    write(&out, "install.sh", install_script(&arguments.or("url", String::new())?)?.as_bytes())?;
     write_sums(&out)?;
     println!("aarch64: not built; it needs a cross linker and the Rust target aarch64-unknown-linux-gnu");
     Ok(())
+}
+
+/// Returns `install.sh` with the address of the releases and this version filled in, if there is an address.
+fn install_script(url: &str) -> Result<String> {
+    let script = fs::read_to_string("install.sh")?;
+    if url.is_empty() {
+        return Ok(script);
+    }
+    if url.contains('\'') {
+        return Err("--url must not contain quotes".into());
+    }
+    let filled = script
+        .replacen("\nrelease_url=\n", &format!("\nrelease_url='{url}'\n"), 1)
+        .replacen("\nrelease_version=\n", &format!("\nrelease_version='{VERSION}'\n"), 1);
+    Ok(filled)
 }
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
