@@ -69,10 +69,10 @@ fn install_script(url: &str) -> Result<String> {
     if url.contains('\'') {
         return Err("--url must not contain quotes".into());
     }
-    let filled = script
-        .replacen("\nrelease_url=\n", &format!("\nrelease_url='{url}'\n"), 1)
-        .replacen("\nrelease_version=\n", &format!("\nrelease_version='{VERSION}'\n"), 1);
-    Ok(filled)
+    let fill = |text: &str, name: &str, value: &str| {
+        text.replacen(&format!("\n{name}=\n"), &format!("\n{name}='{value}'\n"), 1)
+    };
+    Ok(fill(&fill(&script, "release_url", url), "release_version", VERSION))
 }
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
