@@ -4,6 +4,7 @@
 //! tools of the machine (docs/adr/0065).
 
 mod binaries;
+mod c_libraries;
 mod deb;
 mod licences;
 mod metadata;
