@@ -1,13 +1,20 @@
 #!/bin/sh
 # Installs bd and bb into ~/.local: install.sh [--version V] [--prefix DIR] [--uninstall]
 #
-# Downloads the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. Run it again to upgrade.
-# BEADS_URL is the address below which the files of the releases are: $BEADS_URL/v<version>/<file>; $BEADS_URL/latest
-# contains the newest version. A mirror or a directory (file:///…) works, too.
+# Downloads the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. The script of a later release
+# upgrades. BEADS_URL is the address below which the files of the releases are: $BEADS_URL/v<version>/<file>. A mirror or a
+# directory (file:///…) works, too. Without --version, the script of a release installs that release; others read the
+# newest version from $BEADS_URL/latest.
 set -eu
+export LC_ALL=C
+
+# Filled in by `cargo xtask dist --url URL`.
+release_url=
+release_version=
 
 prefix=${PREFIX:-$HOME/.local}
-version=
+url=${BEADS_URL:-$release_url}
+version=$release_version
 action=install
 
 fail() {
@@ -68,37 +75,50 @@ sum_of() { # FILE
     fi
 }
 
-[ -n "${BEADS_URL:-}" ] || fail "set BEADS_URL to the address of the releases"
+[ -n "$url" ] || fail "set BEADS_URL to the address of the releases"
 system=$(uname -s)-$(uname -m)
-[ "$system" = Linux-x86_64 ] || fail "there is no build for $system; use cargo install --locked beads"
+[ "$system" = Linux-x86_64 ] || fail "there is no build for $system; use cargo install --locked --path crates/bd in a checkout"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 if [ -z "$version" ]; then
-    fetch "$BEADS_URL/latest" "$scratch/latest"
+    fetch "$url/latest" "$scratch/latest"
     version=$(cat "$scratch/latest")
 fi
 name=beads-$version-x86_64-linux
-fetch "$BEADS_URL/v$version/SHA256SUMS" "$scratch/SHA256SUMS"
-fetch "$BEADS_URL/v$version/$name.tar.gz" "$scratch/$name.tar.gz"
+fetch "$url/v$version/SHA256SUMS" "$scratch/SHA256SUMS"
+fetch "$url/v$version/$name.tar.gz" "$scratch/$name.tar.gz"
 expected=$(sed -n "s/^\([0-9a-f]*\)  $name\.tar\.gz\$/\1/p" "$scratch/SHA256SUMS")
 [ -n "$expected" ] || fail "SHA256SUMS does not list $name.tar.gz; nothing was changed"
 found=$(sum_of "$scratch/$name.tar.gz")
 [ "$found" = "$expected" ] || fail "$name.tar.gz has the SHA-256 $found instead of $expected; nothing was changed"
 
 tar -xzf "$scratch/$name.tar.gz" -C "$scratch"
-(cd "$scratch/$name" && find . -type f) | sed "s|^\.|$prefix|" | sort >"$scratch/receipt"
-# Each file is replaced by a rename, so a running bd keeps its old file.
-(cd "$scratch/$name" && find . -type f) | while IFS= read -r file; do
-    mkdir -p "$(dirname "$prefix/$file")"
-    cp "$scratch/$name/$file" "$prefix/$file.new"
-    mv -f "$prefix/$file.new" "$prefix/$file"
-done
-if [ -f "$receipt" ]; then
-    # Files of the old version that the new one no longer has.
-    sort "$receipt" | comm -23 - "$scratch/receipt" | while IFS= read -r file; do rm -f "$file"; done
-fi
+root=$scratch/beads-$version
+"$root/bin/bd" version >/dev/null || fail "the bd in $name.tar.gz does not run here; nothing was changed"
+(cd "$root" && find . -type f) | sort >"$scratch/files"
+while IFS= read -r file; do
+    echo "$prefix/${file#./}"
+done <"$scratch/files" >"$scratch/receipt"
+# Until everything is copied, the receipt lists the files of both versions, so that --uninstall finds all of them.
 mkdir -p "$prefix/share/beads"
+if [ -f "$receipt" ]; then
+    sort -u "$receipt" "$scratch/receipt" >"$scratch/both"
+    comm -23 "$scratch/both" "$scratch/receipt" >"$scratch/obsolete"
+else
+    cp "$scratch/receipt" "$scratch/both"
+    : >"$scratch/obsolete"
+fi
+cp "$scratch/both" "$receipt"
+# Each file is replaced by a rename, so a running bd keeps its old file.
+while IFS= read -r file; do
+    mkdir -p "$(dirname "$prefix/$file")"
+    cp "$root/$file" "$prefix/$file.new"
+    mv -f "$prefix/$file.new" "$prefix/$file"
+done <"$scratch/files"
+while IFS= read -r file; do
+    rm -f "$file"
+done <"$scratch/obsolete"
 cp "$scratch/receipt" "$receipt"
 
 echo "installed bd and bb $version in $prefix/bin"

@@ -99,8 +99,30 @@ def replicas():
     for program, repo in ((NEW, new), (OLD, old)):
         assert {bead["id"] for bead in bd(program, repo, "list")} == {from_old, from_new}
         assert bd(program, repo, "show", from_old)[0]["priority"] == 0
-    formats = {json.loads(git("-C", remote, "show", "beads/store:meta.json"))["format_version"]}
+    formats = json.loads(git("-C", remote, "show", "beads/store:meta.json"))["format_version"]
     print(f"ok  old and new replica on one remote (format {formats})")
+    for program, repo in ((NEW, new), (OLD, old)):
+        bd(program, repo, "daemon", "stop")
+
+
+def consent():
+    """`bd migrate` raises the format. From then on the old version refuses what comes from the remote and changes nothing."""
+    remote = WORK / "migrated.git"
+    git("init", "--quiet", "--bare", remote)
+    old, new = repository("not-migrated", remote), repository("migrated", remote)
+    first = bd(OLD, old, "create", "Before the migration")["id"]
+    bd(OLD, old, "sync")
+    bd(NEW, new, "sync")
+    bd(NEW, new, "migrate")
+    bd(NEW, new, "sync")
+    after = git("-C", remote, "rev-parse", "beads/store")
+    newest = json.loads(git("-C", remote, "show", "beads/store:meta.json"))["format_version"]
+    assert newest == bd(NEW, ".", "version")["format_version"], newest
+    bd(OLD, old, "sync", fails="remote_invalid")
+    assert git("-C", remote, "rev-parse", "beads/store") == after, "the old version changed the remote"
+    assert [bead["id"] for bead in bd(OLD, old, "list")] == [first]
+    assert [bead["id"] for bead in bd(NEW, new, "list")] == [first]
+    print(f"ok  bd migrate raises the format to {newest}, and the old replica refuses it")
     for program, repo in ((NEW, new), (OLD, old)):
         bd(program, repo, "daemon", "stop")
 
@@ -109,3 +131,4 @@ print(f"new {versions()[0]}, old {versions()[1]}")
 old_daemon_new_client()
 new_daemon_old_client()
 replicas()
+consent()

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from beads import AsyncClient, ClaimEnded, Client, Worker
 from beads.errors import AlreadyClaimedError, BeadsError, NothingReadyError, NotFoundError, StaleClaimError
@@ -190,6 +191,40 @@ class Workers(Store):
                     self.assertEqual(ended.exception.over["reason"], "cancelled")
 
         asyncio.run(main())
+
+    def test_work_that_finishes_its_own_bead_is_not_cancelled(self):
+        made = self.client().create("Finished early")
+
+        async def main():
+            async with self.aio("w") as beads:
+                async for claim in Worker(beads, once=True):
+
+                    async def work():
+                        await claim.finish("done")
+                        for _ in range(50):  # the report of the end arrives in between
+                            await beads.status()
+                        return "cleaned up"
+
+                    self.assertEqual(await claim.run(work()), "cleaned up")
+                    self.assertFalse(claim.over.done())
+
+        asyncio.run(main())
+        self.assertEqual(self.client().show([made["id"]])[0]["status"], "closed")
+
+    def test_a_worker_without_the_socket_gives_back_at_once(self):
+        made = self.client().create("Left")
+
+        async def main():
+            async with self.aio("w", use_socket=False) as beads:
+                worker = Worker(beads, once=True)
+                async for claim in worker:
+                    worker.stop()
+                    for _ in range(5):  # meanwhile the wait for the claim's end is sent
+                        await claim.note("working")
+
+        with mock.patch("beads.worker.WAIT_MS", 600_000):  # longer than the suite may take
+            asyncio.run(main())
+        self.assertEqual(self.client().show([made["id"]])[0]["status"], "open")
 
     def test_a_bead_that_the_body_leaves_is_given_back(self):
         made = self.client().create("Left")

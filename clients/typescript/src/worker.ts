@@ -58,27 +58,22 @@ export class Claim {
 
   /** Closes the bead under the fence of this claim. */
   async finish(reason = "", fields: CloseFields = {}): Promise<Closed> {
-    const closed = await this.client.close(this.id, { ...fields, reason, fence: this.fence });
-    this.isFinished = true;
-    return closed;
+    return this.ending(this.client.close(this.id, { ...fields, reason, fence: this.fence }));
   }
 
   /** Offers the bead to another actor. */
   async handOver(to: string, text = ""): Promise<void> {
-    await this.client.handOver(this.id, to, { fence: this.fence, text });
-    this.isFinished = true;
+    await this.ending(this.client.handOver(this.id, to, { fence: this.fence, text }));
   }
 
   /** Asks a person and gives the claim back; the bead is ready again once there is an answer. */
   async ask(question: string, options: string[] = []): Promise<void> {
-    await this.client.ask(this.id, question, { fence: this.fence, options });
-    this.isFinished = true;
+    await this.ending(this.client.ask(this.id, question, { fence: this.fence, options }));
   }
 
   /** Gives the claim back. */
   async release(reason = ""): Promise<void> {
-    await this.client.unclaim(this.id, { fence: this.fence, reason });
-    this.isFinished = true;
+    await this.ending(this.client.unclaim(this.id, { fence: this.fence, reason }));
   }
 
   /** Runs work, and rejects with `ClaimEnded` when the claim ends; the work gets the signal. Counts as activity. */
@@ -98,8 +93,20 @@ export class Claim {
     }
   }
 
+  /** Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies. */
+  private async ending<T>(call: Promise<T>): Promise<T> {
+    this.isFinished = true;
+    try {
+      return await call;
+    } catch (error) {
+      this.isFinished = false;
+      if (isOver(error)) this.end(null);
+      throw error;
+    }
+  }
+
   end(over: ClaimOver | null): void {
-    if (!this.signal.aborted) this.controller.abort(new ClaimEnded(this.id, over));
+    if (!this.isFinished && !this.signal.aborted) this.controller.abort(new ClaimEnded(this.id, over));
   }
 }
 
@@ -192,12 +199,14 @@ export class Worker implements AsyncIterable<Claim> {
     }
   }
 
-  /** Waits for the end of the claim. */
+  /** Waits for the end of the claim. A failure leaves it to the next beat to notice. */
   private async watch(claim: Claim, state: { over: boolean }): Promise<void> {
     const call = { wait: { ms: WAIT_MS, call: { query: { claim_over: { fence: claim.fence } } } } };
-    while (!state.over && !claim.signal.aborted) {
+    while (!state.over) {
       const answer = (await this.client.request(call)) as { over?: boolean; claim_over?: ClaimOver } | null;
-      if (answer?.over && !state.over) claim.end(answer.claim_over ?? null);
+      if (!answer?.over) continue;
+      if (!state.over) claim.end(answer.claim_over ?? null);
+      return;
     }
   }
 }

@@ -147,6 +147,57 @@ test("work is cancelled when the claim ends, and a bead that is left is given ba
   boss.disconnect();
 });
 
+test("work that finishes its own bead is not cancelled, and a worker that starts again resumes", async () => {
+  const beads = await open("w", { session: "w-1" });
+  const made = await beads.create("Held");
+  await beads.claim(made.id);
+  for await (const claim of new Worker(beads, { once: true })) {
+    assert.deepEqual([claim.id, claim.resumed], [made.id, true]);
+    const done = await claim.run(async () => {
+      await claim.finish("done");
+      for (let n = 0; n < 50; n++) await beads.status(); // the report of the end arrives in between
+      return "cleaned up";
+    });
+    assert.equal(done, "cleaned up");
+    assert.ok(!claim.signal.aborted);
+  }
+  const [shown] = await beads.show([made.id]);
+  assert.equal(shown.status, "closed");
+  beads.disconnect();
+});
+
+test("a lease is renewed while there is activity and not without, and a bead is handed over", async () => {
+  const [beads, boss] = [await open("w"), await open("boss")];
+  const made = await boss.create("Slow");
+  let renewals = 0;
+  let renewed = () => {};
+  const renew = beads.renew.bind(beads);
+  beads.renew = async (...args) => {
+    const answer = await renew(...args);
+    renewals += 1;
+    renewed();
+    return answer;
+  };
+  for await (const claim of new Worker(beads, { leaseMs: 60_000, once: true, beatMs: 1 })) {
+    const expires = async () => (await boss.show([made.id]))[0].assignee_expires;
+    const first = await expires();
+    await new Promise((resolve) => (renewed = () => renewals >= 3 && resolve()));
+    assert.ok((await expires()) > first);
+    claim.activeAt -= 10_000_000;
+    for (let n = 0; n < 20; n++) await boss.status(); // renewals in flight arrive
+    const before = renewals;
+    for (let n = 0; n < 50; n++) await boss.status();
+    assert.equal(renewals, before);
+    await claim.handOver("eve", "half of it is done");
+    break;
+  }
+  const [shown] = await boss.show([made.id]);
+  assert.equal(shown.assignee, "eve");
+  assert.ok(shown.notes.some((note) => note.content === "half of it is done"));
+  beads.disconnect();
+  boss.disconnect();
+});
+
 test("the examples in the README run", () => {
   const here = fileURLToPath(new URL("..", import.meta.url));
   const blocks = [...readFileSync(join(here, "README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)].map((found) => found[1]);

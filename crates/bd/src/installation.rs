@@ -62,7 +62,7 @@ impl Installation {
             Self::Debian => "dpkg -i beads_VERSION_amd64.deb, or apt if the package came from a repository",
             Self::Npm => "npm install -g beads-rs@latest",
             Self::Python => "pip install --upgrade beads-rs",
-            Self::InstallScript => "install.sh, run again",
+            Self::InstallScript => "the install.sh of the new release",
             Self::Cargo => "cargo install --locked beads, or --path crates/bd in a checkout",
             Self::Checkout => "git pull && cargo build --release",
             Self::Unknown => "copy the new bd and bb over the old ones",

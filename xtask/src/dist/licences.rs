@@ -2,17 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 
+use super::c_libraries::C_LIBRARIES;
 use super::metadata::{Metadata, Package};
 use crate::arguments::Result;
-
-/// The licences of C libraries, below the directory of the crate that contains them.
-const C_LIBRARIES: [(&str, &str); 4] = [
-    ("libgit2-sys", "libgit2/COPYING"),
-    ("libssh2-sys", "libssh2/COPYING"),
-    ("libz-sys", "src/zlib/LICENSE"),
-    ("openssl-src", "openssl/LICENSE.txt"),
-];
 
 /// What the C library of the machine that builds the programs adds.
 const C_LIBRARY: &str = "The programs are linked statically with the GNU C library, which is under the LGPL 2.1 or later. Its source \
@@ -59,11 +53,11 @@ fn licence_files(package: &Package) -> Result<Vec<String>> {
         }
     }
     paths.sort();
-    for (name, path) in C_LIBRARIES {
-        if package.name == name {
-            paths.push(package.directory.join(path));
-        }
-    }
-    let read = |path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(paths.iter().filter_map(|path| read(path).ok()).collect())
+    let libraries = C_LIBRARIES.iter().filter(|library| library.within == package.name);
+    paths.extend(libraries.map(|library| package.directory.join(library.licence_file)));
+    let read = |path: &PathBuf| match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) => Err(format!("{}: {error}", path.display()).into()),
+    };
+    paths.iter().map(read).collect()
 }

@@ -4,6 +4,7 @@
 //! tools of the machine (docs/adr/0065).
 
 mod binaries;
+mod c_libraries;
 mod deb;
 mod licences;
 mod metadata;
@@ -54,11 +55,49 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     write(&out, &format!("beads-{VERSION}.cdx.json"), sbom::cyclonedx(&metadata, epoch)?.as_bytes())?;
-    let script = fs::read("install.sh")?;
-    write(&out, "install.sh", &script)?;
+    write(&out, "install.sh", install_script(&arguments.or("url", String::new())?)?.as_bytes())?;
     write_sums(&out)?;
-    println!("aarch64: not built; it needs a cross linker and the Rust target aarch64-unknown-linux-gnu");
+    println!("aarch64: not built; {}", what_aarch64_lacks());
     Ok(())
+}
+
+/// Says what this machine lacks for a build for aarch64. The build script links other targets than its own
+/// dynamically, so a static one is made on a machine of that kind.
+fn what_aarch64_lacks() -> String {
+    let answers = |program: &str, arguments: &[&str]| {
+        Command::new(program).args(arguments).output().is_ok_and(|said| said.status.success())
+    };
+    let target = "aarch64-unknown-linux-gnu";
+    let has_target = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .output()
+        .is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).exists());
+    let lacks: Vec<String> = [
+        (has_target, format!("the Rust target {target}")),
+        (answers("aarch64-linux-gnu-gcc", &["--version"]), "aarch64-linux-gnu-gcc".to_owned()),
+    ]
+    .into_iter()
+    .filter_map(|(is_here, name)| (!is_here).then_some(name))
+    .collect();
+    match lacks.is_empty() {
+        true => "a static one is built on an aarch64 machine".to_owned(),
+        false => format!("this machine lacks {}", lacks.join(" and ")),
+    }
+}
+
+/// Returns `install.sh` with the address of the releases and this version filled in, if there is an address.
+fn install_script(url: &str) -> Result<String> {
+    let script = fs::read_to_string("install.sh")?;
+    if url.is_empty() {
+        return Ok(script);
+    }
+    if url.contains('\'') {
+        return Err("--url must not contain quotes".into());
+    }
+    let fill = |text: &str, name: &str, value: &str| {
+        text.replacen(&format!("\n{name}=\n"), &format!("\n{name}='{value}'\n"), 1)
+    };
+    Ok(fill(&fill(&script, "release_url", url), "release_version", VERSION))
 }
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {

@@ -3,12 +3,20 @@
 use serde_json::{Value, json};
 
 use super::VERSION;
+use super::c_libraries::{C_LIBRARIES, glibc_version};
 use super::metadata::{Metadata, Package};
 use crate::arguments::Result;
 
 pub fn cyclonedx(metadata: &Metadata, epoch: u64) -> Result<String> {
     let is_root = |package: &&Package| package.name == "beads";
-    let components = metadata.0.values().filter(|package| !is_root(package)).map(component);
+    let crates = metadata.0.values().filter(|package| !is_root(package)).map(component);
+    let mut components: Vec<Value> = crates.collect();
+    for library in &C_LIBRARIES {
+        if let Some(package) = library.package(metadata) {
+            components.push(c_component(library.name, &library.version(package)?, library.licence));
+        }
+    }
+    components.push(c_component("glibc", &glibc_version()?, "LGPL-2.1-or-later"));
     let references = |package: &Package| -> Vec<String> {
         package.dependencies.iter().filter_map(|id| metadata.0.get(id)).map(reference).collect()
     };
@@ -25,7 +33,7 @@ pub fn cyclonedx(metadata: &Metadata, epoch: u64) -> Result<String> {
             "timestamp": time,
             "component": {"type": "application", "bom-ref": format!("pkg:cargo/beads@{VERSION}"), "name": "beads", "version": VERSION},
         },
-        "components": components.collect::<Vec<Value>>(),
+        "components": components,
         "dependencies": dependencies.collect::<Vec<Value>>(),
     });
     Ok(format!("{}\n", serde_json::to_string_pretty(&bill)?))
@@ -44,5 +52,17 @@ fn component(package: &Package) -> Value {
         "purl": reference(package),
         // An expression with a slash is the old spelling of OR.
         "licenses": [{"expression": package.licence.replace('/', " OR ")}],
+    })
+}
+
+fn c_component(name: &str, version: &str, licence: &str) -> Value {
+    let reference = format!("pkg:generic/{name}@{version}");
+    json!({
+        "type": "library",
+        "bom-ref": reference,
+        "name": name,
+        "version": version,
+        "purl": reference,
+        "licenses": [{"expression": licence}],
     })
 }

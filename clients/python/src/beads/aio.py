@@ -76,6 +76,9 @@ class AsyncClient(AsyncApi):
                 await self.close_connections()
             finally:
                 if streams is not None:
+                    if streams[2] is not None and streams[2].returncode is None:
+                        # It would finish its request first, which may wait for long.
+                        streams[2].kill()
                     await _close(streams)
         raise DaemonUnreachableError(f"the daemon ended {ATTEMPTS} times before it replied: {last}")
 

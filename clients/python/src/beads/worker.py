@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
-from typing import Any, AsyncIterator, Awaitable, List, Optional, TypeVar
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, AsyncIterator, Awaitable, Iterator, List, Optional, TypeVar
 
 from . import types
 from .aio import AsyncClient
@@ -15,6 +15,9 @@ Result = TypeVar("Result")
 
 #: One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner.
 WAIT_MS = 30_000
+
+#: What a call under a fence answers when its claim is over.
+OVER = (StaleClaimError, NotHolderError, ClosedError)
 
 
 class ClaimEnded(Exception):
@@ -58,24 +61,23 @@ class Claim:
 
     async def finish(self, reason: str = "", **fields: Any) -> types.Closed:
         """Closes the bead under the fence of this claim."""
-        closed = await self.client.close(self.id, fence=self.fence, reason=reason, **fields)
-        self.is_finished = True
-        return closed
+        with self._ending():
+            return await self.client.close(self.id, fence=self.fence, reason=reason, **fields)
 
     async def hand_over(self, to: str, text: str = "") -> None:
         """Offers the bead to another actor."""
-        await self.client.hand_over(self.id, to, fence=self.fence, text=text)
-        self.is_finished = True
+        with self._ending():
+            await self.client.hand_over(self.id, to, fence=self.fence, text=text)
 
     async def ask(self, question: str, options: Optional[List[str]] = None) -> None:
         """Asks a person and gives the claim back; the bead is ready again once there is an answer."""
-        await self.client.ask(self.id, question, fence=self.fence, options=options or [])
-        self.is_finished = True
+        with self._ending():
+            await self.client.ask(self.id, question, fence=self.fence, options=options or [])
 
     async def release(self, reason: str = "") -> None:
         """Gives the claim back."""
-        await self.client.unclaim(self.id, fence=self.fence, reason=reason)
-        self.is_finished = True
+        with self._ending():
+            await self.client.unclaim(self.id, fence=self.fence, reason=reason)
 
     async def run(self, work: Awaitable[Result]) -> Result:
         """Runs work, and cancels it with `ClaimEnded` when the claim ends. Work that runs counts as activity."""
@@ -93,8 +95,20 @@ class Claim:
                 task.cancel()
                 await asyncio.wait({task})
 
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies."""
+        self.is_finished = True
+        try:
+            yield
+        except BaseException as error:
+            self.is_finished = False
+            if isinstance(error, OVER):
+                self._end(None)
+            raise
+
     def _end(self, over: Optional[types.ClaimOver]) -> None:
-        if not self.over.done():
+        if not self.is_finished and not self.over.done():
             self.over.set_result(over)
 
 
@@ -170,7 +184,7 @@ class Worker:
             if not claim.is_finished and not claim.over.done():
                 try:
                     await claim.release("the worker stopped before it was finished")
-                except (StaleClaimError, NotHolderError, ClosedError):
+                except OVER:
                     pass
 
     async def _beat(self, claim: Claim) -> None:
@@ -181,16 +195,20 @@ class Worker:
                 continue
             try:
                 await self.client.renew(claim.id, fence=claim.fence, lease_ms=self._lease_ms)
-            except (StaleClaimError, NotHolderError, ClosedError):
+            except OVER:
                 claim._end(None)
             except BeadsError:
                 # A store that is busy or damaged does not end the claim; the next beat tries again.
                 continue
 
     async def _watch(self, claim: Claim) -> None:
-        """Waits for the end of the claim."""
+        """Waits for the end of the claim. A failure leaves it to the next beat to notice."""
         call = {"wait": {"ms": WAIT_MS, "call": {"query": {"claim_over": {"fence": claim.fence}}}}}
-        while not claim.over.done():
-            answer = await self.client.request(call)
-            if answer and answer.get("over"):
-                claim._end(answer.get("claim_over"))
+        over = None
+        while not over:
+            try:
+                answer = await self.client.request(call)
+            except BeadsError:
+                return
+            over = answer and answer.get("over")
+        claim._end(answer.get("claim_over"))
