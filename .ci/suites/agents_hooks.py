@@ -134,6 +134,27 @@ def cursor(event, session, cwd, **more):
     return {**common, **more}
 
 
+def named(path):
+    """Reads a named group of events with lists of commands, the format of Antigravity."""
+
+    def read(project):
+        group = json.loads((project.repo / path).read_text())["beads"]
+        return {event: handlers[0]["command"] for event, handlers in group.items()}
+
+    return read
+
+
+def antigravity(session, cwd, **more):
+    common = {
+        "conversationId": session,
+        "workspacePaths": [cwd],
+        "transcriptPath": "/home/ann/.gemini/antigravity-cli/brain/x/transcript.jsonl",
+        "artifactDirectoryPath": "/home/ann/.gemini/antigravity-cli/brain/x",
+        "modelName": "gemini-3-pro",
+    }
+    return {**common, **more}
+
+
 def copilot(event, session, cwd, **more):
     return {"hook_event_name": event, "session_id": session, "timestamp": "2026-11-17T12:00:00.000Z", "cwd": cwd, **more}
 
@@ -144,6 +165,11 @@ def in_hook_output(answer):
 
 def blocked(answer):
     check(answer.get("decision") == "block", f"not blocked: {answer}")
+    return answer["reason"]
+
+
+def continued(answer):
+    check(answer.get("decision") == "continue", f"not continued: {answer}")
     return answer["reason"]
 
 
@@ -186,6 +212,19 @@ PROGRAMS = {
         "stop": ("stop", lambda s, c, again: cursor("stop", s, c, status="completed", loop_count=int(again))),
         "reason": lambda answer: answer["followup_message"],
         "end": ("sessionEnd", lambda s, c: cursor("sessionEnd", s, c, session_id=s, reason="completed", duration_ms=1)),
+        "subagents": None,
+    },
+    "antigravity": {
+        "commands": named(".agents/hooks.json"),
+        "start": ("PreInvocation", lambda s, c: antigravity(s, c, invocationNum=0, initialNumSteps=1)),
+        "context": lambda answer: answer["injectSteps"][0]["ephemeralMessage"],
+        # Its payload does not say whether it continued because of a hook.
+        "stop": (
+            "Stop",
+            lambda s, c, again: antigravity(s, c, executionNum=1, terminationReason="model_stop", error="", fullyIdle=True),
+        ),
+        "reason": continued,
+        "end": None,
         "subagents": None,
     },
     "copilot": {
@@ -351,6 +390,24 @@ def all_together():
     check(sorted(path.name for path in project.repo.iterdir()) == [".git"], "nothing is left")
 
 
+def antigravity_calls():
+    """Antigravity calls its start hook before each call of the model, and its stop hook while background tasks run."""
+    project, session = Project("antigravity-calls"), "d8"
+    project.bd("create", "Draw the map", "--id", "bd-map")
+    project.bd("setup", "antigravity")
+    project.env["ANTIGRAVITY_CONVERSATION_ID"] = session
+    project.bd("claim", "bd-map")
+    # Its hooks run in the directory of their file.
+    commands, here = named(".agents/hooks.json")(project), project.repo / ".agents"
+    later = antigravity(session, str(project.repo), invocationNum=1, initialNumSteps=4)
+    check(project.hook(commands["PreInvocation"], later, cwd=here) == {}, "antigravity: only the first call is primed")
+    stop = {"executionNum": 1, "terminationReason": "model_stop", "error": "", "fullyIdle": False}
+    busy = antigravity(session, str(project.repo), **stop)
+    check(project.hook(commands["Stop"], busy, cwd=here) == {}, "antigravity: background tasks are not interrupted")
+    idle = antigravity(session, str(project.repo), **{**stop, "fullyIdle": True})
+    check("bd-map" in continued(project.hook(commands["Stop"], idle, cwd=here)), "antigravity: claims of its shell are known")
+
+
 def opencode():
     """Loads the plugin as opencode does, and sends it the events of a session."""
     project = Project("opencode")
@@ -387,6 +444,8 @@ def opencode():
 for name in PROGRAMS:
     run(name)
     print(f"{name}: start, stop, end and subagent hooks answer as it expects")
+antigravity_calls()
+print("antigravity: only the first call is primed, and background tasks are not interrupted")
 opencode()
 print("opencode: its plugin primes, reminds once, names the session and releases")
 two_subagents()

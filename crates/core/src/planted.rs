@@ -43,6 +43,8 @@ pub enum Bug {
     ReleaseWithoutFence,
     /// Claim refs: the local wall clock decides whether the lease of another machine has ended.
     ExpiryByWallClock,
+    /// Claim refs: a claim ends on its ref although the remote's store does not have its end yet.
+    EndBeforeStore,
     /// Daemon: replies are sent before the journal is written.
     ReplyBeforeCommit,
     /// Daemon: a query returns the answer to the first query of the same kind.
@@ -71,8 +73,12 @@ impl Bug {
     ];
 
     /// Bugs that the simulator of claim refs detects.
-    pub const CLAIM_REFS: [Self; 3] =
-        [Self::ClaimWithoutExpectedValue, Self::ReleaseWithoutFence, Self::ExpiryByWallClock];
+    pub const CLAIM_REFS: [Self; 4] = [
+        Self::ClaimWithoutExpectedValue,
+        Self::ReleaseWithoutFence,
+        Self::ExpiryByWallClock,
+        Self::EndBeforeStore,
+    ];
 
     /// Bugs that only show in real processes.
     pub const DAEMON: [Self; 2] = [Self::ReplyBeforeCommit, Self::StaleRead];

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 
-use git2::{ObjectType, Oid};
+use git2::{ObjectType, Oid, Sort};
 
 use crate::GitRepository;
 use crate::file_lock::try_lock;
@@ -58,18 +58,12 @@ pub(crate) fn copy_loose(
     known: Option<Oid>,
 ) -> Result<bool, git2::Error> {
     let (source, target) = (from.odb()?, to.odb()?);
-    let mut walk = from.revwalk()?;
-    walk.push(wanted)?;
-    if let Some(known) = known.filter(|known| from.find_commit(*known).is_ok()) {
-        walk.hide(known)?;
-    }
-    let commits: Vec<Oid> = walk.take(LOOSE_COMMITS + 1).collect::<Result<_, _>>()?;
+    let commits = unknown_commits(from, wanted, known)?;
     let mut missing: Vec<Oid> = Vec::new();
     for id in &commits {
         let tree = from.find_commit(*id)?.tree()?;
         let files =
             tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob)).map(|entry| entry.id());
-        // An object comes after those it refers to, so that an interrupted push leaves nothing incomplete.
         let all: Vec<Oid> = files.chain([tree.id(), *id]).collect();
         missing.extend(all.into_iter().filter(|id| !target.exists(*id)));
     }
@@ -94,6 +88,23 @@ pub(crate) fn copy_loose(
         }
     }
     Ok(true)
+}
+
+/// Returns the commits that come after `known`, but not many more than [`LOOSE_COMMITS`]. A commit comes after
+/// its parents: while a push is running, and after one that was interrupted, no commit lacks its history.
+/// Otherwise a fetch from there that knows such a commit fails.
+fn unknown_commits(
+    from: &git2::Repository,
+    wanted: Oid,
+    known: Option<Oid>,
+) -> Result<Vec<Oid>, git2::Error> {
+    let mut walk = from.revwalk()?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+    walk.push(wanted)?;
+    if let Some(known) = known.filter(|known| from.find_commit(*known).is_ok()) {
+        walk.hide(known)?;
+    }
+    walk.take(LOOSE_COMMITS + 1).collect()
 }
 
 /// Returns whether the directory was moved away while it was written to. libgit2 creates missing directories,
@@ -141,6 +152,32 @@ mod tests {
         let _ = copy_loose(&from, &to, commit, None);
         assert!(has_moved(&to));
         assert!(!theirs.exists(), "nothing is left at the old place");
+    }
+
+    /// Clocks differ, so a commit may be dated before its parents.
+    #[test]
+    fn a_commit_is_copied_after_its_parents() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = git2::Repository::init_bare(dir.path()).unwrap();
+        let tree = git.find_tree(git.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let commit = |seconds: i64, parents: &[Oid]| {
+            let who = git2::Signature::new("x", "x@localhost", &git2::Time::new(seconds, 0)).unwrap();
+            let parents: Vec<_> = parents.iter().map(|id| git.find_commit(*id).unwrap()).collect();
+            git.commit(None, &who, &who, "x", &tree, &parents.iter().collect::<Vec<_>>()).unwrap()
+        };
+        let first = commit(100, &[]);
+        let (ours, theirs) = (commit(100, &[first]), commit(50, &[first]));
+        let later = commit(20, &[theirs]);
+        let merge = commit(300, &[ours, later]);
+        let last = commit(10, &[merge]);
+        let order = unknown_commits(&git, last, Some(first)).unwrap();
+        assert_eq!(order.len(), 5);
+        let place = |id: Oid| order.iter().position(|one| *one == id);
+        for id in &order {
+            for parent in git.find_commit(*id).unwrap().parent_ids() {
+                assert!(place(parent) < place(*id), "{order:?}");
+            }
+        }
     }
 
     #[test]

@@ -24,8 +24,13 @@ use crate::tool::Context;
 
 /// The variables that may hold the session id, in order of precedence: ours, then those that harnesses set
 /// for the commands they run (docs/AGENTS.md has the sources).
-const SESSION_VARIABLES: [&str; 4] =
-    ["BD_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
+const SESSION_VARIABLES: [&str; 5] = [
+    "BD_SESSION",
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "GEMINI_SESSION_ID",
+    "ANTIGRAVITY_CONVERSATION_ID",
+];
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]

@@ -10,8 +10,9 @@ use serde_json::Value;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The fields in which harnesses pass the session id: Claude Code, Codex and Gemini CLI; Copilot; Cursor;
-/// Codex's notifications.
-const NAMES: [&str; 5] = ["session_id", "sessionId", "conversation_id", "thread_id", "thread-id"];
+/// Antigravity; Codex's notifications.
+const NAMES: [&str; 6] =
+    ["session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "thread-id"];
 
 /// Reads the payload of a hook. Returns null if there is none or it is not JSON.
 pub fn read(input: impl Read) -> Value {

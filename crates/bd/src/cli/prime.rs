@@ -39,11 +39,14 @@ pub struct Args {
 
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
-        let session = self.hook.and_then(|_| Payload::read().session());
-        let globals = &globals.with_session(session);
+        let payload = self.hook.map(|_| Payload::read()).unwrap_or_default();
+        let globals = &globals.with_session(payload.session());
         let Some(place) = globals.place().ok().filter(Place::exists) else {
             return Ok(text_reply("", globals));
         };
+        if !payload.is_first_call() {
+            return Ok(stdout_reply("{}\n".to_owned()));
+        }
         // If the situation is unavailable, print only the instructions.
         let situation = Situation::of(globals, &place).map(|situation| situation.text()).unwrap_or_default();
         let text = match situation.is_empty() {

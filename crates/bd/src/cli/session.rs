@@ -9,7 +9,7 @@ use super::{ask, hook_payload, stdout_reply};
 ///
 /// A session is one run of an agent. Sessions are local to this machine. Yours is --session, else
 /// $BD_SESSION, else the one your harness provides ($CLAUDE_CODE_SESSION_ID, $CODEX_THREAD_ID,
-/// $GEMINI_SESSION_ID).
+/// $GEMINI_SESSION_ID, $ANTIGRAVITY_CONVERSATION_ID).
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd session list\n  bd session end --session 019d1afb\n  bd session end --hook"

@@ -10,6 +10,7 @@ pub enum HookClient {
     Cursor,
     Copilot,
     Opencode,
+    Antigravity,
 }
 
 impl HookClient {
@@ -22,6 +23,7 @@ impl HookClient {
             Self::Cursor => json!({"additional_context": text}),
             Self::Copilot => json!({"additionalContext": text}),
             Self::Opencode => json!({"context": text}),
+            Self::Antigravity => json!({"injectSteps": [{"ephemeralMessage": text}]}),
         }
     }
 
@@ -30,7 +32,7 @@ impl HookClient {
     pub fn runs_one_session(self) -> bool {
         match self {
             Self::Claude | Self::Gemini | Self::Copilot => true,
-            Self::Codex | Self::Cursor | Self::Opencode => false,
+            Self::Codex | Self::Cursor | Self::Opencode | Self::Antigravity => false,
         }
     }
 
@@ -38,6 +40,7 @@ impl HookClient {
     pub fn continue_with(self, reason: &str) -> Value {
         match self {
             Self::Cursor => json!({"followup_message": reason}),
+            Self::Antigravity => json!({"decision": "continue", "reason": reason}),
             _ => json!({"decision": "block", "reason": reason}),
         }
     }

@@ -45,7 +45,7 @@ impl Payload {
 
     /// Returns the session that the hook belongs to.
     pub fn session(&self) -> Option<SessionId> {
-        self.text(&["session_id", "sessionId", "conversation_id"])?.parse().ok()
+        self.text(&["session_id", "sessionId", "conversation_id", "conversationId"])?.parse().ok()
     }
 
     /// Returns the subagent that the hook belongs to.
@@ -53,12 +53,20 @@ impl Payload {
         self.text(&["agent_id", "agentId"])
     }
 
-    /// Returns whether the agent must not be kept from stopping: a hook has already made it continue, or it
-    /// was interrupted.
+    /// Returns whether the model is called for the first time since the agent started. Antigravity has no hook
+    /// for the start, but one before each call.
+    pub fn is_first_call(&self) -> bool {
+        self.0["invocationNum"].as_u64().is_none_or(|number| number == 0)
+    }
+
+    /// Returns whether the agent must not be kept from stopping: a hook has already made it continue, it was
+    /// interrupted or failed, or its background tasks are still running.
     pub fn may_stop(&self) -> bool {
         self.0["stop_hook_active"].as_bool() == Some(true)
             || self.0["loop_count"].as_u64().is_some_and(|count| count > 0)
             || matches!(self.0["status"].as_str(), Some("aborted" | "error"))
+            || self.0["fullyIdle"].as_bool() == Some(false)
+            || self.text(&["error"]).is_some()
     }
 }
 
@@ -73,13 +81,19 @@ mod tests {
         assert_eq!(session(r#"{"session_id": "a"}"#).as_deref(), Some("a"));
         assert_eq!(session(r#"{"sessionId": "b", "timestamp": 1}"#).as_deref(), Some("b"));
         assert_eq!(session(r#"{"conversation_id": "c", "loop_count": 0}"#).as_deref(), Some("c"));
+        assert_eq!(session(r#"{"conversationId": "d", "fullyIdle": true}"#).as_deref(), Some("d"));
         for odd in ["", "{", "[]", "7", r#"{"session_id": 7}"#, r#"{"session_id": " "}"#, "\u{0}"] {
             assert_eq!(session(odd), None, "{odd}");
-            assert!(!of(odd).may_stop() && of(odd).agent().is_none(), "{odd}");
+            assert!(!of(odd).may_stop() && of(odd).agent().is_none() && of(odd).is_first_call(), "{odd}");
         }
-        for again in [r#"{"stop_hook_active": true}"#, r#"{"loop_count": 1}"#, r#"{"status": "aborted"}"#] {
+        let stopping = [r#"{"stop_hook_active": true}"#, r#"{"loop_count": 1}"#, r#"{"status": "aborted"}"#];
+        for again in stopping.into_iter().chain([r#"{"fullyIdle": false}"#, r#"{"error": "no quota"}"#]) {
             assert!(of(again).may_stop(), "{again}");
         }
         assert!(!of(r#"{"stop_hook_active": false, "loop_count": 0, "status": "completed"}"#).may_stop());
+        assert!(!of(r#"{"fullyIdle": true, "error": "", "terminationReason": "model_stop"}"#).may_stop());
+        assert!(
+            of(r#"{"invocationNum": 0}"#).is_first_call() && !of(r#"{"invocationNum": 1}"#).is_first_call()
+        );
     }
 }

@@ -16,6 +16,7 @@ pub fn entries(client: Client) -> Vec<Edit> {
         // Its timeouts are in milliseconds.
         Client::Gemini => grouped(&GEMINI, TIMEOUT_S * 1_000),
         Client::Cursor => cursor(),
+        Client::Antigravity => antigravity(),
         _ => Vec::new(),
     }
 }
@@ -66,6 +67,17 @@ fn cursor() -> Vec<Edit> {
         element("stop", stop),
         element("sessionEnd", hook("bd hook end --client cursor")),
     ]
+}
+
+/// Returns our named group of hooks. Antigravity has no hook for the start or the end of a session; it runs
+/// `PreInvocation` before each call of the model.
+fn antigravity() -> Vec<Edit> {
+    let hook = |command: &str| json!([{"type": "command", "command": command, "timeout": TIMEOUT_S}]);
+    let value = json!({
+        "PreInvocation": hook("bd prime --hook=antigravity"),
+        "Stop": hook("bd hook stop --client antigravity"),
+    });
+    vec![Edit::Entry { path: vec!["beads"], value }]
 }
 
 /// Returns the hook file of Copilot, which is entirely ours. Events in the spelling of VS Code have the same

@@ -76,9 +76,11 @@ pub fn targets(client: Client, root: &Path) -> Vec<Target> {
         Client::Gemini => {
             vec![target(".gemini/settings.json", with_hooks(vec![server("mcpServers")])), skill(AGENTS_SKILL)]
         }
-        Client::Antigravity => {
-            vec![target(".agents/mcp_config.json", vec![server("mcpServers")]), skill(AGENTS_SKILL)]
-        }
+        Client::Antigravity => vec![
+            target(".agents/mcp_config.json", vec![server("mcpServers")]),
+            target(".agents/hooks.json", with_hooks(Vec::new())),
+            skill(AGENTS_SKILL),
+        ],
         Client::Copilot => vec![
             target(".mcp.json", vec![server("mcpServers")]),
             target(

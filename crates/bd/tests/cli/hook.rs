@@ -35,6 +35,18 @@ fn a_stopping_agent_is_reminded_once_of_each_claim() {
             hook(bd, &["stop", "--client", "cursor"], &json!({"conversation_id": "s1", "loop_count": 0}));
         let reason = reason["followup_message"].as_str().unwrap().to_owned();
         assert!(reason.contains(&second) && !reason.contains(&first), "{reason}");
+        let third = bd.create(&["Fold the map"]);
+        bd.text(&["--session", "s1", "claim", &third]);
+        let antigravity = |idle: bool| {
+            let payload = json!({"conversationId": "s1", "error": "", "fullyIdle": idle});
+            hook(bd, &["stop", "--client", "antigravity"], &payload)
+        };
+        assert_eq!(antigravity(false), json!({}), "background tasks are still running");
+        let answer = antigravity(true);
+        assert!(
+            answer["decision"] == "continue" && answer["reason"].as_str().unwrap().contains(&third),
+            "{answer}"
+        );
     });
 }
 
@@ -119,6 +131,10 @@ fn start_hooks_answer_in_the_format_of_each_program() {
     }
     assert_eq!(start("--hook=cursor"), json!({"additional_context": text}));
     assert_eq!(start("--hook=copilot"), json!({"additionalContext": text}));
+    // Antigravity calls its hook before each call of the model.
+    assert_eq!(start("--hook=antigravity"), json!({"injectSteps": [{"ephemeralMessage": text}]}));
+    let later = br#"{"conversationId": "s1", "invocationNum": 1}"#;
+    assert_eq!(bd.run_with_input(&["prime", "--hook=antigravity"], later).value(), json!({}));
 }
 
 /// Hooks and the MCP server have the same parent process: here this test.

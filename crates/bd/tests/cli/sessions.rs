@@ -56,6 +56,7 @@ fn harnesses_name_the_session_and_flags_come_first() {
     assert_eq!(session(&[("CODEX_THREAD_ID", "x")], &[]), "x");
     assert_eq!(session(&[("CODEX_THREAD_ID", "x"), ("CLAUDE_CODE_SESSION_ID", "c")], &[]), "c");
     assert_eq!(session(&[("GEMINI_SESSION_ID", "g")], &[]), "g");
+    assert_eq!(session(&[("ANTIGRAVITY_CONVERSATION_ID", "a")], &[]), "a");
     assert_eq!(session(&[("CLAUDE_CODE_SESSION_ID", "c"), ("BD_SESSION", "b")], &[]), "b");
     assert_eq!(session(&[("BD_SESSION", "b")], &["--session", "f"]), "f");
     let mut command = sandbox.command(&["heartbeat", "--json"]);

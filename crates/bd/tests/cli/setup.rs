@@ -132,6 +132,14 @@ fn every_program_gets_the_hooks_that_it_understands() {
         assert_eq!(read_json(&sandbox, file)["hooks"][event], wanted, "{client}");
     }
     assert_eq!(read_json(&sandbox, ".cursor/hooks.json")["version"], 1);
+    // Antigravity ignores the whole file if anything in it is wrong. Each key is the name of a group.
+    sandbox.text(&["setup", "antigravity"]);
+    let hook = |command: &str| json!([{"type": "command", "command": command, "timeout": 10}]);
+    let group = json!({
+        "PreInvocation": hook("bd prime --hook=antigravity"),
+        "Stop": hook("bd hook stop --client antigravity"),
+    });
+    assert_eq!(read_json(&sandbox, ".agents/hooks.json"), json!({"beads": group}));
     sandbox.text(&["setup", "opencode"]);
     let plugin = read(&sandbox, ".opencode/plugins/beads.js");
     assert!(plugin.contains("session.idle") && plugin.contains("--hook=opencode"), "{plugin}");

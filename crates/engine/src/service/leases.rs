@@ -71,12 +71,17 @@ impl Service {
         found.map(|(lineage, bead)| (catalog.id_of(lineage).to_string(), bead.as_ref()))
     }
 
-    /// Returns the claims that lost against another machine and whose conflicts are not dismissed.
+    /// Returns the claims that lost against another machine and whose conflicts are not dismissed. A holder that
+    /// has the bead again lost nothing.
     pub(super) fn lost_claims(&self) -> Vec<LostClaim> {
-        let catalog = self.replica.catalog();
+        let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
         let conflicts = catalog.state().conflicts().iter();
         let lost = conflicts.filter(|(_, conflict)| {
-            conflict.dismissed.is_none() && conflict.field == beads_core::Field::Assignee
+            let bead = catalog.bead(&conflict.bead);
+            let holder = bead.and_then(|bead| bead.claim.holder(now_ms)).map(Actor::as_str);
+            conflict.dismissed.is_none()
+                && conflict.field == beads_core::Field::Assignee
+                && (holder.is_none() || holder != conflict.value.as_str())
         });
         lost.filter_map(|(id, conflict)| {
             Some(LostClaim {

@@ -117,6 +117,9 @@ impl ClaimRun {
         if let Some((commit, _)) = pushed.as_ref().filter(|(commit, _)| self.server.is_too_late(commit)) {
             return Err(format!("{lineage:?} was handed out by {commit} after its close was on the remote"));
         }
+        if pushed.is_some() {
+            self.holders.check_unfinished(lineage)?;
+        }
         self.holders.observe(&self.nodes[index])?;
         let holder = &attempt.record.holder;
         Ok(format!("{how}: {holder} has {lineage:?} as {claim}, confirmed: {}", pushed.is_some()))
@@ -181,6 +184,7 @@ impl ClaimRun {
         node.commit()?;
         if action == Action::Close {
             self.closed.insert(lineage.clone());
+            self.holders.close(&self.nodes[index], &lineage);
         }
         Ok(format!("{actor} with {lineage:?}"))
     }

@@ -26,9 +26,11 @@ impl ClaimRun {
         let clock = node.clock.clone();
         let result = self.online(index, dice, |own, connection| {
             let synced = checkpoint.sync(own, connection, |_| ());
-            let went_through = matches!(&synced, Ok((_, Ok(_))));
-            let upkept = upkeep.filter(|_| went_through).map(|upkeep| upkeep.run(own, connection, &clock));
-            (synced, upkept)
+            let upkeep = match &synced {
+                Ok((_, exchange)) => upkeep.and_then(|upkeep| upkeep.after(exchange)),
+                Err(_) => None,
+            };
+            (synced, upkeep.map(|upkeep| upkeep.run(own, connection, &clock)))
         })?;
         let Some((synced, upkept)) = result else { return Ok("died while exchanging".into()) };
         let node = &mut self.nodes[index];

@@ -1,7 +1,8 @@
 //! Exclusive claims in the simulator. The protocol of `beads_store` runs on machines with diverging wall
 //! clocks, over a network that loses, repeats and delays requests. The oracle checks that no bead is ever
-//! held by two confirmed claims at once, that a bead closed on the remote is not handed out by a confirmed
-//! claim, that nothing acknowledged is lost, and that in the end every open bead can be claimed.
+//! held by two confirmed claims at once, that a bead is not handed out by a confirmed claim after it was closed
+//! on the remote or under another confirmed claim, that nothing acknowledged is lost, and that in the end every
+//! open bead can be claimed.
 
 mod claiming;
 mod clock;

@@ -1,4 +1,4 @@
-//! Checks that each bead has at most one confirmed holder.
+//! Checks that each bead has at most one confirmed holder, and none after its holder closed it.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,13 @@ use crate::world::SimWorld;
 /// Confirmed claims as their holders know them. A holder whose process died relies on its last answer until
 /// the lease ends or the machine reboots.
 #[derive(Debug, Default)]
-pub struct Holders(BTreeMap<(usize, String), Held>);
+pub struct Holders {
+    held: BTreeMap<(usize, String), Held>,
+    /// Confirmed claims under which their bead was closed. Until the lease is over, the ref keeps others away.
+    finished: BTreeMap<Lineage, Held>,
+}
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     lineage: Lineage,
     fence: Stamp,
@@ -30,9 +34,13 @@ struct Held {
 }
 
 impl Held {
+    /// Returns whether the lease on the ref is running.
+    fn keeps_others_away(&self) -> bool {
+        self.began.elapsed_ms(&self.clock.now()).is_some_and(|ms| ms < self.lease_ms)
+    }
+
     fn is_safe(&self) -> bool {
-        let runs = self.began.elapsed_ms(&self.clock.now()).is_some_and(|ms| ms < self.lease_ms);
-        runs && self.wall.now_ms() <= self.expires_ms
+        self.keeps_others_away() && self.wall.now_ms() <= self.expires_ms
     }
 }
 
@@ -44,7 +52,7 @@ impl Holders {
         }
         // A process that lost the file of its predecessor does not know these claims and does not report
         // them.
-        self.0.retain(|(index, claim), held| {
+        self.held.retain(|(index, claim), held| {
             let unknown = held.incarnation < node.incarnation && !node.book.own.contains_key(claim);
             held.is_safe() && (*index != node.index || unknown && !sees_claim_over(node, held))
         });
@@ -52,6 +60,25 @@ impl Holders {
             self.hold(node, claim, &own);
         }
         self.check()
+    }
+
+    /// Records that an agent closes a bead, if it has a confirmed claim on it.
+    pub fn close(&mut self, node: &Node, lineage: &Lineage) {
+        let claims =
+            self.held.iter().filter(|((index, _), held)| *index == node.index && held.lineage == *lineage);
+        if let Some((_, held)) = claims.filter(|(_, held)| held.is_safe()).next_back() {
+            self.finished.insert(lineage.clone(), held.clone());
+        }
+    }
+
+    /// Checks a bead that is handed out with a confirmed claim.
+    pub fn check_unfinished(&self, lineage: &Lineage) -> Result<(), Violation> {
+        match self.finished.get(lineage).filter(|held| held.keeps_others_away()) {
+            Some(held) => {
+                Err(format!("{lineage:?} was handed out again although {:?} closed it", held.fence))
+            }
+            None => Ok(()),
+        }
     }
 
     fn hold(&mut self, node: &Node, claim: String, own: &OwnClaim) {
@@ -62,12 +89,12 @@ impl Holders {
         let expires = bead.and_then(|bead| bead.claim.expires);
         let expires_ms = expires.map_or(0, beads_core::Timestamp::ms);
         let held = Held { lineage, fence, began, lease_ms, clock, expires_ms, wall, incarnation };
-        self.0.insert((node.index, claim), held);
+        self.held.insert((node.index, claim), held);
     }
 
     fn check(&self) -> Result<(), Violation> {
         let mut by_bead: BTreeMap<&Lineage, &(usize, String)> = BTreeMap::new();
-        for (holder, held) in self.0.iter().filter(|(_, held)| held.is_safe()) {
+        for (holder, held) in self.held.iter().filter(|(_, held)| held.is_safe()) {
             // Agents on one machine share its store, which decides between them.
             if let Some(other) = by_bead.insert(&held.lineage, holder).filter(|other| other.0 != holder.0) {
                 return Err(format!(

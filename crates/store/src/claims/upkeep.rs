@@ -13,6 +13,7 @@ use super::watch::Watch;
 use crate::Result;
 use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped};
 use crate::repository::CommitId;
+use crate::sync::Exchange;
 
 /// How many refs one upkeep deletes.
 const MAX_DELETIONS: usize = 50;
@@ -70,6 +71,12 @@ impl UpkeepResult {
 }
 
 impl Upkeep {
+    /// Returns the upkeep if the exchange it was planned with succeeded. Otherwise the remote's store may not
+    /// have the end of a claim, for example a close, and another machine would be given the bead again.
+    pub fn after(self, exchange: &Result<Exchange>) -> Option<Self> {
+        (exchange.is_ok() || is_planted(Bug::EndBeforeStore)).then_some(self)
+    }
+
     /// Lists the claim refs, and pushes the moves and deletions.
     pub fn run(
         &self,

@@ -20,15 +20,12 @@ pub fn withdraw<D: Disk, W: World>(
     if bead.claim.fence() != Some(lost) {
         return Ok(());
     }
-    let (mark, holder) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
     let reason = format!("withdrawn: {} got the claim on the remote", won.holder);
-    assign_claim(replica, lineage, &won.holder, won.lease_ms, &reason)?;
-    let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
-    let winner = bead.claim.mark.clone();
-    replica.record_lost_claim(lineage, holder.as_ref(), mark, winner)
+    assign_claim(replica, lineage, &won.holder, won.lease_ms, &reason)
 }
 
-/// Writes a claim of `holder` to the store, even if another actor holds the bead there.
+/// Writes a claim of `holder` to the store, even if another actor holds the bead there. That actor's loss is
+/// recorded as a conflict.
 pub(super) fn assign_claim<D: Disk, W: World>(
     replica: &mut Replica<D, W>,
     lineage: &Lineage,
@@ -36,11 +33,15 @@ pub(super) fn assign_claim<D: Disk, W: World>(
     lease_ms: u64,
     reason: &str,
 ) -> Result<()> {
+    let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
+    let (lost, loser) = (bead.claim.mark.clone(), bead.claim.assignee.clone());
     let id = replica.catalog().id_of(lineage).to_string();
     let caller = |actor: Actor| Caller { actor, branch: Default::default(), lease_ms, request: None };
     let unclaim = Unclaim { id: id.clone(), force: true, reason: reason.parse()?, ..Default::default() };
     replica.apply(&Op::Unclaim(unclaim), &caller("bd".parse()?))?;
     let claim = ClaimBead { id, lease_ms: Some(lease_ms), ..Default::default() };
     replica.apply(&Op::Claim(claim), &caller(holder.clone()))?;
-    Ok(())
+    let Some(bead) = replica.catalog().bead(lineage) else { return Ok(()) };
+    let won = bead.claim.mark.clone();
+    replica.record_lost_claim(lineage, loser.as_ref(), lost, won)
 }

@@ -174,6 +174,44 @@ fn a_killed_daemon_leaves_no_ref_behind_that_its_successor_does_not_give_back() 
     assert_eq!(records(&remote)[0]["state"], "over");
 }
 
+/// Keeps the remote's store where it is. Claim refs can still be moved.
+fn block_store(remote: &Remote) -> std::path::PathBuf {
+    let lock = remote.path().join("refs/heads/beads/store.lock");
+    std::fs::create_dir(&lock).unwrap();
+    // Nobody waits for an old lock, and a directory is not removed like one.
+    std::fs::File::open(&lock).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    lock
+}
+
+/// A claim must not end on its ref before the remote's store says why: others would be given a bead that is
+/// closed. Neither the daemon that made the close nor its successor may do so.
+#[test]
+fn a_claim_ends_on_its_ref_only_after_the_remote_has_the_close() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 1);
+    let (ann, ben) = (&all[0], &all[1]);
+    ann.json(&["--actor", "ann", "claim", "bd-00"]);
+    ann.json(&["sync"]);
+    let lock = block_store(&remote);
+    ann.json(&["--actor", "ann", "close", "bd-00"]);
+    for killed in [false, true] {
+        if killed {
+            ann.kill_daemon();
+        }
+        let sync = ann.run(&["sync", "--json"]);
+        assert_eq!(sync.value()["error"]["code"], "push_refused", "{sync:?}");
+        assert_eq!(records(&remote)[0]["state"], "live");
+        ben.error(&["--actor", "ben", "claim", "bd-00"], "already_claimed");
+        ben.error(&["--actor", "ben", "claim", "--next"], "nothing_ready");
+    }
+    std::fs::remove_dir(lock).unwrap();
+    ann.json(&["sync"]);
+    assert_eq!(records(&remote)[0]["state"], "over");
+    ben.error(&["--actor", "ben", "claim", "--next"], "nothing_ready");
+    ben.json(&["sync"]);
+    ben.error(&["--actor", "ben", "claim", "bd-00"], "closed");
+}
+
 #[test]
 fn confirm_decides_on_the_remote_whatever_the_scope_and_under_a_request_id() {
     let remote = Remote::new();

@@ -90,6 +90,31 @@ fn a_claim_without_the_remote_is_confirmed_later_or_withdrawn_and_its_holder_hea
     assert_eq!(over, 1);
 }
 
+/// A machine that does not use claim refs claims a bead later, so that its claim wins the merge. The holder of
+/// the ref keeps the bead, and the other one hears that it lost.
+#[test]
+fn a_claim_without_a_ref_loses_against_a_confirmed_one_and_its_holder_hears_of_it() {
+    let remote = Remote::new();
+    let all = machines(&remote, &[Mode::Daemon, Mode::Daemon], 1);
+    let (ann, ben) = (&all[0], &all[1]);
+    ann.json(&["--actor", "ann", "claim", "bd-00"]);
+    ben.json(&["config", "set", "claim.scope", "local"]);
+    assert_eq!(ben.json(&["--actor", "ben", "claim", "bd-00"])["confirmed"], false);
+    ben.json(&["sync"]);
+    ann.json(&["sync"]);
+    let kept = ann.show("bd-00");
+    assert_eq!((&kept["assignee"], &kept["confirmed"]), (&"ann".into(), &true.into()));
+    ann.json(&["sync"]);
+    ben.json(&["sync"]);
+    assert_eq!(ben.show("bd-00")["assignee"], "ann");
+    for machine in [ann, ben] {
+        let status = machine.json(&["status"]);
+        let lost = status["sync"]["lost_claims"].as_array().unwrap();
+        let who: Vec<_> = lost.iter().map(|claim| (&claim["holder"], &claim["won_by"])).collect();
+        assert_eq!(who, [(&"ben".into(), &"ann".into())], "{status}");
+    }
+}
+
 /// `--sandbox` never contacts the remote, even if a claim would need it.
 #[test]
 fn a_sandboxed_claim_asks_nothing_of_the_remote() {

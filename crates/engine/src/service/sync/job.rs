@@ -104,6 +104,7 @@ impl SyncJob {
             service.collect_garbage()?;
         }
         let checkpoint = service.replica.begin_checkpoint()?;
+        // Planned from the same state: the exchange pushes every end of a claim that the upkeep writes to a ref.
         let upkeep = match reach {
             Reach::Save | Reach::Local => None,
             Reach::Fetch => Some(service.look()),
@@ -173,7 +174,7 @@ impl SyncJob {
         let theirs = outcome.as_ref().ok().and_then(|exchange| exchange.theirs.as_deref());
         let foreign_ms = theirs.and_then(|theirs| repository.inner().commit_time_ms(theirs));
         // After the store was exchanged: a claim that ended on its ref must have ended in the store, too.
-        let upkeep = upkeep.filter(|_| outcome.is_ok() && !withheld);
+        let upkeep = upkeep.filter(|_| !withheld).and_then(|upkeep| upkeep.after(&outcome));
         let upkeep = upkeep.map(|upkeep| run_upkeep(&plan, &upkeep, &name));
         let over_network = is_over_network(plan.git_dir(), remote.name());
         let outcome = outcome.map_err(Failure::from);
