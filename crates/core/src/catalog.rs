@@ -2,6 +2,7 @@
 //! their end. Each delta updates the indexes, so the cost of a mutation depends on what it touches and not on
 //! the size of the store.
 
+mod changed_views;
 mod index;
 mod resolve;
 

@@ -1,5 +1,7 @@
 //! Encodes a state as the canonical files (§5.3).
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -8,7 +10,7 @@ use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body, be
 use crate::parts::in_parts;
 use crate::setting;
 use crate::snapshot::Snapshot;
-use crate::{Bead, BeadId, Endpoint, Lineage, Stamp, State, Text};
+use crate::{Bead, BeadId, Edge, EdgeKey, EdgeKind, Endpoint, Lineage, Stamp, State, Text};
 
 impl State {
     /// Returns the files of this state. Equal states have equal bytes on every replica.
@@ -17,6 +19,13 @@ impl State {
         let (deps, conflicts) = (self.encode_edges(), self.encode_conflicts());
         let mut snapshot = Snapshot { state, tombstones, deps, conflicts, meta: Vec::new() };
         let sum = |(name, bytes): (&str, &[u8])| (name.to_owned(), hex(&Sha256::digest(bytes)));
+        let sums = snapshot.checksummed_files().map(sum).collect();
+        snapshot.meta = self.encode_meta(sums);
+        snapshot
+    }
+
+    /// Returns `meta.json`, with the checksums of the other files.
+    pub(crate) fn encode_meta(&self, sha256: BTreeMap<String, String>) -> Vec<u8> {
         let meta = MetaFile {
             format_version: self.format_version,
             gc_floor: Some(self.gc_floor.stamp).filter(|stamp| *stamp != Stamp::ZERO),
@@ -25,14 +34,37 @@ impl State {
             prefix_at: self.prefix.mark.as_ref().map(crate::Mark::at),
             prefix_by: self.prefix.mark.as_ref().map(|mark| mark.by().clone()),
             settings: setting::stored(&self.settings),
-            sha256: snapshot.checksummed_files().map(sum).collect(),
+            sha256,
             store_id: self.store_id.as_ref().map(|minted| minted.id.clone()),
             store_id_at: self.store_id.as_ref().map(|minted| minted.mark.at()),
             store_id_by: self.store_id.as_ref().map(|minted| minted.mark.by().clone()),
         };
-        snapshot.meta = to_canonical(&meta);
-        snapshot.meta.push(b'\n');
-        snapshot
+        line(&meta)
+    }
+
+    /// Returns a bead's line in `state.jsonl` and its line in `tombstones.jsonl`, as far as it has them.
+    pub(crate) fn lines_of(
+        &self,
+        id: &BeadId,
+        lineage: &Lineage,
+        bead: &Bead,
+    ) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let live = bead.is_live().then(|| line(&bead_line(id, lineage, bead)));
+        (live, self.tombstone(id, lineage, bead).map(|tombstone| line(&tombstone)))
+    }
+
+    /// Returns the ids of the ends of an edge, and its kind.
+    pub(crate) fn edge_name(&self, key: &EdgeKey) -> (BeadId, BeadId, EdgeKind) {
+        let name = |end: &Endpoint| match end {
+            Endpoint::Bead(lineage) => self.names.id_of(lineage).clone(),
+            Endpoint::Bare(id) => id.clone(),
+        };
+        (name(&key.from), name(&key.to), key.kind)
+    }
+
+    /// Returns the line of an edge in `deps.jsonl`.
+    pub(crate) fn edge_line((from, to, kind): &(BeadId, BeadId, EdgeKind), edge: &Edge) -> Vec<u8> {
+        line(&EdgeLine::new(from.clone(), to.clone(), *kind, edge))
     }
 
     /// Returns the lines of live beads and of tombstones, both in byte order of the ids.
@@ -83,7 +115,7 @@ impl State {
         }
     }
 
-    fn encode_conflicts(&self) -> Vec<u8> {
+    pub(crate) fn encode_conflicts(&self) -> Vec<u8> {
         let mut file = Vec::new();
         for conflict in self.conflicts.values() {
             let bead = self.names.id_of(&conflict.bead).clone();
@@ -93,22 +125,24 @@ impl State {
     }
 
     fn encode_edges(&self) -> Vec<u8> {
-        let name = |end: &Endpoint| match end {
-            Endpoint::Bead(lineage) => self.names.id_of(lineage).clone(),
-            Endpoint::Bare(id) => id.clone(),
-        };
-        let mut edges: Vec<_> =
-            self.edges.iter().map(|(key, edge)| (name(&key.from), name(&key.to), key.kind, edge)).collect();
-        edges.sort_unstable_by(|one, other| (&one.0, &one.1, one.2).cmp(&(&other.0, &other.1, other.2)));
+        let mut edges: Vec<_> = self.edges.iter().map(|(key, edge)| (self.edge_name(key), edge)).collect();
+        edges.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let parts = in_parts(&edges, |edges| {
             let mut deps = Vec::new();
-            for (from, to, kind, edge) in edges {
+            for ((from, to, kind), edge) in edges {
                 push_line(&mut deps, &EdgeLine::new(from.clone(), to.clone(), *kind, edge));
             }
             deps
         });
         parts.concat()
     }
+}
+
+/// Returns a value as a canonical line.
+fn line(value: &impl Serialize) -> Vec<u8> {
+    let mut line = to_canonical(value);
+    line.push(b'\n');
+    line
 }
 
 fn push_line(file: &mut Vec<u8>, line: &impl Serialize) {

@@ -68,6 +68,11 @@ impl Names {
         &self.vacated
     }
 
+    /// Returns whether the same beads lost the same ids. Then a bead that both know has the same id in both.
+    pub(crate) fn has_the_same_collisions(&self, other: &Self) -> bool {
+        self.renamed == other.renamed && self.vacated == other.vacated
+    }
+
     /// Returns whether a bead ever competed for an id. If so, the ids of other beads depend on its birth.
     pub(crate) fn ever_collided(&self, lineage: &Lineage) -> bool {
         self.renamed.contains_key(lineage) || self.vacated.contains_key(lineage.birth_id())

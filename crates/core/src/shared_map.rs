@@ -175,6 +175,20 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 }
 
+/// Returns the keys that only one of two maps has, or whose values are not the same. This is fast if one map
+/// began as a clone of the other.
+pub(crate) fn differing<'a, K: Ord + Clone, V: Clone>(
+    one: &'a SharedMap<K, V>,
+    other: &'a SharedMap<K, V>,
+    same: impl Fn(&V, &V) -> bool,
+) -> Vec<&'a K> {
+    let changed = one
+        .changed_since(other)
+        .filter(|(key, value)| !other.get(*key).is_some_and(|before| same(before, value)));
+    let removed = other.changed_since(one).filter(|(key, _)| !one.contains_key(*key));
+    changed.chain(removed).map(|(key, _)| key).collect()
+}
+
 /// An iterator over entries in the order of their keys.
 #[derive(Debug)]
 pub struct Iter<'a, K, V> {

@@ -38,6 +38,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Returns files without content.
+    pub(crate) fn empty() -> Self {
+        let [state, tombstones, deps, meta, conflicts] = [const { Vec::new() }; 5];
+        Self { state, tombstones, deps, meta, conflicts }
+    }
+
     /// Returns the names and contents of the files, in the order of a git tree.
     pub fn files(&self) -> Vec<(&'static str, &[u8])> {
         let conflicts = (!self.conflicts.is_empty()).then_some((CONFLICTS, self.conflicts.as_slice()));

@@ -1,8 +1,10 @@
 //! Saving the state to the sync ref.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
 use beads_core::planted::{Bug, is_planted};
-use beads_core::{Snapshot, State, concurrent_writes};
+use beads_core::{Encoder, Snapshot, State, concurrent_writes};
 
 use crate::repository::{CommitId, REF, Repository};
 use crate::take_foreign::HubWrites;
@@ -27,6 +29,8 @@ pub struct Checkpoint {
     pub(crate) known_tip: Option<CommitId>,
     /// The last commit whose whole content this replica had seen.
     pub(crate) base_commit: Option<CommitId>,
+    /// Encodes the state. It is shared with later checkpoints, which differ from this one in a few lines.
+    pub(crate) encoder: Arc<Mutex<Encoder>>,
     /// The commit that the ref was moved to, until it has been read back.
     pub(crate) written: Option<(CommitId, Snapshot)>,
     pub(crate) keep_segment: u64,
@@ -94,8 +98,26 @@ impl Checkpoint {
         {
             return Err(Error::RefMoved(REF));
         }
-        self.written = None;
+        if let Some((_, snapshot)) = self.written.take() {
+            self.give_back(snapshot);
+        }
         Ok(())
+    }
+
+    /// Returns the files of the state.
+    pub(crate) fn encode(&self) -> Snapshot {
+        let previous = self.written.as_ref().map(|(_, snapshot)| snapshot);
+        self.lock_encoder().encode(&self.state, previous)
+    }
+
+    /// Returns files that are no longer needed to the encoder, for the next checkpoint.
+    pub(crate) fn give_back(&self, snapshot: Snapshot) {
+        self.lock_encoder().give_back(snapshot);
+    }
+
+    fn lock_encoder(&self) -> MutexGuard<'_, Encoder> {
+        // After a panic the encoder remembers nothing, so it encodes everything.
+        self.encoder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Replaces a commit on the ref whose objects git collected as garbage before the ref pointed at them.
@@ -163,7 +185,7 @@ impl Checkpoint {
             }
             let lost = self.join_lost(repository, tip.as_ref())?;
             let fetched = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
-            let snapshot = self.state.encode();
+            let snapshot = self.encode();
             if let Some(reason) = snapshot.find_oversized(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
                 return Err(Error::TooLargeToSave(reason));
             }
@@ -172,6 +194,7 @@ impl Checkpoint {
             {
                 repository.sync_ref()?;
                 self.known_tip = Some(tip.clone());
+                self.give_back(snapshot);
                 return Ok(tip.clone());
             }
             let mut parents: Vec<CommitId> = tip.iter().cloned().collect();

@@ -10,8 +10,10 @@ mod unsaved;
 pub use caller::Caller;
 pub use unsaved::Unsaved;
 
+use std::sync::{Arc, Mutex};
+
 use beads_core::op::Undo;
-use beads_core::{Actor, Catalog, Clock, Event, Lineage, Stamp};
+use beads_core::{Actor, Catalog, Clock, Encoder, Event, Lineage, Stamp};
 
 use crate::changes::Changes;
 use crate::cursor::Cursor;
@@ -58,6 +60,8 @@ pub struct Replica<D: Disk, W: World> {
     /// What the next checkpoint reports in its commit message, and what the running one does.
     changes: Changes,
     saving_changes: Changes,
+    /// Encodes the states of successive checkpoints.
+    encoder: Arc<Mutex<Encoder>>,
     /// The writes that went through the hub; empty without one.
     pub(crate) hub_writes: HubWrites,
     /// `None` unless garbage collection is configured.
@@ -124,6 +128,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             saving: Unsaved::default(),
             changes,
             saving_changes: Changes::default(),
+            encoder: Arc::default(),
             hub_writes: HubWrites::default(),
             tags: None,
             skipped,

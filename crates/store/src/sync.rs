@@ -241,7 +241,7 @@ impl Checkpoint {
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
         done.theirs = Some(theirs.to_owned());
-        let snapshot = self.state.encode();
+        let snapshot = self.encode();
         if let Some(reason) = snapshot.find_oversized(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
             let reason = format!("joined with the local state, {reason}");
             return Err(Error::RemoteInvalid { commit: theirs.to_owned(), reason });
@@ -255,7 +255,9 @@ impl Checkpoint {
         for _ in 0..MAX_ROUNDS {
             if repository.compare_and_swap_ref(Some(commit), &target)? {
                 self.known_tip = Some(target.clone());
-                if !is_theirs {
+                if is_theirs {
+                    self.give_back(snapshot);
+                } else {
                     // It contains our previous commit, so reading it back is enough.
                     self.written = Some((target.clone(), snapshot));
                 }

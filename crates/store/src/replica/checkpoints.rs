@@ -39,6 +39,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             hub_writes: self.hub_writes.clone(),
             known_tip: self.known_tip.clone(),
             base_commit: self.base_commit.clone(),
+            encoder: self.encoder.clone(),
             written: None,
             keep_segment: self.journal.current_segment(),
         })
