@@ -85,9 +85,18 @@ fn the_surroundings_of_a_healthy_store_get_no_warning() {
         let checks = doctor["checks"].as_array().unwrap();
         assert!(checks.iter().all(|check| check["status"] == "ok"), "{doctor:#}");
         let names: Vec<&str> = checks.iter().map(|check| check["name"].as_str().unwrap()).collect();
-        for name in
-            ["daemon", "runtime_dir", "remote", "clone", "identity", "agents", "program", "claims", "clock"]
-        {
+        for name in [
+            "daemon",
+            "runtime_dir",
+            "remote",
+            "clone",
+            "identity",
+            "agents",
+            "program",
+            "claims",
+            "clock",
+            "size",
+        ] {
             assert!(names.contains(&name), "{name}: {names:?}");
         }
         assert_eq!(codes(bd, &["--check=remote"]), ["no_remote"]);
@@ -131,6 +140,24 @@ fn a_remote_is_asked_whether_it_can_be_reached_and_takes_claim_refs() {
         let git = git2::Repository::open(remote.path()).unwrap();
         assert_eq!(git.references_glob("refs/beads/*").unwrap().count(), 0, "the test ref is deleted");
     });
+}
+
+/// Seven long beads are enough: a file may not exceed what hosting services accept, whatever is in it.
+#[test]
+fn a_file_past_half_of_what_hosting_services_accept_is_reported() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let line =
+        |n: usize| json!({"id": format!("bd-{n}"), "title": "long", "description": "x".repeat(7_400_000)});
+    let lines: Vec<String> = (1..8).map(|n| format!("{}\n", line(n))).collect();
+    let file = bd.dir().join("long.jsonl");
+    std::fs::write(&file, lines.concat()).unwrap();
+    bd.json(&["import", file.to_str().unwrap()]);
+    assert!(codes(&bd, &["--check=size"]).is_empty(), "there is no remote");
+    let remote = Remote::new();
+    bd.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
+    bd.json(&["sync"]);
+    assert_eq!(codes(&bd, &["--check=size"]), ["file_large"]);
+    assert!(message(&bd, &["--check=size"]).contains("state.jsonl has 51 MB"));
 }
 
 #[test]

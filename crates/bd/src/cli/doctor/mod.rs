@@ -16,6 +16,7 @@ mod program;
 mod remote;
 mod rescued;
 mod runtime_directory;
+mod size;
 mod store;
 
 use std::collections::BTreeMap;
@@ -33,10 +34,10 @@ use super::{stdout_reply, terminal};
 /// Check the store and its setup
 ///
 /// Runs bd validate, checks the surroundings (daemon, remote, clone, identity, coding agents, claims, clock,
-/// disk, formats, leftovers of other trackers), and says what to type for each problem. Contacts the remote
-/// unless --sandbox is given. --fix first removes dependencies on deleted beads. Only bd repair fixes a
-/// damaged store, and it shows its plan first. Exits with 1 if a check finds an error; warnings and remarks do
-/// not count.
+/// disk, file sizes, formats, leftovers of other trackers), and says what to type for each problem. Contacts
+/// the remote unless --sandbox is given. --fix first removes dependencies on deleted beads. Only bd repair
+/// fixes a damaged store, and it shows its plan first. Exits with 1 if a check finds an error; warnings and
+/// remarks do not count.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd doctor\n  bd doctor --check=remote --probe\n  bd doctor --check=validate --json"
@@ -92,7 +93,7 @@ const OF_THE_STORE: [(&str, Check); 4] = [
 const IF_FOUND: [&str; 3] = ["rescued", "journal", "claim_refs"];
 
 /// The checks of the surroundings, in the order in which they are shown.
-const SURROUNDINGS: [(&str, Check); 12] = [
+const SURROUNDINGS: [(&str, Check); 13] = [
     ("daemon", daemon::check),
     ("runtime_dir", runtime_directory::check),
     ("remote", remote::check),
@@ -103,6 +104,7 @@ const SURROUNDINGS: [(&str, Check); 12] = [
     ("claims", claims::check),
     ("clock", clock::check),
     ("disk", disk::check),
+    ("size", size::check),
     ("formats", formats::check),
     ("leftovers", leftovers::check),
 ];
