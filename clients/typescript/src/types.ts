@@ -1359,7 +1359,6 @@ export interface ExportAnswer {
   path?: string | null;
 }
 
-/** The file format of an export. */
 export type ExportFormat = "jsonl" | "csv" | "md" | "dot" | "mermaid" | "legacy_store";
 
 /** A bead that was cancelled, reopened or released without a result. */
@@ -1397,16 +1396,16 @@ export interface FieldChange {
 export interface Filter {
   /** Assigned to this actor. */
   assignee?: string;
-  /** Closed at or after this time. */
-  closed_after?: string;
-  /** Closed before this time. */
-  closed_before?: string;
-  /** Created at or after this time. */
-  created_after?: string;
-  /** Created before this time. */
-  created_before?: string;
-  /** Due before this time. */
-  due_before?: string;
+  /** Closed at or after this time, in milliseconds since 1970. */
+  closed_after?: number;
+  /** Closed before this time, in milliseconds since 1970. */
+  closed_before?: number;
+  /** Created at or after this time, in milliseconds since 1970. */
+  created_after?: number;
+  /** Created before this time, in milliseconds since 1970. */
+  created_before?: number;
+  /** Due before this time, in milliseconds since 1970. */
+  due_before?: number;
   /** Exactly this reference into another tracker. */
   external_ref?: string;
   /** Not closed. */
@@ -1435,10 +1434,10 @@ export interface Filter {
   type?: Array<string>;
   /** Without an assignee. */
   unassigned?: boolean;
-  /** Last changed at or after this time. */
-  updated_after?: string;
-  /** Last changed before this time. */
-  updated_before?: string;
+  /** Last changed at or after this time, in milliseconds since 1970. */
+  updated_after?: number;
+  /** Last changed before this time, in milliseconds since 1970. */
+  updated_before?: number;
 }
 
 /** A problem that was found in the store. */
@@ -2481,15 +2480,13 @@ export interface SyncErrorStatus {
   since: string;
 }
 
-/** A time in which a machine was cut off from the remote. */
+/** A time in which the sync failed. */
 export interface SyncOutage {
-  /** Whose changes arrived late from another machine; empty if it was this machine. */
-  actors: Array<Actor>;
-  /** When the sync of this machine failed first, or when the first late change was made. */
+  /** When it failed first. */
   from: string;
-  /** The reason of the first failure, if it was this machine. */
+  /** The reason of the first failure. */
   reason: string | null;
-  /** When the sync succeeded again, or when the changes arrived; null if it still fails. */
+  /** When it succeeded again; null if it still fails. */
   until: string | null;
 }
 

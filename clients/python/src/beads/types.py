@@ -1459,7 +1459,6 @@ class ExportAnswer(TypedDict):
 
 
 ExportFormat = Literal["jsonl", "csv", "md", "dot", "mermaid", "legacy_store"]
-"""The file format of an export."""
 
 
 class FailedWork(TypedDict):
@@ -1496,16 +1495,16 @@ class Filter(TypedDict):
 
     # Assigned to this actor.
     assignee: NotRequired[str]
-    # Closed at or after this time.
-    closed_after: NotRequired[str]
-    # Closed before this time.
-    closed_before: NotRequired[str]
-    # Created at or after this time.
-    created_after: NotRequired[str]
-    # Created before this time.
-    created_before: NotRequired[str]
-    # Due before this time.
-    due_before: NotRequired[str]
+    # Closed at or after this time, in milliseconds since 1970.
+    closed_after: NotRequired[int]
+    # Closed before this time, in milliseconds since 1970.
+    closed_before: NotRequired[int]
+    # Created at or after this time, in milliseconds since 1970.
+    created_after: NotRequired[int]
+    # Created before this time, in milliseconds since 1970.
+    created_before: NotRequired[int]
+    # Due before this time, in milliseconds since 1970.
+    due_before: NotRequired[int]
     # Exactly this reference into another tracker.
     external_ref: NotRequired[str]
     # Not closed.
@@ -1534,10 +1533,10 @@ class Filter(TypedDict):
     type: NotRequired[List[str]]
     # Without an assignee.
     unassigned: NotRequired[bool]
-    # Last changed at or after this time.
-    updated_after: NotRequired[str]
-    # Last changed before this time.
-    updated_before: NotRequired[str]
+    # Last changed at or after this time, in milliseconds since 1970.
+    updated_after: NotRequired[int]
+    # Last changed before this time, in milliseconds since 1970.
+    updated_before: NotRequired[int]
 
 
 
@@ -2689,7 +2688,6 @@ class SyncErrorStatus(TypedDict):
 
 
 SyncOutage = TypedDict("SyncOutage", {
-    "actors": "List[Actor]",
     "from": "str",
     "reason": "Union[str, None]",
     "until": "Union[str, None]",
