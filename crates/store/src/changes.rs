@@ -56,7 +56,7 @@ impl Changes {
         if telling {
             self.named.retain(|(known, bead)| bead != id || is_telling(known));
         }
-        let place = self.named.partition_point(|(known, _)| telling && is_telling(known) || !telling);
+        let place = self.named.partition_point(|(known, _)| !telling || is_telling(known));
         if place < MAX_NAMED {
             self.named.insert(place, (verb, id.clone()));
             self.named.truncate(MAX_NAMED);
