@@ -87,7 +87,8 @@ impl GitRepository {
         let Ok(inner) = path.strip_prefix(&root) else { return Ok(false) };
         // The index holds no other names, and git2 panics when it is asked for one.
         let is_plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
-        if !is_plain || inner.as_os_str().as_encoded_bytes().contains(&0) {
+        let name = inner.as_os_str().as_encoded_bytes();
+        if !is_plain || name.is_empty() || name.contains(&0) {
             return Ok(false);
         }
         let mut index = self.git.index()?;

@@ -1,4 +1,4 @@
-use std::io::{BufRead, BufReader, Read, StdinLock};
+use std::io::{BufReader, StdinLock};
 
 use beads_engine::daemon::MAX_FRAME_BYTES;
 use beads_engine::failure::{Code, Failure, exit};
@@ -6,6 +6,7 @@ use beads_engine::request::Reply;
 use serde_json::Value;
 
 use super::globals::Globals;
+use super::input_line::{next_line, too_large};
 use super::stdout_reply;
 use crate::print::{self, ids_in};
 use crate::tool::envelope::{self, Item};
@@ -81,34 +82,10 @@ fn run_atomic(stdin: &mut Lines<'_>, context: &Context<'_>) -> Result<u8, Failur
     Ok(exit)
 }
 
-fn plan(line: &str, context: &Context<'_>) -> Planned {
-    let value: Value = serde_json::from_str(line)
+fn plan(line: &[u8], context: &Context<'_>) -> Planned {
+    let value: Value = serde_json::from_slice(line)
         .map_err(|error| Failure::new(Code::InvalidJson, format!("the line is not JSON: {error}")))?;
     operation(value, context)
-}
-
-/// Reads the next line that is not blank.
-fn next_line(stdin: &mut Lines<'_>) -> Result<Option<String>, Failure> {
-    loop {
-        let mut bytes = Vec::new();
-        let read = stdin.by_ref().take(MAX_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut bytes);
-        read.map_err(|error| Failure::new(Code::IoError, format!("cannot read standard input: {error}")))?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        if bytes.len() > MAX_FRAME_BYTES {
-            return Err(too_large("a line"));
-        }
-        let line = String::from_utf8(bytes)
-            .map_err(|_| Failure::new(Code::InvalidJson, "standard input is not valid UTF-8"))?;
-        if !line.trim().is_empty() {
-            return Ok(Some(line));
-        }
-    }
-}
-
-fn too_large(what: &str) -> Failure {
-    Failure::new(Code::TooLarge, format!("{what} is larger than {} MiB", MAX_FRAME_BYTES / 1024 / 1024))
 }
 
 /// Prints one line per result and flushes, because the caller may be waiting. Returns the exit code of the

@@ -1,12 +1,12 @@
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 
 use beads_engine::client;
-use beads_engine::daemon::MAX_FRAME_BYTES;
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Format, Reply, Request};
 use beads_engine::{render, wire};
 
 use super::globals::Globals;
+use super::input_line::next_line;
 use super::stdout_reply;
 
 /// Answer socket requests from standard input, one JSON object per line
@@ -50,23 +50,4 @@ fn answer(line: &[u8], globals: &Globals) -> Result<Reply, Failure> {
         return refuse("bd call answers with values; leave output.format out".to_owned());
     }
     Ok(client::ask(&globals.place()?, request, &globals.access()))
-}
-
-/// Reads the next line that is not blank.
-fn next_line(stdin: &mut impl BufRead) -> Result<Option<Vec<u8>>, Failure> {
-    loop {
-        let mut bytes = Vec::new();
-        let read = stdin.by_ref().take(MAX_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut bytes);
-        read.map_err(|error| Failure::new(Code::IoError, format!("cannot read standard input: {error}")))?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        if bytes.len() > MAX_FRAME_BYTES {
-            let most = MAX_FRAME_BYTES / 1024 / 1024;
-            return Err(Failure::new(Code::TooLarge, format!("a line is larger than {most} MiB")));
-        }
-        if !bytes.trim_ascii().is_empty() {
-            return Ok(Some(bytes));
-        }
-    }
 }

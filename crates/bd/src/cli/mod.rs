@@ -52,6 +52,7 @@ mod import;
 mod info;
 mod init;
 mod input;
+mod input_line;
 mod json_flag;
 mod label;
 mod list;

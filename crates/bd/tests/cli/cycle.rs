@@ -340,6 +340,12 @@ fn the_cycle_is_the_same_on_every_interface() {
     let next = json!({"mutate": {"ops": [{"op": "claim_next"}]}});
     let none = line.ask(&json!({"wait": {"ms": 1, "call": next}})).unwrap();
     assert_eq!(none["error"]["code"], "nothing_ready", "{none}");
+    client.send(&json!({"jsonrpc": "2.0", "id": 1_000, "method": "tools/call",
+        "params": {"name": "next", "arguments": {"wait_s": 60}}}));
+    let awaited = fresh("awaited");
+    let answer = std::iter::from_fn(|| client.receive()).find(|message| message["id"] == 1_000).unwrap();
+    assert_eq!(answer["result"]["structuredContent"]["id"], *awaited, "{answer}");
+    client.call("done", json!({"reason": "done"}));
 
     // Claim: the structured answer has a fence, and a retry with the same request id gets the same answer.
     let (a, b, c, d) = (fresh("cli"), fresh("tool"), fresh("mcp"), fresh("socket"));
@@ -354,7 +360,16 @@ fn the_cycle_is_the_same_on_every_interface() {
     };
     let by_mcp = data(&mut client, "next", json!({"id": c, "request_id": "q3"}));
     assert_eq!(data(&mut client, "next", json!({"id": c, "request_id": "q3"}))["fence"], by_mcp["fence"]);
-    let one = line.mutate(&json!({"op": "claim", "id": d})).unwrap()["result"].clone();
+    let request = json!({
+        "client": env!("CARGO_PKG_VERSION"), "actor": "sue", "request_id": "q4",
+        "call": {"mutate": {"ops": [{"op": "claim", "id": d}]}}, "output": {"format": "value"},
+    });
+    let mut claim = || {
+        line.send(format!("{request}\n").as_bytes()).unwrap();
+        line.receive().unwrap()["result"].clone()
+    };
+    let one = claim();
+    assert_eq!(claim()["fence"], one["fence"]);
     for claimed in [&cli, &by_tool, &by_mcp, &one] {
         assert!(claimed["fence"].is_string(), "{claimed}");
     }
@@ -365,6 +380,8 @@ fn the_cycle_is_the_same_on_every_interface() {
     let refused = tool(&bd, "tom", "beads.note_add", &json!({"id": b, "content": "x", "fence": wrong}));
     assert_eq!(refused["details"]["code"], "stale_claim", "{refused}");
     client.fail("note", json!({"text": "x", "fence": wrong}));
+    let refused = line.mutate(&json!({"op": "note_add", "id": d, "content": "x", "fence": wrong})).unwrap();
+    assert_eq!(refused["error"]["code"], "stale_claim", "{refused}");
     let note = json!({"text": "once", "fence": by_mcp["fence"], "request_id": "n1"});
     data(&mut client, "note", note.clone());
     data(&mut client, "note", note);
@@ -391,7 +408,7 @@ fn the_cycle_is_the_same_on_every_interface() {
     let closed = data(&mut client, "done", json!({"id": c, "reason": "done"}));
     assert_eq!(closed["closed"][0]["status"], "closed", "{closed}");
     line.mutate(&json!({"op": "close", "id": d})).unwrap();
-    assert_eq!(bd.json(&["status"])["summary"]["closed_issues"], 4);
+    assert_eq!(bd.json(&["status"])["summary"]["closed_issues"], 5);
 
     // Create a bead.
     let open = || bd.json(&["status"])["summary"]["open_issues"].clone();

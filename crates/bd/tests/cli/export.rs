@@ -110,6 +110,15 @@ fn a_file_that_cannot_be_written_never_fails_a_mutation() {
     });
 }
 
+/// The daemon asked git's index for such a path and panicked.
+#[test]
+fn an_export_path_may_lead_out_of_the_work_tree() {
+    both(|bd| {
+        bd.json(&["config", "set", "export.path", "../beside.jsonl"]);
+        assert_eq!(std::fs::read_to_string(bd.dir().join("../beside.jsonl")).unwrap(), "");
+    });
+}
+
 /// With `--no-auto-flush` or `--sandbox` the file stays as it is, even after an import. The next command without it writes
 /// all changes.
 #[test]

@@ -124,6 +124,7 @@ fn history_validation_and_files_do_not_delay_others() {
         (json!({"query": {"diff": {"from": {"revision": first}, "to": null}}}), "/0/id"),
         (json!({"query": {"show_as_of": {"ids": ["bd-c0"], "moment": {"revision": first}}}}), "/0/title"),
         (json!("validate"), ""),
+        (json!({"query": "status"}), "/summary"),
         (json!({"compare_file": {"path": file, "name": "issues.jsonl"}}), ""),
         (json!({"import": {"source": source, "dry_run": true}}), "/created"),
         (json!({"import": {"source": source, "dry_run": false}}), "/created"),

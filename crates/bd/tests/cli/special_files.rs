@@ -126,6 +126,19 @@ fn a_pipe_at_export_path_is_refused_or_skipped_if_created_later() {
     wait_until("the daemon exits", || !is_alive(bystander.pid));
 }
 
+/// git's index cannot be asked for these names. The daemon asked, and a panic ended it.
+#[test]
+fn an_export_path_that_no_index_can_hold_does_not_end_the_daemon() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let bystander = Bystander::of(&bd);
+    let mut client = Client::connect(&bd.socket()).unwrap();
+    for path in ["a\0b", "../a\0b", "../beside.jsonl", "..", "."] {
+        client.ask(&json!({"config_set": {"key": "export.path", "value": path}})).unwrap();
+        bystander.is_served(path);
+    }
+    assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
+}
+
 /// A clone can contain links.
 #[test]
 fn links_that_lead_out_of_the_repository_are_not_followed() {
