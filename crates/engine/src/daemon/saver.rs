@@ -15,11 +15,12 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// The longest pause after failed syncs.
 const LAST_RETRY: Duration = Duration::from_secs(15);
 
-/// The pause after a server reports a rate limit without a time, or the git library does not pass the time
-/// on. It doubles with each further report.
+/// The pause after a server reports a rate limit without a time. It doubles with each further report.
 const RATE_LIMITED: Duration = Duration::from_secs(60);
-/// The longest pause for a rate limit.
+/// The longest such pause.
 const LONGEST_RATE_LIMITED: Duration = Duration::from_secs(15 * 60);
+/// The longest pause that a server can ask for. Hosting services reset their limits every hour.
+const LONGEST_WANTED: Duration = Duration::from_secs(60 * 60);
 
 /// How often a daemon fetches while other machines are active and a local client waits for a result.
 const FAST_INTERVAL: Duration = Duration::from_secs(2);
@@ -206,9 +207,13 @@ impl Saver {
     pub fn remote_failed(&mut self, failure: &Failure, now: Instant) {
         if is_rate_limit(failure) {
             let before = self.remote_retry.map(|(_, pause)| pause).filter(|pause| *pause >= RATE_LIMITED);
-            let pause =
-                wanted_pause(failure).unwrap_or_else(|| before.map_or(RATE_LIMITED, |pause| pause * 2));
-            let pause = pause.clamp(FIRST_RETRY, LONGEST_RATE_LIMITED);
+            let pause = match (wanted_pause(failure), before) {
+                (Some(wanted), _) => wanted.clamp(FIRST_RETRY, LONGEST_WANTED),
+                (None, None) => RATE_LIMITED,
+                // A failed attempt of a client does not lengthen the pause.
+                (None, Some(before)) if self.asked => before,
+                (None, Some(before)) => (before * 2).min(LONGEST_RATE_LIMITED),
+            };
             self.remote_retry = Some((now + pause.mul_f64(1.0 + fraction() / 4.0), pause));
             return;
         }
@@ -329,6 +334,11 @@ mod tests {
             saver.remote_failed(&away(), Instant::now());
         }
         assert_eq!(saver.remote_retry, before);
+        let limited = Failure::new(Code::NetworkError, "the server returned error: 429");
+        for _ in 0..10 {
+            saver.remote_failed(&limited, Instant::now());
+        }
+        assert_eq!(saver.remote_retry.map(|(_, pause)| pause), Some(RATE_LIMITED));
     }
 
     #[test]
@@ -353,7 +363,7 @@ mod tests {
     #[test]
     fn the_pause_follows_retry_after() {
         let mut saver = Saver::default();
-        for (asked, expected) in [(120, 120), (7, 7), (0, 1), (u64::MAX, 15 * 60)] {
+        for (asked, expected) in [(120, 120), (7, 7), (0, 1), (1_800, 1_800), (u64::MAX, 60 * 60)] {
             let failure =
                 Failure::new(Code::NetworkError, "error: 403").with(json!({"retry_after_s": asked}));
             saver.remote_failed(&failure, Instant::now());
