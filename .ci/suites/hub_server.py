@@ -26,7 +26,8 @@ def own(path):
 
 
 class Cluster:
-    def __init__(self, programs, directory):
+    def __init__(self, programs, directory, bd):
+        self.bd = bd
         self.programs, self.directory, self.port = programs, directory, free_port()
         self.data = os.path.join(directory, "data")
         os.makedirs(directory)
@@ -36,6 +37,25 @@ class Cluster:
         with open(os.path.join(self.data, "postgresql.auto.conf"), "a") as settings:
             settings.write("default_transaction_isolation = 'repeatable read'\n")
         self.start()
+
+    @classmethod
+    def standby_of(cls, primary, directory):
+        """Returns a running standby."""
+        standby = cls.__new__(cls)
+        standby.programs, standby.directory, standby.port = primary.programs, directory, free_port()
+        standby.data, standby.bd = os.path.join(directory, "data"), primary.bd
+        os.makedirs(directory)
+        own(directory)
+        source = f"host=127.0.0.1 port={primary.port} user=postgres"
+        as_postgres([standby.program("pg_basebackup"), "-D", standby.data, "-d", source, "-R", "-X", "stream", "-c", "fast", "--no-sync"], cwd=directory)
+        standby.start()
+        return standby
+
+    def promote(self):
+        as_postgres([self.program("pg_ctl"), "-D", self.data, "-w", "promote"], cwd=self.directory)
+
+    def install(self, url):
+        subprocess.run([self.bd, "hub", "init", url], check=True, stdout=subprocess.DEVNULL)
 
     def program(self, name):
         return os.path.join(self.programs, name)
@@ -90,12 +110,21 @@ class Line:
 
     def __init__(self, target, seed):
         self.target, self.port, self.faults = target, free_port(), False
-        self.random = random.Random(seed)
+        self.random, self.open = random.Random(seed), []
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self.port))
         listener.listen(64)
         threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+
+    def cut(self):
+        """Cuts all connections."""
+        for end in self.open:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.open = []
 
     def accept(self, listener):
         while True:
@@ -105,6 +134,7 @@ class Line:
             except OSError:
                 client.close()
                 continue
+            self.open += [client, server]
             for one, other, answers in ((client, server, False), (server, client, True)):
                 threading.Thread(target=self.forward, args=(one, other, answers), daemon=True).start()
 

@@ -7,6 +7,9 @@ use std::str::FromStr;
 /// The result of a task.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// The options without a value.
+const FLAGS: [&str; 1] = ["hub"];
+
 /// The options of a task.
 pub struct Arguments(BTreeMap<String, String>);
 
@@ -17,7 +20,10 @@ impl Arguments {
         let mut pairs = BTreeMap::new();
         while let Some(name) = given.next() {
             let name = name.strip_prefix("--").ok_or_else(|| format!("{name:?} is not an option"))?;
-            let value = given.next().ok_or_else(|| format!("--{name} needs a value"))?;
+            let value = match FLAGS.contains(&name) {
+                true => "true".to_owned(),
+                false => given.next().ok_or_else(|| format!("--{name} needs a value"))?,
+            };
             pairs.insert(name.to_owned(), value);
         }
         Ok(Self(pairs))

@@ -2,6 +2,7 @@
 
 use beads_sim::drain::Drain;
 use beads_sim::fleet::{Fleet, Policy};
+use beads_sim::hub::{HubDrain, HubFleet};
 
 use crate::arguments::{Arguments, Result};
 
@@ -16,6 +17,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Policy::default()
     };
     let beads = arguments.or("drain", 0)?;
+    if arguments.or("hub", false)? {
+        return if beads > 0 { drain_hub(arguments, beads) } else { write_hub(arguments) };
+    }
     if beads > 0 { drain(arguments, policy, beads) } else { write(arguments, policy) }
 }
 
@@ -75,6 +79,48 @@ fn drain(arguments: &Arguments, policy: Policy, beads: usize) -> Result<()> {
     println!("a claim took          {}", spread(&report.claim_ms));
     println!("done twice            {}", report.double);
     println!("pushes of the store   {} won, {} lost their race", report.pushes_won, report.pushes_lost);
+    Ok(())
+}
+
+/// Every machine writes, and gets the others' writes through a hub.
+fn write_hub(arguments: &Arguments) -> Result<()> {
+    let fleet = HubFleet {
+        seed: arguments.or("seed", 1)?,
+        machines: arguments.or("machines", 64)?,
+        writing_ms: arguments.or("seconds", 30_u64)? * 1_000,
+        write_every_ms: arguments.or("every", 1_000)?,
+        round_trip_ms: arguments.or("rtt", 300)?,
+    };
+    let mut report = fleet.run();
+    report.everywhere_ms.sort_unstable();
+    report.hub_ms.sort_unstable();
+    println!(
+        "{} machines, {} ms to the hub, a write every {} ms",
+        fleet.machines, fleet.round_trip_ms, fleet.write_every_ms
+    );
+    println!("on the hub after      {}", spread(&report.hub_ms));
+    println!("everywhere after      {}", spread(&report.everywhere_ms));
+    println!("appends               {}, of which {} were repeated", report.appends, report.repeated);
+    println!("not everywhere        {} writes", report.missing);
+    Ok(())
+}
+
+/// The machines claim and close beads until none are left, and a hub decides the claims.
+fn drain_hub(arguments: &Arguments, beads: usize) -> Result<()> {
+    let drain = HubDrain {
+        seed: arguments.or("seed", 1)?,
+        machines: arguments.or("machines", 64)?,
+        beads,
+        round_trip_ms: arguments.or("rtt", 300)?,
+    };
+    let mut report = drain.run();
+    report.claim_ms.sort_unstable();
+    let (claims, seconds) = (report.claim_ms.len(), report.ended_ms as f64 / 1_000.0);
+    println!("{} machines, {} ms to the hub, {beads} beads", drain.machines, drain.round_trip_ms);
+    println!("claims                {claims} in {seconds:.0} s: {:.1} per second", claims as f64 / seconds);
+    println!("distinct beads        {}", report.distinct);
+    println!("round trips per claim {:.2}", report.round_trips as f64 / claims.max(1) as f64);
+    println!("a claim took          {}", spread(&report.claim_ms));
     Ok(())
 }
 

@@ -48,7 +48,7 @@ const TASKS: &[Task] = &[
     ),
     (
         "fleet",
-        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--push-rate 0] [--seed 1]; with --drain 2000 [--work 0] the machines claim and close that many beads",
+        "simulate many machines on one remote: [--machines 64] [--seconds 30] [--every 1000] [--rtt 300] [--interval 60000] [--quiet 500] [--max-delay 5000] [--pause 50] [--step 50] [--paced true] [--push-rate 0] [--seed 1]; with --drain 2000 [--work 0] the machines claim and close that many beads; with --hub they share a hub",
         fleet::run,
     ),
     (

@@ -33,6 +33,11 @@ impl Claim {
         self.assignee.as_ref().map(|_| self.mark.at())
     }
 
+    /// Returns whether it is a claim of this holder with this fence.
+    pub(crate) fn is_under(&self, fence: Stamp, holder: &Actor) -> bool {
+        self.fence() == Some(fence) && self.mark.by() == holder && self.assignee.as_ref() == Some(holder)
+    }
+
     /// Returns whether the lease has ended.
     pub fn expired(&self, now_ms: u64) -> bool {
         self.expires.is_some_and(|expires| expires.ms() < now_ms)

@@ -193,6 +193,13 @@ pub const KEYS: &[Key] = &[
         bounds: None,
     },
     Key {
+        name: "sync.keep_daemon",
+        default: "false",
+        about: "true: a daemon with a hub or a remote keeps running, so that a board or a waiting agent here sees changes at once",
+        check: is_switch,
+        bounds: None,
+    },
+    Key {
         name: "sync.interval",
         default: "60s",
         about: "how often the daemon fetches changes of others, at least 1s; 0 for never",

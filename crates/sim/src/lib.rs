@@ -11,6 +11,7 @@ pub mod directed;
 pub mod drain;
 pub mod faults;
 pub mod fleet;
+pub mod hub;
 pub mod ledger;
 pub mod scenario;
 

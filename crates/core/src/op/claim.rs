@@ -33,8 +33,14 @@ pub struct ClaimBead {
 impl ClaimBead {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
-        check_free(catalog, lineage, bead, context)?;
+        // The hub decides by its own clock whether the bead is free. A grant may be known already, if its answer
+        // was lost and it arrived with the deltas of the others.
+        let is_granted = self.until.is_some();
+        if !is_granted || bead.status.value.status == Status::Closed {
+            check_free(catalog, lineage, bead, context)?;
+        }
         let mark = match self.at {
+            Some(at) if is_granted && bead.claim.is_under(at, &context.actor) => bead.claim.mark.clone(),
             Some(at) => reserved_mark(catalog, lineage, bead, Mark::new(at, context.actor.clone()))?,
             None => context.mark(bead.stamps())?,
         };

@@ -383,11 +383,11 @@ impl Engine {
         }
         let idle = self.idle_at();
         let alone = self.connections.open.load(Ordering::Relaxed) == 0;
-        if idle <= now && alone && !self.saver.running {
+        if idle <= now && alone && !self.saver.running && !self.service.keeps_daemon() {
             return Some(Stopped::Gracefully);
         }
         if idle <= now {
-            // A client is still connected; check again later.
+            // A client is still connected, or sync.keep_daemon is set; check again later.
             self.last_request = now;
         }
         None
@@ -397,7 +397,9 @@ impl Engine {
     pub async fn shut_down(mut self, stopped: Stopped) -> Result<(), Failure> {
         // The connections of queued requests are closed; their clients ask the next daemon.
         self.queue.close();
-        self.service.save_hub();
+        if !matches!(stopped, Stopped::JournalFailed(_) | Stopped::Replaced(_)) {
+            self.service.save_hub();
+        }
         // Replies are written by the tasks of their connections: let those run before the runtime shuts down.
         for _ in 0..YIELDS_BEFORE_EXIT {
             tokio::task::yield_now().await;

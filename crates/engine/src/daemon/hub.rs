@@ -234,7 +234,11 @@ impl Engine {
             return None;
         }
         self.changed();
-        self.serve_waiters()
+        let stopped = self.serve_waiters();
+        if stopped.is_none() {
+            self.service.save_hub_if_due();
+        }
+        stopped
     }
 
     /// Answers the claims that wait for an unreachable hub.
@@ -275,10 +279,12 @@ impl Engine {
         if self.hub.worker.is_none() || self.hub.call.is_some() {
             return;
         }
-        if !self.service.hub_mut().is_some_and(|hub| hub.is_ready()) {
+        if !self.service.hub_mut().is_some_and(|hub| hub.session_mut().is_ready()) {
             return;
         }
-        if !self.hub.claimed_last && self.call_for_claim() {
+        // While grants wait for this machine, nothing is granted, so it appends first.
+        let holds = self.service.hub_mut().is_some_and(|hub| hub.session_mut().must_settle());
+        if !holds && !self.hub.claimed_last && self.call_for_claim() {
             self.hub.claimed_last = true;
             return;
         }
@@ -291,15 +297,19 @@ impl Engine {
     fn call_for_append(&mut self) -> bool {
         let outgoing = match self.service.hub_outgoing() {
             Ok(Some(outgoing)) => outgoing,
-            Ok(None) => return false,
+            Ok(None) => {
+                if self.service.hub_mut().is_some_and(|hub| hub.session_mut().take_settle()) {
+                    self.command_hub(Command::Settle);
+                }
+                return false;
+            }
             Err(failure) => {
                 log::note(&format!("hub: {}: {}", failure.code, failure.message));
                 return false;
             }
         };
-        let Some((seq, seen)) = self.service.hub_mut().map(|hub| (hub.next_seq(), hub.cursor().n)) else {
-            return false;
-        };
+        let Some(session) = self.service.hub_mut().map(|hub| hub.session_mut()) else { return false };
+        let (seq, seen) = (session.next_seq(), session.cursor().n);
         self.hub.call = Some(Call::Append { seq, seen, outgoing });
         self.repeat_hub_call();
         true
@@ -321,7 +331,9 @@ impl Engine {
                 continue;
             }
             match self.service.hub_claim_request(&waiting.claiming.job) {
-                Ok(request) => {
+                // It is appended first.
+                Ok(None) => self.hub.claims.push_back(waiting),
+                Ok(Some(request)) => {
                     let Some(seq) = self.service.next_hub_number() else { break };
                     waiting.not_before = now;
                     self.hub.call = Some(Call::Claim { seq, request, claiming: Box::new(waiting) });

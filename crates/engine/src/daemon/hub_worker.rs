@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub, Woken};
 use beads_store::hub::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Hub, HubCopy, HubCursor, HubHistory, HubRow, Member,
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, FOLD_MIN_BYTES, Fetched, Hub, HubCopy, HubCursor,
+    HubHistory, HubRow, Member, compact,
 };
-use beads_store::{Error, Result};
-use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 /// The pauses before connecting again. A random part is added, so that machines do not reconnect all at once.
@@ -16,13 +16,9 @@ const PAUSES_MS: [u64; 6] = [100, 200, 500, 1_000, 2_000, 5_000];
 /// How often to fetch even if notifications arrive, because one may be lost.
 const SAFETY_POLL: Duration = Duration::from_secs(10);
 
-/// Deltas are folded into a snapshot when they are this many times as large as the last one, and larger than
-/// the minimum.
-const FOLD_FACTOR: u64 = 4;
-const FOLD_MIN_BYTES: u64 = 1024 * 1024;
-
-/// How often a machine checks whether the store should be compacted.
-const COMPACTION_INTERVAL: Duration = Duration::from_secs(60);
+/// How often a machine checks whether the store should be compacted. A random part is added, so that one
+/// machine proposes a snapshot and another one finds the proposal.
+const COMPACTION_INTERVAL_MS: u64 = 20_000;
 
 /// A request of the engine.
 #[derive(Debug)]
@@ -31,6 +27,8 @@ pub enum Command {
     Attach(Member, HubCursor, Vec<ClaimNews>),
     /// Append a payload: number, cursor, payload, claims.
     Append(u64, u64, Vec<u8>, Vec<ClaimNews>),
+    /// Tell the hub that nothing is left to append.
+    Settle,
     /// Ask for a claim.
     Claim(u64, ClaimRequest),
 }
@@ -119,12 +117,12 @@ impl Worker {
     }
 
     /// Reports to the engine. Fails if the engine is gone.
-    fn send(&self, event: Event) -> std::result::Result<(), End> {
+    fn send(&self, event: Event) -> Result<(), End> {
         if (self.report)(event) { Ok(()) } else { Err(End::Stop) }
     }
 
     /// Serves one connection.
-    fn serve(&mut self) -> std::result::Result<(), End> {
+    fn serve(&mut self) -> Result<(), End> {
         let mut hub = PostgresHub::connect(&self.address)?;
         self.send(Event::Connected)?;
         let claims = loop {
@@ -155,11 +153,17 @@ impl Worker {
         self.wait(&mut hub)
     }
 
-    fn wait(&mut self, hub: &mut PostgresHub) -> std::result::Result<(), End> {
+    fn wait(&mut self, hub: &mut PostgresHub) -> Result<(), End> {
         let mut notified = false;
         let mut polls = 0_u32;
-        let mut compacted = Instant::now();
+        let mut compaction_due = next_compaction();
         loop {
+            if compaction_due <= Instant::now() {
+                compaction_due = next_compaction();
+                if let Some((upto, outcome)) = compact(hub, &self.member.replica, FOLD_MIN_BYTES)? {
+                    crate::log::note(&format!("hub snapshot up to {upto}: {outcome}"));
+                }
+            }
             let timeout = if notified { SAFETY_POLL } else { self.poll };
             match hub.wait(&mut self.commands, timeout) {
                 Woken::Command(None) => return Err(End::Stop),
@@ -177,10 +181,6 @@ impl Worker {
                         self.send(Event::Notified(false))?;
                     }
                     self.fetch(hub)?;
-                    if compacted.elapsed() > COMPACTION_INTERVAL {
-                        compacted = Instant::now();
-                        compact(hub, &self.member.replica)?;
-                    }
                 }
                 Woken::Lost => {
                     return Err(Error::HubUnreachable("the connection was closed".to_owned()).into());
@@ -190,9 +190,10 @@ impl Worker {
     }
 
     /// Runs a command of the engine and reports its result.
-    fn execute(&mut self, hub: &mut PostgresHub, command: Command) -> std::result::Result<(), End> {
+    fn execute(&mut self, hub: &mut PostgresHub, command: Command) -> Result<(), End> {
         match command {
             Command::Attach(..) => Ok(()),
+            Command::Settle => Ok(hub.settle()?),
             Command::Append(seq, seen, payload, claims) => {
                 let cursor = hub.append(seq, seen, &payload, &claims)?;
                 let is_next = self.advance(&cursor);
@@ -225,46 +226,22 @@ impl Worker {
         is_next || own.n <= self.cursor.n
     }
 
-    /// Fetches and reports everything after the cursor.
-    fn fetch(&mut self, hub: &mut PostgresHub) -> std::result::Result<(), End> {
+    /// Fetches and reports everything that was after the cursor.
+    fn fetch(&mut self, hub: &mut PostgresHub) -> Result<(), End> {
         loop {
-            let rows = hub.fetch_since(&self.cursor)?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            self.cursor = last.cursor.clone();
-            self.send(Event::Rows(rows))?;
+            let Fetched { rows, more } = hub.fetch_since(&self.cursor)?;
+            if let Some(last) = rows.last() {
+                self.cursor = last.cursor.clone();
+                self.send(Event::Rows(rows))?;
+            }
+            if !more {
+                return Ok(());
+            }
         }
     }
 }
 
-/// Proposes a snapshot if the deltas have become much larger than the last one, or gives a second opinion on
-/// that of another replica. Both fold what the hub holds, not what this replica knows.
-fn compact(hub: &mut impl Hub, own: &str) -> Result<()> {
-    let due = hub.compaction()?;
-    let upto = match &due.proposed {
-        Some((_, by)) if by == own => return Ok(()),
-        Some((upto, _)) => Some(*upto),
-        None if due.delta_bytes > (FOLD_FACTOR * due.snapshot_bytes).max(FOLD_MIN_BYTES) => None,
-        None => return Ok(()),
-    };
-    let mut copy = match hub.snapshot()? {
-        Some((cursor, payload)) => HubCopy::from_snapshot(cursor, &payload)?,
-        None => HubCopy::default(),
-    };
-    'fetching: loop {
-        let rows = hub.fetch_since(&copy.cursor)?;
-        if rows.is_empty() {
-            break;
-        }
-        for row in &rows {
-            if upto.is_some_and(|upto| row.cursor.n > upto) {
-                break 'fetching;
-            }
-            copy.fold(row)?;
-        }
-    }
-    let payload = copy.encode()?;
-    let digest = Sha256::digest(&payload).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let outcome = hub.fold(&copy.cursor, &digest, &payload)?;
-    crate::log::note(&format!("hub snapshot up to {}: {outcome}", copy.cursor.n));
-    Ok(())
+fn next_compaction() -> Instant {
+    let random = getrandom::u64().unwrap_or_default() % COMPACTION_INTERVAL_MS;
+    Instant::now() + Duration::from_millis(COMPACTION_INTERVAL_MS + random)
 }

@@ -49,6 +49,12 @@ impl HubCopy {
         &self.state
     }
 
+    /// Returns whether the copy is being fetched from the beginning, so that the replica does not have it yet.
+    /// Such a copy must not be kept: a later process would believe that the replica has it.
+    pub fn is_detached(&self) -> bool {
+        self.is_detached
+    }
+
     /// Encodes the copy. Two replicas with the same cursor encode the same bytes.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let Snapshot { state, tombstones, deps, meta, conflicts } = self.state.encode();

@@ -4,17 +4,21 @@
 //! [`HubCopy`] holds the same state on every machine at the same [`HubCursor`]. What a replica has beyond its
 //! copy is what it still has to append. [`Hub`] is the transport: PostgreSQL, or the simulator.
 
+mod compaction;
 mod copy;
 mod outgoing;
 mod payload;
 pub mod postgres;
+mod session;
 
 use beads_core::{Actor, Lineage, Stamp, Timestamp};
 use serde::{Deserialize, Serialize};
 
+pub use compaction::{FOLD_MIN_BYTES, compact};
 pub use copy::{HubCopy, TakenRows};
-pub use outgoing::{ClaimNews, ClaimNewsState, Outgoing, is_hub_fence};
+pub use outgoing::{ClaimNews, ClaimNewsState, Outgoing, is_hub_fence, lineage_key};
 pub use payload::{MAX_PAYLOAD_BYTES, decode_payload, encode_payload};
+pub use session::{HubSession, draw_uuid};
 
 use crate::Result;
 
@@ -66,6 +70,10 @@ pub struct Attached {
     pub head: u64,
     /// How the cursor relates to the history.
     pub history: HubHistory,
+    /// Whether grants wait until this machine and others have [settled](Hub::settle).
+    pub holding: bool,
+    /// The clock of the hub, which judges leases.
+    pub now_ms: u64,
 }
 
 /// A delta of the hub.
@@ -77,6 +85,16 @@ pub struct HubRow {
     pub replica: String,
     /// What it holds.
     pub content: RowContent,
+}
+
+/// The answer to a fetch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Deltas, oldest first.
+    pub rows: Vec<HubRow>,
+    /// Whether the answer was too long for one call. What others append meanwhile does not count: a machine
+    /// that fetched until nothing is left would never do anything else while many write.
+    pub more: bool,
 }
 
 /// The content of a delta.
@@ -104,6 +122,8 @@ pub struct Grant {
 /// A request for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
+    /// A random id. A repetition has the same one; a copy of this machine does not know it.
+    pub id: String,
     /// The holder.
     pub holder: Actor,
     /// The length of the lease.
@@ -145,8 +165,11 @@ pub trait Hub {
     /// answer.
     fn append(&mut self, seq: u64, seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor>;
 
-    /// Returns deltas after a cursor, oldest first; none if there are none. The next call may return more.
-    fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Vec<HubRow>>;
+    /// Tells a hub that holds grants that this machine has nothing left to append.
+    fn settle(&mut self) -> Result<()>;
+
+    /// Returns deltas after a cursor, oldest first; none if there are none.
+    fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Fetched>;
 
     /// Returns the snapshot that replaces the oldest deltas, if there is one.
     fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>>;

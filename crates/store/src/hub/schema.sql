@@ -35,8 +35,9 @@ CREATE TABLE IF NOT EXISTS beads.store (
     epoch int NOT NULL DEFAULT 1,
     -- The WAL timeline. It changes when a standby is promoted.
     timeline text NOT NULL,
-    -- No claims are granted until then, or until every machine seen lately has attached again.
+    -- No claims are granted until then, or until every machine seen lately has settled again.
     hold_until timestamptz,
+    -- The longest lease so far, at least the usual one.
     longest_lease interval NOT NULL DEFAULT '2 hours',
     member name NOT NULL DEFAULT 'beads_member',
     hub_version int NOT NULL
@@ -82,6 +83,9 @@ CREATE TABLE IF NOT EXISTS beads.machine (
     store int NOT NULL REFERENCES beads.store,
     replica uuid NOT NULL,
     epoch int NOT NULL,
+    -- The epoch in which it last had nothing left to append. Grants wait for that, because a close that the hub
+    -- lost must come back before its bead is granted again.
+    settled int NOT NULL DEFAULT 0,
     seen timestamptz NOT NULL,
     cursor bigint NOT NULL DEFAULT 0,
     last_seq bigint NOT NULL DEFAULT 0,
@@ -117,7 +121,7 @@ BEGIN
         RAISE EXCEPTION 'the hub needs READ COMMITTED, not %', current_setting('transaction_isolation')
             USING ERRCODE = 'BH005';
     END IF;
-    IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     SELECT * INTO s FROM beads.store WHERE id = p_store;
@@ -139,6 +143,28 @@ BEGIN
         RAISE EXCEPTION 'attach first: the machine is not attached in this epoch' USING ERRCODE = 'BH001';
     END IF;
     RETURN s;
+END $$;
+
+-- Locks the gate and returns the store of an attached machine. Commits of a store become serial here, so numbers
+-- appear in the order of their commits. The epoch is checked behind the gate: it may have changed while this
+-- call waited.
+CREATE OR REPLACE FUNCTION beads._entered(p_store text, p_replica uuid, p_epoch int)
+RETURNS beads.store LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+BEGIN
+    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    RETURN beads._attached(p_store, p_replica, p_epoch);
+END $$;
+
+-- Records the answer to a request, so that a repetition gets it again. The gate must be locked.
+CREATE OR REPLACE FUNCTION beads._answered(
+    p_number int, p_replica uuid, p_seq bigint, p_digest bytea, p_answer jsonb)
+RETURNS jsonb LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
+BEGIN
+    UPDATE beads.machine m SET last_seq = p_seq, last_digest = p_digest, last_answer = p_answer,
+        seen = clock_timestamp()
+    WHERE m.store = p_number AND m.replica = p_replica;
+    RETURN p_answer;
 END $$;
 
 CREATE OR REPLACE FUNCTION beads._head(p_number int) RETURNS bigint LANGUAGE sql
@@ -167,7 +193,8 @@ BEGIN
     RETURN CASE WHEN found = p_token THEN 'same' ELSE 'other' END;
 END $$;
 
--- Starts a new epoch and holds grants until every machine that was seen lately has attached again.
+-- Starts a new epoch and holds grants until every machine that was seen lately has attached again, repeated its
+-- live claims, and appended what the hub lacks.
 CREATE OR REPLACE FUNCTION beads._new_epoch(p_number int) RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, beads, pg_temp AS $$
     UPDATE beads.store SET epoch = epoch + 1, timeline = beads._timeline(),
@@ -187,20 +214,24 @@ BEGIN
             same := (row.fence_ms, row.fence_counter) = ((c->>'ms')::bigint, (c->>'counter')::bigint);
             -- Another machine may repeat or renew a claim only under its fence, and never revives an ended one.
             IF row.until > now AND row.replica <> p_replica AND NOT same THEN CONTINUE; END IF;
+            -- When it attaches (number 0), it does not prolong a claim of another one that is known here: its
+            -- clock may be wrong.
+            IF p_n = 0 AND row.until IS NOT NULL AND row.replica <> p_replica AND same THEN CONTINUE; END IF;
             IF row.lineage IS NOT NULL AND (row.until IS NULL AND same
                 OR (row.fence_ms, row.fence_counter) > ((c->>'ms')::bigint, (c->>'counter')::bigint))
             THEN CONTINUE; END IF;
-            until := now + (c->>'left_ms')::bigint * interval '1 millisecond';
+            until := now + least((c->>'left_ms')::bigint, 31708800000) * interval '1 millisecond';
             IF same THEN until := greatest(until, row.until); END IF;
             INSERT INTO beads.claim AS k (store, lineage, holder, replica, fence_ms, fence_counter, until)
             VALUES (p_number, c->>'lineage', c->>'holder', p_replica, (c->>'ms')::bigint,
                     (c->>'counter')::bigint, until)
-            ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder, replica = excluded.replica,
+            ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder,
+                replica = CASE WHEN same THEN k.replica ELSE excluded.replica END,
                 fence_ms = excluded.fence_ms, fence_counter = excluded.fence_counter, until = excluded.until;
             UPDATE beads.store SET longest_lease = until - now WHERE number = p_number AND longest_lease < until - now;
         ELSE
             INSERT INTO beads.claim (store, lineage, ended_n) VALUES (p_number, c->>'lineage', p_n)
-            ON CONFLICT (store, lineage) DO UPDATE SET ended_n = excluded.ended_n;
+            ON CONFLICT (store, lineage) DO UPDATE SET ended_n = greatest(claim.ended_n, excluded.ended_n);
             -- A release frees only the claim that its writer knew; a close frees every claim.
             UPDATE beads.claim k SET until = NULL, holder = NULL, replica = NULL
             WHERE k.store = p_number AND k.lineage = c->>'lineage' AND (c->>'state' = 'closed'
@@ -225,10 +256,11 @@ END $$;
 -- before.
 CREATE OR REPLACE FUNCTION beads.attach(
     p_store text, p_version int, p_replica uuid, p_n bigint, p_token uuid, p_claims jsonb)
-RETURNS TABLE (number int, epoch int, head bigint, last_seq bigint, history text, now_ms bigint)
+RETURNS TABLE (number int, epoch int, head bigint, last_seq bigint, history text, holding boolean,
+    now_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
-DECLARE s beads.store; answer text; v int;
+DECLARE s beads.store; answer text; v int; is_holding boolean;
 BEGIN
     SELECT version INTO v FROM beads.hub;
     IF p_version <> v THEN
@@ -252,11 +284,13 @@ BEGIN
         PERFORM beads._new_epoch(s.number);
         s := beads._store(p_store);
     END IF;
-    INSERT INTO beads.machine AS m (store, replica, epoch, seen, cursor)
-    VALUES (s.number, p_replica, s.epoch, clock_timestamp(), p_n)
-    ON CONFLICT (store, replica) DO UPDATE SET epoch = excluded.epoch, seen = excluded.seen, cursor = excluded.cursor;
+    is_holding := coalesce(s.hold_until > clock_timestamp(), false);
+    INSERT INTO beads.machine AS m (store, replica, epoch, settled, seen, cursor)
+    VALUES (s.number, p_replica, s.epoch, CASE WHEN is_holding THEN 0 ELSE s.epoch END, clock_timestamp(), p_n)
+    ON CONFLICT (store, replica) DO UPDATE SET epoch = excluded.epoch, seen = excluded.seen,
+        settled = greatest(m.settled, excluded.settled), cursor = excluded.cursor;
     PERFORM beads._record_claims(s.number, p_replica, 0, p_claims);
-    RETURN QUERY SELECT s.number, s.epoch, beads._head(s.number), m.last_seq, answer,
+    RETURN QUERY SELECT s.number, s.epoch, beads._head(s.number), m.last_seq, answer, is_holding,
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     FROM beads.machine m WHERE m.store = s.number AND m.replica = p_replica;
 END $$;
@@ -267,11 +301,12 @@ CREATE OR REPLACE FUNCTION beads.append(
 RETURNS TABLE (n bigint, token uuid) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
-DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch);
     digest bytea := sha256(p_payload); answer jsonb; next bigint; made uuid := gen_random_uuid();
 BEGIN
-    -- Commits of a store become serial here, so numbers appear in the order of their commits.
-    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    IF p_payload IS NULL OR length(p_payload) > 33554432 THEN
+        RAISE EXCEPTION 'a delta has up to 32 MB' USING ERRCODE = '22023';
+    END IF;
     answer := beads._repeated(s.number, p_replica, p_seq, digest);
     IF answer IS NOT NULL THEN
         RETURN QUERY SELECT (answer->>'n')::bigint, (answer->>'token')::uuid;
@@ -281,9 +316,7 @@ BEGIN
     INSERT INTO beads.delta (store, n, token, replica, seq, seen, payload)
     VALUES (s.number, next, made, p_replica, p_seq, p_seen, p_payload);
     PERFORM beads._record_claims(s.number, p_replica, next, p_claims);
-    UPDATE beads.machine m SET last_seq = p_seq, last_digest = digest, seen = clock_timestamp(),
-        last_answer = jsonb_build_object('n', next, 'token', made)
-    WHERE m.store = s.number AND m.replica = p_replica;
+    PERFORM beads._answered(s.number, p_replica, p_seq, digest, jsonb_build_object('n', next, 'token', made));
     RETURN QUERY SELECT next, made;
 END $$;
 
@@ -295,6 +328,7 @@ RETURNS TABLE (n bigint, token uuid, replica uuid, seen bigint, lineage text, ho
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
 DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); d beads.delta; total bigint := 0;
+    expected bigint := p_n + 1;
 BEGIN
     IF beads._history(s.number, p_n, p_token) <> 'same' THEN
         RAISE EXCEPTION 'delta % is not part of this history, or no longer kept', p_n USING ERRCODE = 'BH002';
@@ -303,6 +337,11 @@ BEGIN
     WHERE m.store = s.number AND m.replica = p_replica
         AND (m.cursor <> p_n OR m.seen < clock_timestamp() - interval '1 minute');
     FOR d IN SELECT * FROM beads.delta k WHERE k.store = s.number AND k.n > p_n ORDER BY k.n LOOP
+        -- A compaction that commits after the check above has deleted the deltas in between.
+        IF d.n <> expected THEN
+            RAISE EXCEPTION 'delta % is no longer kept', expected USING ERRCODE = 'BH002';
+        END IF;
+        expected := d.n + 1;
         n := d.n; token := d.token; replica := d.replica; seen := d.seen; lineage := d.lineage;
         holder := d.holder; fence_ms := d.fence_ms; fence_counter := d.fence_counter;
         until_ms := d.until_ms; payload := d.payload;
@@ -312,15 +351,25 @@ BEGIN
     END LOOP;
 END $$;
 
--- Grants the first free candidate whose last end the caller has seen. A repetition returns the first answer.
+-- Records that a machine has nothing left to append after an attach, so that grants need not wait for it.
+CREATE OR REPLACE FUNCTION beads.settle(p_store text, p_replica uuid, p_epoch int) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
+BEGIN
+    UPDATE beads.machine m SET settled = p_epoch, seen = clock_timestamp()
+    WHERE m.store = s.number AND m.replica = p_replica;
+END $$;
+
+-- Grants the first free candidate whose last end the caller has seen. A repetition under the same number and
+-- request id returns the first answer; a copied machine has the number, but not the request id.
 -- Status: 'granted'; 'taken' with the holder of the first candidate; 'behind' if the caller lacks the delta
 -- that ended a candidate; 'hold' while grants are held.
 CREATE OR REPLACE FUNCTION beads.claim(
-    p_store text, p_replica uuid, p_epoch int, p_seq bigint, p_n bigint, p_holder text, p_lease_ms bigint,
-    p_lineages text[], p_above_ms bigint[])
+    p_store text, p_replica uuid, p_epoch int, p_seq bigint, p_request text, p_n bigint, p_holder text,
+    p_lease_ms bigint, p_lineages text[], p_above_ms bigint[])
 RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
-DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); answer jsonb; row beads.claim;
-    digest bytea := sha256(convert_to(jsonb_build_array(p_holder, p_lease_ms, p_lineages)::text, 'UTF8'));
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); answer jsonb; row beads.claim;
+    digest bytea := sha256(convert_to(p_request, 'UTF8'));
     now timestamptz; status text := 'taken'; other text; ends bigint; made uuid := gen_random_uuid();
     next bigint; fence bigint; counter bigint; until timestamptz;
 BEGIN
@@ -330,17 +379,15 @@ BEGIN
     IF p_lease_ms NOT BETWEEN 1 AND 31708800000 THEN
         RAISE EXCEPTION 'a lease lasts up to a year' USING ERRCODE = '22023';
     END IF;
-    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
     answer := beads._repeated(s.number, p_replica, p_seq, digest);
     IF answer IS NOT NULL THEN RETURN answer; END IF;
     now := clock_timestamp();
-    SELECT * INTO s FROM beads.store k WHERE k.number = s.number;
     IF s.hold_until > now AND EXISTS (
-        SELECT FROM beads.machine m WHERE m.store = s.number AND m.epoch < s.epoch
+        SELECT FROM beads.machine m WHERE m.store = s.number AND m.settled < s.epoch
             AND m.seen > s.hold_until - 2 * s.longest_lease
     ) THEN
-        RETURN jsonb_build_object('status', 'hold',
-            'left_ms', (extract(epoch FROM s.hold_until - now) * 1000)::bigint);
+        RETURN beads._answered(s.number, p_replica, p_seq, digest, jsonb_build_object('status', 'hold',
+            'left_ms', (extract(epoch FROM s.hold_until - now) * 1000)::bigint));
     ELSIF s.hold_until IS NOT NULL THEN
         UPDATE beads.store k SET hold_until = NULL WHERE k.number = s.number;
     END IF;
@@ -377,11 +424,11 @@ BEGIN
         answer := jsonb_build_object('status', 'granted', 'index', i - 1, 'n', next, 'token', made,
             'fence_ms', fence, 'fence_counter', counter,
             'until_ms', (extract(epoch FROM until) * 1000)::bigint);
-        UPDATE beads.machine m SET last_seq = p_seq, last_digest = digest, last_answer = answer,
-            seen = now WHERE m.store = s.number AND m.replica = p_replica;
-        RETURN answer;
+        RETURN beads._answered(s.number, p_replica, p_seq, digest, answer);
     END LOOP;
-    RETURN jsonb_build_object('status', status, 'holder', other, 'until_ms', ends);
+    -- Refusals are recorded, too: a late copy of this request must not be granted what its client gave up.
+    RETURN beads._answered(s.number, p_replica, p_seq, digest,
+        jsonb_build_object('status', status, 'holder', other, 'until_ms', ends));
 END $$;
 
 -- Returns the last confirmed snapshot, if there is one.
@@ -416,9 +463,8 @@ END $$;
 CREATE OR REPLACE FUNCTION beads.fold(
     p_store text, p_replica uuid, p_epoch int, p_upto bigint, p_token uuid, p_digest text, p_payload bytea)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
-DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); k beads.snapshot;
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); k beads.snapshot;
 BEGIN
-    PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
     IF NOT EXISTS (SELECT FROM beads.delta d WHERE d.store = s.number AND d.n = p_upto AND d.token = p_token) THEN
         RETURN 'stale';
     END IF;
@@ -474,5 +520,5 @@ END $$;
 
 REVOKE ALL ON ALL TABLES IN SCHEMA beads FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA beads FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION beads.attach, beads.append, beads.fetch, beads.claim, beads.snapshot,
+GRANT EXECUTE ON FUNCTION beads.attach, beads.append, beads.fetch, beads.settle, beads.claim, beads.snapshot,
     beads.compaction, beads.fold, beads.status, beads.fence TO beads_member;

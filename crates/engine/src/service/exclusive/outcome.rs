@@ -236,6 +236,12 @@ impl Service {
 
     fn try_in_this_thread(&mut self, job: ClaimJob) -> Option<Reply> {
         let mut job = Box::new(job);
+        if job.is_via_hub() {
+            job = match self.claim_at_hub(job) {
+                Ok(reply) => return reply,
+                Err(job) => job,
+            };
+        }
         loop {
             match self.pick(&mut job) {
                 Ok(Picked::Chosen | Picked::Later) => {}

@@ -2,20 +2,25 @@
 
 use beads_core::op::{ClaimBead, Unclaim};
 use beads_core::{Actor, Lineage, Op, Timestamp};
-use beads_store::hub::{ClaimRequest, Grant, HubCursor, MAX_CANDIDATES};
+use beads_store::hub::{ClaimRequest, Grant, HubCursor, MAX_CANDIDATES, draw_uuid};
 use serde_json::json;
 
+use super::files::random;
 use super::hub_unreachable;
 use crate::failure::{Code, Failure};
 use crate::service::Service;
 use crate::service::exclusive::{ClaimJob, NextStep, Picked};
 
 impl Service {
-    /// Returns what to ask the hub for: up to 256 beads in the order of the queue.
-    pub fn hub_claim_request(&mut self, job: &ClaimJob) -> Result<ClaimRequest, Failure> {
+    /// Returns what to ask the hub for: up to 256 beads in the order of the queue. `None` if the hub does not
+    /// have them yet, so that they have to be appended first.
+    pub fn hub_claim_request(&mut self, job: &ClaimJob) -> Result<Option<ClaimRequest>, Failure> {
         let lineages: Vec<Lineage> = match job.op() {
             Op::ClaimNext(next) => {
-                let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
+                let now_ms = self.replica.now_ms();
+                // The hub judges leases by its own clock.
+                let now_ms = self.hub.as_ref().map_or(now_ms, |hub| hub.session.hub_time(now_ms));
+                let catalog = self.replica.catalog();
                 let found = next.candidates(catalog, &job.request.actor, now_ms, MAX_CANDIDATES)?;
                 found.into_iter().filter(|lineage| !job.has_tried(lineage)).collect()
             }
@@ -33,12 +38,17 @@ impl Service {
             let claim = &catalog.bead(lineage)?.claim;
             Some(claim.mark.at().max(claim.expires_mark.at()))
         };
-        let candidates = lineages.into_iter().filter_map(|lineage| {
+        let known = |lineage: &Lineage| self.hub.as_ref().is_some_and(|hub| hub.session.knows(lineage));
+        let candidates = lineages.into_iter().filter(known).filter_map(|lineage| {
             let at = latest(&lineage)?;
             Some((lineage, at))
         });
-        let candidates = candidates.collect();
-        Ok(ClaimRequest { holder: job.request.actor.clone(), lease_ms: self.lease_of(job), candidates })
+        let candidates: Vec<_> = candidates.collect();
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let (id, lease_ms) = (draw_uuid(random()), self.lease_of(job));
+        Ok(Some(ClaimRequest { id, holder: job.request.actor.clone(), lease_ms, candidates }))
     }
 
     /// Records a claim that the hub granted, and answers the request.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use beads_store::hub::HubCopy;
+use beads_store::hub::{HubCopy, HubSession, draw_uuid};
 use beads_store::replace_file;
 use serde::{Deserialize, Serialize};
 
@@ -30,19 +30,14 @@ impl HubFile {
             let copy = HubCopy::decode(&read(COPY)).unwrap_or_default();
             return (known, copy);
         }
-        let mut fresh = Self { store: store.to_owned(), ..Self::default() };
-        fresh.draw_replica();
         let _ = std::fs::remove_file(store_dir.join(COPY));
+        let fresh = Self { store: store.to_owned(), replica: draw_uuid(random()), seq: 0 };
         (fresh, HubCopy::default())
     }
 
-    /// Generates a new replica id.
-    pub fn draw_replica(&mut self) {
-        let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
-        let digits = format!("{high:016x}{low:016x}");
-        let part = |range: std::ops::Range<usize>| digits.get(range).unwrap_or_default().to_owned();
-        self.replica = [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-");
-        self.seq = 0;
+    /// Returns the identity that a session has.
+    pub fn of(store: &str, session: &HubSession) -> Self {
+        Self { store: store.to_owned(), replica: session.replica.clone(), seq: session.seq }
     }
 
     /// Writes the identity. Errors are logged.
@@ -56,6 +51,11 @@ impl HubFile {
         self.save(store_dir);
         write(&store_dir.join(COPY), copy.encode().map_err(std::io::Error::other));
     }
+}
+
+/// Returns random bits for a UUID.
+pub fn random() -> [u64; 2] {
+    [(); 2].map(|()| getrandom::u64().unwrap_or_default())
 }
 
 fn write(path: &Path, bytes: std::io::Result<Vec<u8>>) {

@@ -17,12 +17,12 @@ impl Service {
             ..HubStatusAnswer::default()
         };
         if let Some(hub) = &self.hub {
-            status.attached = hub.attached;
-            status.cursor = Some(hub.copy.cursor.n);
+            status.attached = hub.session.is_attached();
+            status.cursor = Some(hub.session.cursor().n);
             status.polls = hub.polls;
             status.away_ms = self.hub_away_ms();
             status.error = hub.away.as_ref().map(|(_, reason)| reason.clone());
-            status.unsent = !beads_core::Delta::between(hub.copy.state(), state).is_empty();
+            status.unsent = !beads_core::Delta::between(hub.session.copy().state(), state).is_empty();
         }
         Ok(Answer::HubStatus(Box::new(status)))
     }

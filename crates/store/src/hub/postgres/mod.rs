@@ -16,7 +16,7 @@ pub use address::Address;
 pub use schema::{SCHEMA, install, store_fence, store_status};
 
 use super::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Grant, HUB_VERSION, Hub, HubCursor,
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, Grant, HUB_VERSION, Hub, HubCursor,
     HubHistory, HubRow, Member, RowContent,
 };
 use crate::hub::outgoing::lineage_key;
@@ -24,6 +24,9 @@ use crate::{Error, Result};
 
 /// The size of one fetch.
 const FETCH_BYTES: i64 = 8 * 1024 * 1024;
+
+/// The size of a delta without its payload, as the function counts it.
+const ROW_BYTES: i64 = 64;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -148,7 +151,7 @@ impl Hub for PostgresHub {
         let (n, token) = columns(cursor);
         let claims = serde_json::to_string(claims).unwrap_or_default();
         let rows = self.query(
-            "SELECT number, epoch, head, last_seq, history \
+            "SELECT number, epoch, head, last_seq, history, holding, now_ms \
              FROM beads.attach($1, $2, $3::uuid, $4, $5::uuid, $6::jsonb)",
             &[
                 (&member.store, Type::TEXT),
@@ -168,7 +171,8 @@ impl Hub for PostgresHub {
             "behind" => HubHistory::Behind,
             _ => HubHistory::Other,
         };
-        Ok(Attached { head: number(&row, 2)?, last_seq: number(&row, 3)?, history })
+        let (head, last_seq) = (number(&row, 2)?, number(&row, 3)?);
+        Ok(Attached { head, last_seq, history, holding: column(&row, 5)?, now_ms: number(&row, 6)? })
     }
 
     fn append(&mut self, seq: u64, seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
@@ -190,7 +194,19 @@ impl Hub for PostgresHub {
         Ok(HubCursor { n: number(&row, 0)?, token: column(&row, 1)? })
     }
 
-    fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Vec<HubRow>> {
+    fn settle(&mut self) -> Result<()> {
+        let rows = self.query(
+            "SELECT beads.settle($1, $2::uuid, $3)",
+            &[
+                (&self.member.store, Type::TEXT),
+                (&self.member.replica, Type::TEXT),
+                (&self.epoch, Type::INT4),
+            ],
+        )?;
+        Self::one(rows).map(drop)
+    }
+
+    fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Fetched> {
         let (n, token) = columns(cursor);
         let rows = self.query(
             "SELECT n, token::text, replica::text, lineage, holder, fence_ms, fence_counter, until_ms, payload \
@@ -204,7 +220,14 @@ impl Hub for PostgresHub {
                 (&FETCH_BYTES, Type::INT8),
             ],
         )?;
-        rows.iter().map(hub_row).collect()
+        let rows: Vec<HubRow> = rows.iter().map(hub_row).collect::<Result<_>>()?;
+        // The function stops after the delta that exceeds the size.
+        let size = |row: &HubRow| match &row.content {
+            RowContent::Payload(payload) => ROW_BYTES + signed(payload.len() as u64),
+            RowContent::Grant(_) => ROW_BYTES,
+        };
+        let more = rows.iter().map(size).sum::<i64>() > FETCH_BYTES;
+        Ok(Fetched { rows, more })
     }
 
     fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
@@ -225,12 +248,13 @@ impl Hub for PostgresHub {
         let lineages: Vec<String> = request.candidates.iter().map(|(one, _)| lineage_key(one)).collect();
         let above: Vec<i64> = request.candidates.iter().map(|(_, stamp)| signed(stamp.ms())).collect();
         let rows = self.query_and_notify(
-            "SELECT beads.claim($1, $2::uuid, $3, $4, $5, $6, $7, $8, $9)::text",
+            "SELECT beads.claim($1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10)::text",
             &[
                 (&self.member.store, Type::TEXT),
                 (&self.member.replica, Type::TEXT),
                 (&self.epoch, Type::INT4),
                 (&seq, Type::INT8),
+                (&request.id, Type::TEXT),
                 (&n, Type::INT8),
                 (&request.holder.as_str(), Type::TEXT),
                 (&lease, Type::INT8),

@@ -1,0 +1,115 @@
+//! The steps of a run, fixed before it starts. Every step has its own dice, so that steps can be removed.
+
+use super::HubBug;
+use super::node::LEASE_MS;
+use crate::dice::Dice;
+use crate::shrink::shrink_steps;
+
+/// The maximum error of a wall clock, in either direction: many leases.
+const MAX_APART_MS: u64 = 20 * LEASE_MS;
+
+/// One run, from its seed or shrunk.
+#[derive(Debug, Clone)]
+pub struct HubScenario {
+    /// The seed.
+    pub seed: u64,
+    /// The error of each machine's wall clock.
+    pub(super) machines: Vec<i64>,
+    /// A bug of the hub.
+    pub bug: Option<HubBug>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One action on one machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub machine: usize,
+    pub dice: u64,
+    pub action: Action,
+}
+
+/// An action or a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Create,
+    Write,
+    Note,
+    /// Claims the next bead.
+    Claim,
+    Renew,
+    Release,
+    Close,
+    /// Exchanges deltas with the hub.
+    Exchange,
+    Compact,
+    /// Writes the files of the hub.
+    Save,
+    Wait(u64),
+    /// A delayed message arrives.
+    Deliver,
+    Partition,
+    Kill,
+    PowerLoss,
+    /// The machine becomes a copy of another one, with its identity at the hub.
+    Clone(usize),
+    /// The standby of the hub is promoted.
+    FailOver,
+}
+
+impl HubScenario {
+    /// Returns the scenario of a seed.
+    pub fn from_seed(seed: u64, length: usize) -> Self {
+        let mut dice = Dice::new(seed ^ 0x4b0b);
+        let count = 3 + dice.index(3);
+        let machines = (0..count).map(|_| apart(&mut dice)).collect();
+        let step = |dice: &mut Dice| Step {
+            machine: dice.index(count),
+            dice: dice.roll(),
+            action: Action::from_dice(dice, count),
+        };
+        let steps = (0..length).map(|_| step(&mut dice)).collect();
+        Self { seed, machines, bug: None, steps }
+    }
+
+    /// Returns a report of a failure for people, with only the steps that matter.
+    pub fn describe(&self, message: String, trace: Vec<String>) -> String {
+        let with = |steps: &[Step]| Self { steps: steps.to_vec(), ..self.clone() };
+        let run = |steps: &[Step]| with(steps).run().err();
+        let (steps, (message, trace)) = shrink_steps(self.steps.clone(), (message, trace), run);
+        let (steps, machines) = (steps.len(), &self.machines);
+        let mut text = format!("seed {}: {message}\nshrunk to {steps} steps on {machines:?}:\n", self.seed);
+        for line in trace {
+            text.push_str(&format!("  {line}\n"));
+        }
+        text
+    }
+}
+
+fn apart(dice: &mut Dice) -> i64 {
+    let off = i64::try_from(dice.below(2 * MAX_APART_MS + 1)).unwrap_or(0);
+    off - i64::try_from(MAX_APART_MS).unwrap_or(0)
+}
+
+impl Action {
+    fn from_dice(dice: &mut Dice, machines: usize) -> Self {
+        match dice.below(100) {
+            0..=3 => Self::Create,
+            4..=13 => Self::Write,
+            14..=17 => Self::Note,
+            18..=37 => Self::Claim,
+            38..=41 => Self::Renew,
+            42..=45 => Self::Release,
+            46..=49 => Self::Close,
+            50..=73 => Self::Exchange,
+            74..=77 => Self::Compact,
+            78..=80 => Self::Save,
+            81..=85 => Self::Wait(LEASE_MS / 10 + dice.below(LEASE_MS)),
+            86..=88 => Self::Deliver,
+            89 | 90 => Self::Partition,
+            91..=93 => Self::Kill,
+            94 => Self::PowerLoss,
+            95 | 96 => Self::Clone(dice.index(machines)),
+            _ => Self::FailOver,
+        }
+    }
+}

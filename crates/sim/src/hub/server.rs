@@ -1,0 +1,439 @@
+//! The hub: a model of the functions in `schema.sql`, with a standby that lags behind.
+
+use std::collections::BTreeMap;
+
+use beads_core::Timestamp;
+use beads_store::Error;
+use beads_store::hub::{
+    Attached, ClaimAnswer, ClaimNews, ClaimNewsState, ClaimRequest, Compaction, Fetched, Grant, HUB_TAG,
+    HubCursor, HubHistory, HubRow, RowContent, lineage_key,
+};
+
+use super::HubBug;
+use crate::dice::Dice;
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// How long a commit takes behind the gate, in virtual time.
+const COMMIT_MS: u64 = 1;
+
+/// A fence, in the order of fences.
+type Fence = (u64, u32);
+
+/// What the database holds.
+#[derive(Debug, Clone, Default)]
+struct Tables {
+    epoch: u32,
+    timeline: u32,
+    hold_until: Option<u64>,
+    longest_lease_ms: u64,
+    rows: Vec<HubRow>,
+    snapshot: Option<(HubCursor, Vec<u8>)>,
+    /// A snapshot that waits for a second opinion, and the replica that proposed it.
+    proposed: Option<(HubCursor, Vec<u8>, String)>,
+    claims: BTreeMap<String, ClaimRow>,
+    machines: BTreeMap<String, MachineRow>,
+    /// The identities of all deltas that were ever appended.
+    identities: Vec<(String, u64)>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ClaimRow {
+    replica: String,
+    holder: Option<beads_core::Actor>,
+    fence: Fence,
+    until: Option<u64>,
+    ended_n: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct MachineRow {
+    epoch: u32,
+    settled: u32,
+    seen_ms: u64,
+    last_seq: u64,
+    last_content: Vec<u8>,
+    last_answer: Option<Recorded>,
+}
+
+#[derive(Debug, Clone)]
+enum Recorded {
+    Append(HubCursor),
+    Claim(ClaimAnswer),
+}
+
+/// A database server.
+#[derive(Debug)]
+pub struct Server {
+    tables: Tables,
+    standby: Tables,
+    /// The timeline of the running server, which changes when the standby is promoted.
+    timeline: u32,
+    /// The clock of the database.
+    pub now_ms: u64,
+    dice: Dice,
+    bug: Option<HubBug>,
+    /// Whether a fetch returns only a few deltas.
+    pub short_fetches: bool,
+    /// In virtual time: when the run began, and when the gate is free.
+    began_ms: Option<u64>,
+    gate_free_ms: u64,
+    /// With a planted bug: deltas that have a number, but are not visible yet.
+    uncommitted: Vec<HubRow>,
+}
+
+/// An attached machine.
+#[derive(Debug, Clone, Default)]
+pub struct Ticket {
+    pub replica: String,
+    pub epoch: u32,
+}
+
+impl Server {
+    pub fn new(seed: u64, now_ms: u64, bug: Option<HubBug>) -> Self {
+        let tables = Tables { epoch: 1, longest_lease_ms: super::node::LEASE_MS, ..Tables::default() };
+        let (standby, dice) = (tables.clone(), Dice::new(seed));
+        Self {
+            tables,
+            standby,
+            timeline: 0,
+            now_ms,
+            dice,
+            bug,
+            short_fetches: true,
+            began_ms: None,
+            gate_free_ms: 0,
+            uncommitted: Vec::new(),
+        }
+    }
+
+    /// Promotes the standby, which may lack the last commits.
+    pub fn fail_over(&mut self) {
+        self.tables = self.standby.clone();
+        self.timeline += 1;
+        self.uncommitted.clear();
+    }
+
+    /// Runs before every call: the standby may catch up, and slow commits become visible.
+    pub fn tick(&mut self) {
+        if self.dice.chance(25) {
+            self.standby = self.tables.clone();
+        }
+        if self.dice.chance(40) {
+            self.tables.rows.append(&mut self.uncommitted);
+            self.tables.rows.sort_by_key(|row| row.cursor.n);
+        }
+    }
+
+    /// Returns a delta that was appended twice under one number of its replica.
+    pub fn repeated_identity(&self) -> Option<&(String, u64)> {
+        let all = &self.tables.identities;
+        all.iter().enumerate().find(|(index, identity)| all[..*index].contains(identity)).map(|(_, one)| one)
+    }
+
+    /// Returns the longest lease so far.
+    pub fn longest_lease_ms(&self) -> u64 {
+        self.tables.longest_lease_ms
+    }
+
+    /// Sets the clock of the database in virtual time.
+    pub fn advance_to(&mut self, ms: u64) {
+        let began_ms = *self.began_ms.get_or_insert(self.now_ms);
+        self.now_ms = began_ms + ms;
+    }
+
+    /// Queues a commit behind the gate, and returns when it is done.
+    pub fn pass_gate(&mut self, now_ms: u64) -> u64 {
+        self.gate_free_ms = self.gate_free_ms.max(now_ms) + COMMIT_MS;
+        self.gate_free_ms
+    }
+
+    fn head(&self) -> u64 {
+        let visible = self.tables.rows.last().map_or(0, |row| row.cursor.n);
+        let hidden = self.uncommitted.iter().map(|row| row.cursor.n).max().unwrap_or(0);
+        let covered = self.tables.snapshot.as_ref().map_or(0, |(cursor, _)| cursor.n);
+        visible.max(hidden).max(covered)
+    }
+
+    fn history(&self, cursor: &HubCursor) -> HubHistory {
+        let covered = self.tables.snapshot.as_ref().map(|(cursor, _)| cursor);
+        if cursor.n == 0 {
+            return if covered.is_some() { HubHistory::Behind } else { HubHistory::Same };
+        }
+        if cursor.n > self.head() {
+            return HubHistory::Other;
+        }
+        let row = self.tables.rows.iter().map(|row| &row.cursor).find(|known| known.n == cursor.n);
+        match row.or(covered.filter(|covered| covered.n == cursor.n)) {
+            Some(known) if known.token == cursor.token => HubHistory::Same,
+            None if covered.is_some_and(|covered| cursor.n < covered.n) => HubHistory::Behind,
+            _ => HubHistory::Other,
+        }
+    }
+
+    fn new_epoch(&mut self) {
+        self.tables.epoch += 1;
+        self.tables.timeline = self.timeline;
+        self.tables.hold_until = Some(self.now_ms + self.tables.longest_lease_ms);
+    }
+
+    fn is_holding(&self) -> bool {
+        self.tables.hold_until.is_some_and(|until| until > self.now_ms)
+    }
+
+    pub fn attach(&mut self, replica: &str, cursor: &HubCursor, claims: &[ClaimNews]) -> (Attached, u32) {
+        let history = self.history(cursor);
+        let moved = self.tables.timeline != self.timeline && self.bug != Some(HubBug::TimelineIgnored);
+        if moved || history == HubHistory::Other {
+            self.new_epoch();
+        }
+        let (epoch, holding, seen_ms) = (self.tables.epoch, self.is_holding(), self.now_ms);
+        let machine = self.tables.machines.entry(replica.to_owned()).or_default();
+        (machine.epoch, machine.seen_ms) = (epoch, seen_ms);
+        if !holding {
+            machine.settled = epoch;
+        }
+        let (last_seq, row) = (machine.last_seq, machine.clone());
+        // A standby that does not know a machine cannot wait for it: the first attach must have arrived there.
+        self.standby.machines.entry(replica.to_owned()).or_insert(row);
+        self.record_claims(replica, 0, claims);
+        (Attached { last_seq, head: self.head(), history, holding, now_ms: self.now_ms }, epoch)
+    }
+
+    fn check(&self, ticket: &Ticket) -> Result<()> {
+        let moved = self.tables.timeline != self.timeline && self.bug != Some(HubBug::TimelineIgnored);
+        let machine = self.tables.machines.get(&ticket.replica);
+        let attached = machine.is_some_and(|machine| machine.epoch == ticket.epoch);
+        if moved || self.tables.epoch != ticket.epoch || !attached {
+            Err(Error::HubAttachAgain)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Returns the recorded answer to a repeated request.
+    fn repeated(&self, ticket: &Ticket, seq: u64, content: &[u8]) -> Result<Option<Recorded>> {
+        let Some(machine) = self.tables.machines.get(&ticket.replica) else { return Ok(None) };
+        if seq > machine.last_seq || self.bug == Some(HubBug::RetryWithoutIdentity) {
+            return Ok(None);
+        }
+        let same = machine.last_content == content || self.bug == Some(HubBug::PayloadNotCompared);
+        match &machine.last_answer {
+            Some(answer) if seq == machine.last_seq && same => Ok(Some(answer.clone())),
+            _ => Err(Error::HubReplicaReused),
+        }
+    }
+
+    fn answered(&mut self, ticket: &Ticket, seq: u64, content: &[u8], answer: Recorded) {
+        let seen_ms = self.now_ms;
+        let machine = self.tables.machines.entry(ticket.replica.clone()).or_default();
+        (machine.last_seq, machine.seen_ms) = (seq, seen_ms);
+        (machine.last_content, machine.last_answer) = (content.to_vec(), Some(answer));
+    }
+
+    fn number(&mut self, ticket: &Ticket, seq: u64, content: RowContent) -> HubCursor {
+        let cursor = HubCursor { n: self.head() + 1, token: format!("{:x}", self.dice.roll()) };
+        let row = HubRow { cursor: cursor.clone(), replica: ticket.replica.clone(), content };
+        self.tables.identities.push((ticket.replica.clone(), seq));
+        if self.bug == Some(HubBug::NoGate) && self.dice.chance(30) {
+            self.uncommitted.push(row);
+        } else {
+            self.tables.rows.push(row);
+            self.tables.rows.sort_by_key(|row| row.cursor.n);
+        }
+        cursor
+    }
+
+    pub fn append(
+        &mut self,
+        ticket: &Ticket,
+        seq: u64,
+        payload: &[u8],
+        claims: &[ClaimNews],
+    ) -> Result<HubCursor> {
+        self.check(ticket)?;
+        match self.repeated(ticket, seq, payload)? {
+            Some(Recorded::Append(cursor)) => return Ok(cursor),
+            Some(Recorded::Claim(_)) => return Err(Error::HubReplicaReused),
+            None => {}
+        }
+        let cursor = self.number(ticket, seq, RowContent::Payload(payload.to_vec()));
+        self.record_claims(&ticket.replica, cursor.n, claims);
+        self.answered(ticket, seq, payload, Recorded::Append(cursor.clone()));
+        Ok(cursor)
+    }
+
+    pub fn settle(&mut self, ticket: &Ticket) -> Result<()> {
+        self.check(ticket)?;
+        if let Some(machine) = self.tables.machines.get_mut(&ticket.replica) {
+            machine.settled = ticket.epoch;
+        }
+        Ok(())
+    }
+
+    pub fn fetch(&mut self, ticket: &Ticket, cursor: &HubCursor) -> Result<Fetched> {
+        self.check(ticket)?;
+        if self.history(cursor) != HubHistory::Same {
+            return Err(Error::HubHistory);
+        }
+        let now_ms = self.now_ms;
+        if let Some(machine) = self.tables.machines.get_mut(&ticket.replica) {
+            machine.seen_ms = now_ms;
+        }
+        let rows: Vec<_> = self.tables.rows.iter().filter(|row| row.cursor.n > cursor.n).cloned().collect();
+        let count = rows.len();
+        let limit = if self.short_fetches { 1 + self.dice.index(6) } else { count };
+        Ok(Fetched { rows: rows.into_iter().take(limit).collect(), more: count > limit })
+    }
+
+    pub fn snapshot(&self, ticket: &Ticket) -> Result<Option<(HubCursor, Vec<u8>)>> {
+        self.check(ticket)?;
+        Ok(self.tables.snapshot.clone())
+    }
+
+    pub fn compaction(&self, ticket: &Ticket) -> Result<Compaction> {
+        self.check(ticket)?;
+        let size = |row: &HubRow| match &row.content {
+            RowContent::Payload(payload) => 64 + payload.len() as u64,
+            RowContent::Grant(_) => 64,
+        };
+        let proposed = self.tables.proposed.as_ref();
+        Ok(Compaction {
+            delta_bytes: self.tables.rows.iter().map(size).sum(),
+            snapshot_bytes: self.tables.snapshot.as_ref().map_or(0, |(_, payload)| payload.len() as u64),
+            proposed: proposed.map(|(cursor, _, by)| (cursor.n, by.clone())),
+        })
+    }
+
+    pub fn fold(&mut self, ticket: &Ticket, upto: &HubCursor, payload: &[u8]) -> Result<String> {
+        self.check(ticket)?;
+        if !self.tables.rows.iter().any(|row| row.cursor == *upto) {
+            return Ok("stale".into());
+        }
+        match self.tables.proposed.take() {
+            Some((cursor, known, by)) if cursor == *upto && by != ticket.replica => {
+                if known != payload {
+                    return Ok("differs".into());
+                }
+                self.tables.rows.retain(|row| row.cursor.n > upto.n);
+                self.tables.snapshot = Some((cursor, known));
+                Ok("confirmed".into())
+            }
+            _ => {
+                self.tables.proposed = Some((upto.clone(), payload.to_vec(), ticket.replica.clone()));
+                Ok("proposed".into())
+            }
+        }
+    }
+
+    fn record_claims(&mut self, replica: &str, n: u64, news: &[ClaimNews]) {
+        let now_ms = self.now_ms;
+        for one in news {
+            let fence = (one.ms, one.counter);
+            let known = self.tables.claims.get(&one.lineage).cloned();
+            let row = known.clone().unwrap_or_default();
+            let same = known.is_some() && row.fence == fence;
+            if one.state != ClaimNewsState::Held {
+                let row = self.tables.claims.entry(one.lineage.clone()).or_default();
+                row.ended_n = row.ended_n.max(n);
+                if one.state == ClaimNewsState::Closed || row.fence <= fence {
+                    (row.until, row.holder, row.replica) = (None, None, String::new());
+                }
+                continue;
+            }
+            let other = row.replica != replica;
+            let is_live = row.until.is_some_and(|until| until > now_ms);
+            if is_live && other && !same
+                || n == 0 && row.until.is_some() && other && same
+                || known.is_some() && (row.until.is_none() && same || row.fence > fence)
+            {
+                continue;
+            }
+            let mut until = now_ms + one.left_ms;
+            if same {
+                until = until.max(row.until.unwrap_or(0));
+            }
+            let replica = if same { row.replica } else { replica.to_owned() };
+            let held = ClaimRow {
+                replica,
+                holder: one.holder.clone(),
+                fence,
+                until: Some(until),
+                ended_n: row.ended_n,
+            };
+            self.tables.claims.insert(one.lineage.clone(), held);
+            self.tables.longest_lease_ms = self.tables.longest_lease_ms.max(until - now_ms);
+        }
+    }
+
+    pub fn claim(
+        &mut self,
+        ticket: &Ticket,
+        seq: u64,
+        cursor: &HubCursor,
+        request: &ClaimRequest,
+    ) -> Result<ClaimAnswer> {
+        self.check(ticket)?;
+        match self.repeated(ticket, seq, request.id.as_bytes())? {
+            Some(Recorded::Claim(answer)) => return Ok(answer),
+            Some(Recorded::Append(_)) => return Err(Error::HubReplicaReused),
+            None => {}
+        }
+        let answer = self.decide(ticket, seq, cursor, request)?;
+        self.answered(ticket, seq, request.id.as_bytes(), Recorded::Claim(answer.clone()));
+        Ok(answer)
+    }
+
+    fn decide(
+        &mut self,
+        ticket: &Ticket,
+        seq: u64,
+        cursor: &HubCursor,
+        request: &ClaimRequest,
+    ) -> Result<ClaimAnswer> {
+        let now_ms = self.now_ms;
+        if let Some(until) = self.tables.hold_until {
+            let since = until.saturating_sub(2 * self.tables.longest_lease_ms);
+            let epoch = self.tables.epoch;
+            let waits = self.tables.machines.values().any(|one| one.settled < epoch && one.seen_ms > since);
+            if until > now_ms && waits {
+                return Ok(ClaimAnswer::Hold(until - now_ms));
+            }
+            self.tables.hold_until = None;
+        }
+        let mut answer = ClaimAnswer::Taken(None, None);
+        for (lineage, above) in &request.candidates {
+            let key = lineage_key(lineage);
+            let row = self.tables.claims.get(&key).cloned().unwrap_or_default();
+            let own = row.replica == ticket.replica && row.holder.as_ref() == Some(&request.holder);
+            if row.until.is_some_and(|until| until > now_ms) && !(own && request.candidates.len() == 1) {
+                continue;
+            }
+            if row.ended_n > cursor.n {
+                answer = ClaimAnswer::Behind;
+                continue;
+            }
+            let until_ms = now_ms + request.lease_ms;
+            let ms = now_ms.max(above.ms() + 1).max(row.fence.0 + 1);
+            let counter = (((self.head() + 1) & 0xffff) << 16) as u32 | u32::from(HUB_TAG);
+            let fence = serde_json::from_value(serde_json::json!([ms, counter]));
+            let fence = fence.map_err(|error| Error::HubInvalid(error.to_string()))?;
+            let (lineage, holder, until) =
+                (lineage.clone(), request.holder.clone(), Timestamp::from_ms(until_ms)?);
+            let grant = Grant { lineage, holder: holder.clone(), fence, until };
+            let cursor = self.number(ticket, seq, RowContent::Grant(grant.clone()));
+            let (replica, ended_n) = (ticket.replica.clone(), row.ended_n);
+            let held = ClaimRow {
+                replica,
+                holder: Some(holder),
+                fence: (ms, counter),
+                until: Some(until_ms),
+                ended_n,
+            };
+            self.tables.claims.insert(key, held);
+            self.tables.longest_lease_ms = self.tables.longest_lease_ms.max(request.lease_ms);
+            return Ok(ClaimAnswer::Granted(Box::new(grant), cursor));
+        }
+        Ok(answer)
+    }
+}
