@@ -1,6 +1,6 @@
 // The benchmark of the board: node board_bench.mjs SCRATCH BD. It prints figures and never fails because of them: ratios are
 // of interleaved runs, and tasks of the page are measured in CPU time, so that a busy machine changes little.
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { bd, browser, drawn, finish, newContext, raw, seedMany, startBoard, visit } from './board_support.mjs';
@@ -50,7 +50,7 @@ async function serveBare(html) {
 /** How long until the board is usable, beside a bare page with the same text. */
 async function usable(board, size) {
   const headers = { host: new URL(board.base).host, authorization: `Bearer ${board.token}` };
-  const text = (await raw(board, '/api/snapshot', headers)).text.replaceAll('<', ' ');
+  const text = (await raw(board, '/api/snapshot', headers)).text.replaceAll('<', ' ').replaceAll('},{', '},\n{');
   const shown = await serveBare(`<!doctype html><title>bare</title><pre>${text}</pre><p id=end>end</p>`);
   const times = { board: [], shown: [] };
   let bytes = 0;
@@ -68,7 +68,7 @@ async function usable(board, size) {
   shown.close();
 }
 
-/** The tasks of the page's main thread while something happens, in milliseconds of CPU time. */
+/** The tasks on the page's main thread that run its code while something happens, in milliseconds of CPU time. */
 async function tasksDuring(page, work) {
   await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata', 'disabled-by-default-devtools.timeline'] });
   await work();
@@ -76,8 +76,9 @@ async function tasksDuring(page, work) {
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
   const scripts = traceEvents.filter((event) => event.name === 'FunctionCall' && String(event.args?.data?.url ?? '').includes('/page/'));
   const thread = scripts[0] && `${scripts[0].pid} ${scripts[0].tid}`;
+  const isOurs = (event) => scripts.some((script) => script.ts >= event.ts && script.ts <= event.ts + (event.dur ?? 0));
   const tasks = traceEvents.filter((event) => event.name === 'RunTask' && `${event.pid} ${event.tid}` === thread);
-  return tasks.map((event) => (event.tdur ?? event.dur ?? 0) / 1000);
+  return tasks.filter(isOurs).map((event) => (event.tdur ?? event.dur ?? 0) / 1000);
 }
 
 async function typing(page, size) {
@@ -113,11 +114,12 @@ async function creates(page, repo, size) {
   console.log(`${size} beads: a create is on the screen ${ms(middle(waited))} (median), ${ms(share(waited, 0.95))} (p95 of ${CREATES}) after the command returned; the command itself took ${ms(middle(commands))}`);
 }
 
-/** The CPU time of a process in milliseconds and its voluntary context switches, over all threads. */
+/** The CPU time of a process in milliseconds and how often its threads woke up. */
 function spent(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  const switches = /voluntary_ctxt_switches:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0;
-  return { cpu: (Number(fields[11]) + Number(fields[12])) * 10, switches: Number(switches) };
+  const woke = (thread) => Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))?.[1] ?? 0);
+  const wakeUps = readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + woke(thread), 0);
+  return { cpu: (Number(fields[11]) + Number(fields[12])) * 10, wakeUps };
 }
 
 async function idle(page, session, board, repo, size) {
@@ -126,12 +128,12 @@ async function idle(page, session, board, repo, size) {
   const daemon = JSON.parse(bd(repo, 'daemon', 'status', '--json')).pid;
   await session.send('Performance.enable');
   const inPage = async () => Object.fromEntries((await session.send('Performance.getMetrics')).metrics.map((one) => [one.name, one.value]));
-  // The messages that follow the last change have to arrive first.
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  // The messages that follow the last change have to arrive first, and the daemon has to save it.
+  await new Promise((resolve) => setTimeout(resolve, 8_000));
   const before = [spent(board.child.pid), spent(daemon), await inPage()];
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   const after = [spent(board.child.pid), spent(daemon), await inPage()];
-  const used = (index) => `${after[index].cpu - before[index].cpu} ms`;
+  const used = (index) => `${after[index].cpu - before[index].cpu} ms and ${Math.max(0, after[index].wakeUps - before[index].wakeUps)} wake-ups`;
   console.log(`${size} beads: idle for ${IDLE_MS / 1000} s, CPU time of the board ${used(0)}, of the daemon ${used(1)}, script in the page ${((after[2].ScriptDuration - before[2].ScriptDuration) * 1000).toFixed(1)} ms`);
 }
 

@@ -9,7 +9,7 @@ const sizes = (process.env.SIZES ?? '5,500,10000').split(',').map(Number);
 const looks = (process.env.LOOKS ?? '1440 light,1440 dark,400 light,400 dark').split(',').map((look) => look.split(' '));
 
 async function openDemo(board, complete, width, theme) {
-  const context = await newContext({ viewport: { width, height: 900 }, colorScheme: theme, timezoneId: 'UTC', reducedMotion: 'reduce' });
+  const context = await newContext({ viewport: { width, height: Number(process.env.HEIGHT ?? 900) }, colorScheme: theme, timezoneId: 'UTC', reducedMotion: 'reduce' });
   await context.clock.setFixedTime(NOW);
   const page = await context.newPage();
   page.on('pageerror', (error) => { console.error(error.stack); process.exitCode = 1; });

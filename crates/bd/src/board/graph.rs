@@ -256,6 +256,8 @@ fn place(
     let edges: Vec<(usize, usize)> = chosen.edges.iter().copied().collect();
     let marked: Vec<bool> = (0..chosen.names.len()).map(|number| chosen.critical.contains(&number)).collect();
     let Placed { nodes, routes, bands, columns, size } = grid::place(layers, &chosen.epics, &marked, &edges);
+    // Two folded epics may wait for each other although no bead waits in a cycle.
+    let is_bead = |number: usize| chosen.folded[number].is_none();
     let node = |(number, at): (usize, &(i64, i64))| Node {
         id: chosen.names[number].clone(),
         folded: chosen.folded[number],
@@ -267,7 +269,9 @@ fn place(
         from: chosen.names[*from].clone(),
         to: chosen.names[*to].clone(),
         critical: steps.contains(&(*from, *to)),
-        cycle: layers[*from] >= layers[*to] || chosen.edges.contains(&(*to, *from)),
+        cycle: is_bead(*from)
+            && is_bead(*to)
+            && (layers[*from] >= layers[*to] || chosen.edges.contains(&(*to, *from))),
         points,
     };
     Graph {
@@ -369,6 +373,7 @@ mod tests {
         let open = draw(&drawing(&edges, &[]), &["e3"]);
         assert!(open.nodes.iter().any(|node| node.folded.is_none()));
         assert!(open.nodes.len() <= MAX_NODES);
+        assert!(folded.edges.iter().all(|edge| !edge.cycle), "epics that wait for each other are no cycle");
         no_edge_behind_a_node(&folded);
         no_edge_behind_a_node(&open);
     }

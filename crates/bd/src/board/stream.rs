@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -71,10 +72,11 @@ pub async fn get_stream(
 }
 
 /// Sends changes until the page goes away or the server stops.
-fn follow(shared: &Shared, mut cursor: String, send: &Sender<String>) {
+fn follow(shared: &Arc<Shared>, mut cursor: String, send: &Sender<String>) {
     let mut pulse_due: Option<Instant> = None;
     let mut refreshed = Instant::now();
     let mut failing = false;
+    let is_pulsing = Arc::new(AtomicBool::new(false));
     // The headers leave with the first message, and the page waits for them.
     let _ = send.blocking_send(": open\n\n".to_owned());
     while !send.is_closed() && !shared.is_stopping() {
@@ -105,13 +107,26 @@ fn follow(shared: &Shared, mut cursor: String, send: &Sender<String>) {
         }
         let is_due =
             pulse_due.is_some_and(|due| due <= Instant::now()) || refreshed.elapsed() >= REFRESH || failing;
-        if is_due && let Ok(pulse) = snapshot::pulse(&shared.store) {
+        if is_due && !is_pulsing.swap(true, Ordering::AcqRel) {
             (pulse_due, refreshed, failing) = (None, Instant::now(), false);
-            if !write(send, "pulse", &pulse) {
-                return;
-            }
+            send_pulse(shared, send, &is_pulsing);
+        } else if is_due {
+            pulse_due = Some(Instant::now() + SETTLE);
         }
     }
+}
+
+/// Reads everything that is not in a bead and sends it, on a thread of its own: in a large store that takes
+/// longer than a change may be late.
+fn send_pulse(shared: &Arc<Shared>, send: &Sender<String>, is_pulsing: &Arc<AtomicBool>) {
+    let (shared, send, is_pulsing) = (shared.clone(), send.clone(), is_pulsing.clone());
+    std::thread::spawn(move || {
+        match snapshot::pulse(&shared.store) {
+            Ok(pulse) => write(&send, "pulse", &pulse),
+            Err(failure) => write(&send, "failed", &failure),
+        };
+        is_pulsing.store(false, Ordering::Release);
+    });
 }
 
 /// Waits for changes after a cursor and returns them with the beads as they are now.

@@ -13,6 +13,9 @@ pub const WIDE: usize = 120;
 /// The width of that column, with its border.
 pub const RAIL: usize = 34;
 
+/// The widest reason why a bead is stuck: `asks you since 01:14`.
+const WHY: usize = 20;
+
 /// How many beads are shown as next on a narrow screen.
 const NARROW_NEXT: usize = 3;
 
@@ -96,7 +99,7 @@ pub fn stuck(one: &Stuck, columns: Columns, width: usize, now_ms: u64, clock: &L
     if rest < 40 {
         return format!("{id} {}", fit(&why, rest));
     }
-    let (why_width, waits_width) = (21.min(rest / 3), 8);
+    let (why_width, waits_width) = (WHY.min(rest / 3), 8);
     let rest = rest.saturating_sub(why_width + waits_width + 2);
     let (title_width, detail_width) = if rest > 70 { (36, rest - 37) } else { (rest, 0) };
     let detail =

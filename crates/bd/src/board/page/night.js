@@ -141,7 +141,7 @@ export class NightView extends View {
     }).flat();
     const took = (/** @type {import('./beads.js').Bead[]} */ list) => median(list.filter((bead) => bead.claimed && bead.closed).map((bead) => (bead.closed ?? 0) - (bead.claimed ?? 0)));
     const all = took(closed);
-    return h('section.sec', {}, h('header', {}, h('h2', {}, 'Closed per hour, by agent'), h('span.n', {}, 'a dot is a close, the line before it the time in hand'), h('span.more', {}, 'closed · median')),
+    return h('section.sec', {}, h('header', {}, h('h2', {}, 'Closed per hour, by agent'), h('span.n.long', {}, 'a dot is a close, the line before it the time in hand'), h('span.more', {}, 'closed · median')),
       h('div.ch.rowsx', {}, h('div.lab.small', {}, 'All, per hour'), h('div.chart', {}, s('svg.hourly', { role: 'img', 'aria-label': 'Closed per hour', height: 46 }, gridLines(axis), bars, now(), cursor())), h('div.lab.end.small', {}, h('b', {}, number(closed.length)), h('span', {}, all ? duration(all) : '–')),
         shown.flatMap((agent) => {
           const own = (closedByAgent().get(agent.actor) ?? []).filter((bead) => (bead.closed ?? 0) >= since);

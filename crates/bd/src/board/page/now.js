@@ -43,7 +43,7 @@ export class NowView extends View {
     const one = (href, k, v, w) => h('a', { href }, h('span.k', {}, k), h('span.v', {}, ...v), h('span.w', {}, w));
     return h('section.answers', { 'aria-label': 'Four answers' }, h('div', {},
       one('#/night', `Done since you left at ${clock(beads.left, beads.now())}`, [number(since.length), sparkline(since)], `closed; ${number(created)} created, ${number(closed.length)} of ${number(closed.length + openCount())} closed in all`),
-      one('#/now', 'Stuck', [number(stuck.length)], behind.size ? `${counted(behind.size, 'bead')} wait behind them, ${urgent} are P1` : stuck.length ? 'nothing waits behind them' : 'nothing stands still'),
+      one('#/now', 'Stuck', [number(stuck.length)], behind.size ? `${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} ${urgent === 1 ? 'is' : 'are'} P1` : stuck.length ? 'nothing waits behind them' : 'nothing stands still'),
       one('#/now', 'Working now', [number(working), h('small', {}, `of ${agents.length}`)], others.join(', ') || (agents.length ? 'all of them' : 'no agent holds a bead'))),
     h('a.needed', { href: '#/needs', class: needed.length ? 'bad-count' : '' }, h('span.k', {}, 'Needs you'), h('span.v', {}, number(needed.length)),
       h('span.w', {}, oldest ? `oldest: ${oldest.kindWord} from ${clock(oldest.since, beads.now())}, ${duration(beads.now() - oldest.since)} ago` : 'nothing')));
@@ -105,7 +105,8 @@ export class NowView extends View {
 
   next() {
     const queue = beads.pulse?.queue ?? [];
-    const ready = beads.byState().ready.length;
+    // An epic without work left is handed out, too; elsewhere, epics are not counted as beads.
+    const ready = beads.byState().ready.length + queue.filter((id) => beads.get(id)?.type === 'epic').length;
     const shown = queue.slice(0, 7).map((id) => beads.get(id)).filter((bead) => bead !== undefined);
     return h('section.sec.next', {}, head('Handed out next', `${number(ready)} ready`),
       whyNothingBetter(), shown.length ? null : h('p.dim.small', {}, 'Nothing is ready.'),
@@ -130,6 +131,16 @@ export class NowView extends View {
       h('ul.notes', {}, shown.map((event) => h('li', { 'data-key': feedKey(event), class: beads.glowing.has(event.id ?? '') && beads.now() - toMs(event.at) < 10_000 ? 'new' : '' },
         timeOf(toMs(event.at)),
         h('div', {}, h('p.by', {}, actorName(event.by ?? ''), idLink(event.id ?? '')), h('p.clip', {}, event.type === 'closed' ? h('span.done.mid.lead1', {}, icon('closed'), 'closed') : event.type === 'asked' ? h('span.bad.mid.lead1', {}, icon('person'), 'asks') : null, event.text ?? event.title ?? ''))))));
+  }
+
+  /** @override */
+  connectedCallback() {
+    super.connectedCallback();
+    this.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || !(event.target instanceof HTMLTextAreaElement)) return;
+      const send = event.target.closest('form')?.querySelector('[data-do="send"]');
+      if (send instanceof HTMLElement) send.click();
+    });
   }
 
   /** @override @param {string} action @param {DOMStringMap} data @param {HTMLElement} element */
