@@ -202,6 +202,7 @@ test("the examples in the README run", () => {
   const here = fileURLToPath(new URL("..", import.meta.url));
   const blocks = [...readFileSync(join(here, "README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)].map((found) => found[1]);
   assert.equal(blocks.length, 2);
+  assert.ok(blocks[1].split("\n").filter((line) => line.trim()).length <= 30);
   mkdirSync(join(repo, "node_modules"));
   symlinkSync(here, join(repo, "node_modules/beads-rs"));
   let done;
