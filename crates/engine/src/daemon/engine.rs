@@ -75,6 +75,7 @@ impl Engine {
     pub fn new(mut service: Service, queue: mpsc::Receiver<Job>, socket: SocketPath) -> Self {
         let now = Instant::now();
         service.confirms_later = true;
+        service.keep_rows();
         service.watch_claims();
         let (losses, lost) = mpsc::unbounded_channel();
         let mut engine = Self {
@@ -333,11 +334,20 @@ impl Engine {
         self.saver.eager = self.waiters.is_waiting() && self.service.others_wrote_recently();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
-        [Some(idle), self.save_due(), self.exchange_due(), self.waiters.next_wake(), self.hub_wake(), retry]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(idle)
+        let rows = self.service.rows_expire_at();
+        [
+            Some(idle),
+            self.save_due(),
+            self.exchange_due(),
+            self.waiters.next_wake(),
+            self.hub_wake(),
+            retry,
+            rows,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(idle)
     }
 
     /// Returns when to exit if no request arrives. Never immediately: a client that stays connected would
@@ -363,6 +373,7 @@ impl Engine {
     /// Does what is due: saves, exchanges, retries waiting requests, releases undelivered claims, or stops.
     fn on_timer(&mut self) -> Option<Stopped> {
         let now = Instant::now();
+        self.service.expire_rows(now);
         if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
             self.start_sync();
         }

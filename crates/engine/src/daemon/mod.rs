@@ -12,6 +12,7 @@ mod long_answers;
 mod planted;
 mod rescues;
 mod run;
+mod save_budget;
 mod saver;
 mod socket;
 mod start;

@@ -1,10 +1,13 @@
 //! Decides when to save and when to exchange with the remote.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use beads_store::{MAX_ROUNDS, Pace};
 use tokio::sync::{mpsc, oneshot};
 
+use super::save_budget::SaveBudget;
 use crate::config::Config;
 use crate::failure::{Code, Failure};
 use crate::request::{Reply, Request};
@@ -55,6 +58,10 @@ pub struct Saver {
     /// When to retry a failed exchange. Local saves continue meanwhile.
     remote_retry: Retry,
     last_exchange: Instant,
+    /// The processor time that background saves may use.
+    save_budget: SaveBudget,
+    /// The processor time of the running sync, in microseconds, once it has ended.
+    pub spent: Arc<AtomicU64>,
     /// How contended the remote has been.
     pace: Pace,
     /// Until when to leave a contended remote to others.
@@ -85,6 +92,8 @@ impl Default for Saver {
             retry: None,
             remote_retry: None,
             last_exchange: Instant::now(),
+            save_budget: SaveBudget::default(),
+            spent: Arc::default(),
             pace: Pace::default(),
             backoff_until: None,
             push_pending: false,
@@ -105,14 +114,14 @@ impl Saver {
     }
 
     /// Returns when to save: `sync.quiet` after the last change, but at most `sync.max_delay` after the
-    /// first.
+    /// first; later if the last saves took much processor time.
     pub fn save_due(&self, config: &Config) -> Option<Instant> {
         if self.running {
             return None;
         }
         let quiet = self.last_change? + config.duration("sync.quiet");
         let latest = self.first_change? + config.duration("sync.max_delay");
-        let due = quiet.min(latest);
+        let due = Some(quiet.min(latest)).max(self.save_budget.allowed_at())?;
         Some(self.retry.map_or(due, |(not_before, _)| due.max(not_before)))
     }
 
@@ -186,6 +195,14 @@ impl Saver {
         self.pace.record_exchange(rounds, elapsed);
         let pause = Duration::from_millis(self.pace.pause_ms(getrandom::u64().unwrap_or_default()));
         self.backoff_until = (!pause.is_zero()).then(|| now + pause);
+    }
+
+    /// Records the processor time of the sync that has just ended, unless a client asked for it.
+    pub fn record_cost(&mut self, now: Instant) {
+        let spent = Duration::from_micros(self.spent.swap(0, Ordering::Relaxed));
+        if !self.asked {
+            self.save_budget.spend(spent, now);
+        }
     }
 
     /// Records a successful save.
@@ -293,6 +310,21 @@ mod tests {
         assert_eq!(saver.exchange_due(&Config::default()), saver.backoff_until);
         is_done_when_due(&mut saver);
         assert!(saver.exchange_due(&Config::default()) > saver.backoff_until, "no push is pending");
+    }
+
+    #[test]
+    fn an_expensive_save_delays_the_next_one_and_not_an_explicit_sync() {
+        let (mut saver, now) = (Saver::default(), Instant::now());
+        saver.spent.store(3_000_000, Ordering::Relaxed);
+        saver.record_cost(now);
+        saver.changed(now);
+        let due = saver.save_due(&Config::default());
+        assert!(due >= Some(now + Duration::from_secs(60)));
+        assert_eq!(begin(&mut saver, true, None, now), ASKED);
+        saver.spent.store(60_000_000, Ordering::Relaxed);
+        saver.record_cost(now);
+        saver.changed(now);
+        assert_eq!(saver.save_due(&Config::default()), due, "an explicit sync spends nothing");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Runs the daemon's syncs, each in its own thread, so that no client waits for git.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use beads_store::StoreChange;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::engine::{Engine, Stopped};
 use super::saver::Waiter;
@@ -51,6 +53,7 @@ impl Engine {
     pub(super) fn run_sync(&mut self, job: Result<SyncJob, Failure>) {
         self.saver.running = true;
         let (send, asked) = (self.saver.send.clone(), self.saver.asked);
+        let spent = self.saver.spent.clone();
         let job = match job {
             Ok(job) => job,
             Err(failure) => {
@@ -65,6 +68,7 @@ impl Engine {
             }
             // The engine needs a result even after a panic; otherwise it would never save again.
             let result = catch_unwind(AssertUnwindSafe(|| job.run()));
+            spent.store(thread_cpu_micros(), Ordering::Relaxed);
             let _ = send.send(result.unwrap_or_else(|_| Err(Failure::internal("saving panicked"))));
         });
     }
@@ -77,6 +81,7 @@ impl Engine {
         let saved = result.is_ok();
         let now = Instant::now();
         self.saver.record_races(result.as_ref().ok(), now);
+        self.saver.record_cost(now);
         let finished = SyncJob::finish(&mut self.service, result);
         self.finish_rescue(&finished);
         let position = self.service.position();
@@ -171,6 +176,13 @@ impl Engine {
             _ => SyncJob::abandon(&mut self.service),
         }
     }
+}
+
+/// Returns the processor time of this thread. The git program and the threads that encode a whole store are
+/// not included.
+fn thread_cpu_micros() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    u64::try_from(time.tv_sec * 1_000_000 + time.tv_nsec / 1_000).unwrap_or_default()
 }
 
 /// Logs a failed export. It stops nothing, because the file is only a copy.

@@ -66,6 +66,9 @@ pub enum Answer {
     Details(Vec<Detail>),
     /// A list of beads.
     Beads(Vec<BeadView>),
+    /// A long list of beads, already rendered for `--json`.
+    #[serde(skip)]
+    RenderedBeads(String),
     /// Beads in brief.
     Overview(Vec<BeadBrief>),
     /// A list without closed beads, on a terminal.

@@ -78,6 +78,7 @@ pub use upkeep::{
 };
 pub use wrap::wrap;
 
+use beads_core::BeadView;
 use beads_core::query::Severity;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -90,6 +91,7 @@ use crate::request::{Format, Output, Reply};
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
     let mut reply = Reply { position, ..Reply::default() };
     match result {
+        Ok(Answer::RenderedBeads(text)) => reply.stdout = text,
         Ok(answer) => {
             if let Answer::Unconfirmed(claimed) = answer {
                 // The claim is rendered once it is confirmed, where the request is known.
@@ -265,6 +267,34 @@ pub fn shown(answer: &Answer, dialect: Option<Dialect>) -> Shown<'_> {
 fn raw(answer: &Shown<'_>) -> Box<RawValue> {
     to_raw_value(answer).expect("answers serialise to JSON")
 }
+
+/// Returns one bead as it appears in a `--json` list, without the comma after it.
+pub fn json_row(view: BeadView, dialect: Dialect) -> String {
+    let list = json(&shown(&Answer::Beads(vec![view]), Some(dialect)));
+    list.strip_prefix(LIST_START)
+        .and_then(|rest| rest.strip_suffix(LIST_END))
+        .expect("a list begins and ends with its brackets")
+        .to_owned()
+}
+
+/// Returns a `--json` list of rendered rows. `length` is their total length.
+pub fn json_list<'a>(rows: impl ExactSizeIterator<Item = &'a str>, length: usize) -> String {
+    let around = LIST_START.len() + LIST_END.len();
+    let mut list = String::with_capacity(length + rows.len() * ROW_END.len() + around);
+    list.push_str(LIST_START);
+    for (index, row) in rows.enumerate() {
+        if index > 0 {
+            list.push_str(ROW_END);
+        }
+        list.push_str(row);
+    }
+    list.push_str(LIST_END);
+    list
+}
+
+const LIST_START: &str = "[\n";
+const ROW_END: &str = ",\n";
+const LIST_END: &str = "\n]\n";
 
 /// Returns a value as pretty-printed JSON, escaped for a terminal.
 pub fn json(value: &impl Serialize) -> String {

@@ -91,6 +91,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),
+        Answer::RenderedBeads(text) => out.push_str(text),
         Answer::Unfinished(UnfinishedAnswer { listed, hidden }) => {
             out = render(listed, output);
             if *hidden > 0 && !output.quiet {

@@ -32,6 +32,7 @@ mod repair_deps;
 mod replaced;
 mod request_id;
 mod rescue;
+mod row_cache;
 mod sessions;
 mod settings;
 mod status;
@@ -98,6 +99,8 @@ pub struct Service {
     /// Claims are confirmed by a sync in another thread instead of while the request is answered. The daemon
     /// sets this.
     pub confirms_later: bool,
+    /// Rendered rows of long lists. Only a daemon keeps them.
+    rows: Option<Arc<row_cache::RowCache>>,
     /// Notes to print on standard error with the next answer.
     remarks: Vec<String>,
     /// Set once the check for files of the Go `bd` was made.
@@ -161,6 +164,7 @@ impl Service {
             pushes: push_budget::Pushes::default(),
             hub: None,
             confirms_later: false,
+            rows: None,
             remarks: Vec::new(),
             checked_for_clients: false,
             _lock: lock,
@@ -177,6 +181,23 @@ impl Service {
     /// beads would take a considerable part of its run time.
     pub fn close_without_drop(self) {
         std::mem::forget(self.replica);
+    }
+
+    /// Keeps the rows of long lists from now on, because this process answers many requests.
+    pub fn keep_rows(&mut self) {
+        self.rows = Some(Arc::default());
+    }
+
+    /// Returns when the kept rows should be dropped, if there are any.
+    pub fn rows_expire_at(&self) -> Option<Instant> {
+        self.rows.as_ref()?.expires_at()
+    }
+
+    /// Drops the kept rows if no long list was asked for in a while.
+    pub fn expire_rows(&self, now: Instant) {
+        if let Some(rows) = &self.rows {
+            rows.expire(now);
+        }
     }
 
     /// Returns the settings of this replica.

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Service;
 use super::archive::is_about_the_past;
 use super::reader::Reader;
+use super::row_cache::LONG_LIST;
 use super::sessions::Liveness;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
@@ -73,6 +74,13 @@ impl Reader<'_> {
         let (catalog, now_ms) = (self.catalog, self.now_ms);
         match query {
             Query::Show { ids } => self.show(ids, output.dialect),
+            Query::List(filter) | Query::Forest(filter) if format == Format::Json => {
+                let found = catalog.list(filter)?;
+                match self.rendered(found.iter().map(|lineage| (lineage, None)), output) {
+                    Some(text) => Ok(Answer::RenderedBeads(text)),
+                    None => self.beads(found.iter(), format),
+                }
+            }
             Query::List(filter) => {
                 let answer = self.beads(catalog.list(filter)?.iter(), format)?;
                 self.count_hidden(answer, filter, output)
@@ -88,6 +96,10 @@ impl Reader<'_> {
             }
             Query::Ready(asked) => {
                 let ready = catalog.ready(asked, now_ms)?;
+                let rows = ready.iter().map(|ready| (&ready.lineage, ready.open_children));
+                if let Some(text) = self.rendered(rows, output) {
+                    return Ok(Answer::RenderedBeads(text));
+                }
                 let views = ready.iter().map(|ready| {
                     let mut view = self.line(&ready.lineage, format)?;
                     view.facts.open_children = ready.open_children;
@@ -248,6 +260,18 @@ impl Reader<'_> {
         format: Format,
     ) -> Result<Answer, Failure> {
         Ok(Answer::Beads(lineages.map(|lineage| self.line(lineage, format)).collect::<Result<_, Failure>>()?))
+    }
+
+    /// Returns a long list for `--json`, from the rows that were rendered before. Returns `None` for every
+    /// other list.
+    fn rendered<'a>(
+        &self,
+        found: impl ExactSizeIterator<Item = (&'a Lineage, Option<usize>)>,
+        output: &Output,
+    ) -> Option<String> {
+        let is_whole = output.format == Format::Json && output.fields.is_empty();
+        let rows = self.rows.filter(|_| is_whole && found.len() >= LONG_LIST)?;
+        rows.render(self, found, output.dialect.unwrap_or_default())
     }
 
     /// Arranges beads below their parents, if those are listed, too. Otherwise keeps the order of the list.

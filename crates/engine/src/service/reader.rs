@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use beads_core::{BeadView, Catalog, Lineage, State, Status, Timestamp};
+use beads_core::{BeadView, Catalog, Lineage, Stamp, State, Status, Timestamp};
 
 use super::Service;
 use super::archive::{ArchiveCopy, is_about_the_past};
 use super::import_source::compare_file;
 use super::repair::repair_plan;
+use super::row_cache::RowCache;
 use super::sessions::Sessions;
 use super::status::StatusFacts;
 use crate::failure::{Code, Failure};
@@ -29,9 +30,16 @@ pub(super) struct Reader<'a> {
     pub(super) now_ms: u64,
     /// Tells which claims have silent sessions.
     pub(super) sessions: &'a Sessions,
+    /// Rows that were rendered before, in a daemon.
+    pub(super) rows: Option<&'a RowCache>,
 }
 
 impl Reader<'_> {
+    /// Returns whether the session that holds a bead with this fence is silent.
+    pub(super) fn is_silent(&self, lineage: &Lineage, fence: Option<Stamp>) -> bool {
+        self.sessions.silent_since(lineage, fence, self.now_ms).is_some()
+    }
+
     /// Adds since when the session that holds a bead has been silent.
     pub(super) fn note_silence(&self, lineage: &Lineage, view: &mut BeadView) {
         let held = view.facts.status == Status::InProgress;
@@ -60,6 +68,7 @@ pub struct LongQuestion {
     claim_over: Vec<ClaimOver>,
     indexes: Arc<Indexes>,
     sessions: Arc<Sessions>,
+    rows: Option<Arc<RowCache>>,
     place: Place,
     extra: Result<Extra, Failure>,
 }
@@ -116,7 +125,8 @@ impl LongQuestion {
         let catalog = self.indexes.of(std::mem::take(&mut self.state));
         let extra = std::mem::replace(&mut self.extra, Ok(Extra::Nothing));
         let (call, now_ms) = (&self.call, self.now_ms);
-        let reader = Reader { catalog: &catalog, now_ms, sessions: &self.sessions };
+        let reader =
+            Reader { catalog: &catalog, now_ms, sessions: &self.sessions, rows: self.rows.as_deref() };
         let answer = |extra: Extra| match (extra, call) {
             (Extra::Archive(archive), _) => archive.with(&catalog, now_ms, |archive| archive.call(call)),
             (Extra::Status(facts), _) => reader.status(*facts),
@@ -132,7 +142,7 @@ impl LongQuestion {
 impl Service {
     pub(super) fn reader(&self) -> Reader<'_> {
         let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
-        Reader { catalog, now_ms, sessions: &self.sessions }
+        Reader { catalog, now_ms, sessions: &self.sessions, rows: self.rows.as_deref() }
     }
 
     /// Returns whether answering may take long: in proportion to a large store, its history or a file.
@@ -200,6 +210,7 @@ impl Service {
             claim_over: extra.claim_over,
             indexes: self.indexes.clone(),
             sessions: self.sessions.clone(),
+            rows: self.rows.clone(),
         }
     }
 
