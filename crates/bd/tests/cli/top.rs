@@ -19,7 +19,7 @@ fn without_a_terminal_one_frame_is_printed() {
         assert!(lines[2].contains("asked you at") && lines[2].ends_with("1 wait"), "{frame}");
         assert!(frame.contains(" work codex-1"), "{frame}");
         assert_eq!(bd.text(&["top", "--once"]).lines().count(), 24);
-        bd.error(&["top"], "usage_error");
+        bd.error(&["top"], "usage");
         bd.error(&["top", "--since", "sometime"], "invalid_value");
     });
 }

@@ -72,19 +72,20 @@ fn text(out: &mut String, event: &Event, style: Style) {
         + event.id.as_ref().map_or(0, |id| id.as_str().len())
         + 4;
     let (title, text) = style.fit_both(&title, &text, used);
-    let _ = write!(out, "{} {kind}{id}", style.faint(&time));
+    let mut line = format!("{} {kind}{id}", style.faint(&time));
     if !title.is_empty() {
-        let _ = write!(out, " {title}");
+        let _ = write!(line, " {title}");
     }
-    out.push_str(&fields);
+    line.push_str(&fields);
     if let Some(by) = by {
-        let _ = write!(out, " {}", style.faint(&by));
+        let _ = write!(line, " {}", style.faint(&by));
     }
-    out.push_str(&won_by);
+    line.push_str(&won_by);
     if !text.is_empty() {
         // Without a bead, the text is all that the event says.
         let separator = if event.id.is_some() { ": " } else { " " };
-        let _ = write!(out, "{separator}{text}");
+        let _ = write!(line, "{separator}{text}");
     }
-    out.push('\n');
+    // Long names of actors and many fields may still not fit.
+    let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
 }
