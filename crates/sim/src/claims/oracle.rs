@@ -64,9 +64,9 @@ impl Holders {
 
     /// Records that an agent closes a bead, if it has a confirmed claim on it.
     pub fn close(&mut self, node: &Node, lineage: &Lineage) {
-        let claims =
+        let mut claims =
             self.held.iter().filter(|((index, _), held)| *index == node.index && held.lineage == *lineage);
-        if let Some((_, held)) = claims.filter(|(_, held)| held.is_safe()).next_back() {
+        if let Some((_, held)) = claims.rfind(|(_, held)| held.is_safe()) {
             self.finished.insert(lineage.clone(), held.clone());
         }
     }

@@ -92,7 +92,8 @@ impl Node {
         let mut replica = opened.map_err(|error| format!("opening failed: {error}"))?;
         let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
         parsed.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))?;
-        let copy = HubCopy::decode(&self.saved.copy().encode().map_err(text)?).unwrap_or_default();
+        let copy = HubCopy::decode(&self.saved.copy().encode().map_err(|error| error.to_string())?)
+            .unwrap_or_default();
         self.session = HubSession::new(copy, self.saved.replica.clone(), self.saved.seq);
         replica.hub_writes_mut().note_state(self.session.copy().state());
         self.replica = Some(replica);
@@ -348,8 +349,4 @@ impl From<Violation> for Trouble {
     fn from(violation: Violation) -> Self {
         Self::Found(violation)
     }
-}
-
-fn text(error: Error) -> Violation {
-    error.to_string()
 }

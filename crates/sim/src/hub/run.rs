@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::op::{Close, Create, Fence, Guard, NoteAdd, Renew, Unclaim, Update};
-use beads_core::{Delta, Lineage, Op, Snapshot, State, Status};
+use beads_core::{Delta, Lineage, Op, Snapshot, State, Status, Timestamp};
 use beads_store::World;
 
 use super::connection::{Connection, Network};
@@ -224,7 +224,7 @@ impl HubRun {
                 let bead = node.session.copy().state().bead(&held.lineage);
                 let known = bead.filter(|bead| bead.claim.fence() == Some(held.fence));
                 let bead = known.or_else(|| replica.catalog().bead(&held.lineage));
-                let until = bead.and_then(|bead| bead.claim.expires).map_or(0, |time| time.ms());
+                let until = bead.and_then(|bead| bead.claim.expires).map_or(0, Timestamp::ms);
                 self.holders.insert((index, held.lineage.clone()), (held, until));
             }
         }
