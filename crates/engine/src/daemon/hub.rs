@@ -308,7 +308,7 @@ impl Engine {
                 return false;
             }
         };
-        let Some(session) = self.service.hub_mut().map(|hub| hub.session_mut()) else { return false };
+        let Some(session) = self.service.hub_session() else { return false };
         let (seq, seen) = (session.next_seq(), session.cursor().n);
         self.hub.call = Some(Call::Append { seq, seen, outgoing });
         self.repeat_hub_call();

@@ -190,7 +190,7 @@ mod tests {
             let [id, to] = [a, b].map(|n| format!("bd-{}", n % 6));
             match kind {
                 0 | 1 => {
-                    self.apply(json!({"op": "create", "id": id, "title": format!("T{b}"), "type": "epic"}))
+                    self.apply(json!({"op": "create", "id": id, "title": format!("T{b}"), "type": "epic"}));
                 }
                 2 => self.apply(json!({"op": "update", "id": id, "title": format!("\u{202e}{b}")})),
                 3 => self.apply(json!({"op": "dep_add", "from": id, "to": to})),

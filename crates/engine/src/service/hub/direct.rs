@@ -90,7 +90,7 @@ impl Service {
         self.hub_caught_up()?;
         self.commit()?;
         while let Some(outgoing) = self.hub_outgoing()? {
-            let Some(session) = self.hub_mut().map(|hub| hub.session_mut()) else { break };
+            let Some(session) = self.hub_session() else { break };
             let (seq, seen) = (session.next_seq(), session.cursor().n);
             let cursor = hub.append(seq, seen, &outgoing.payload, &outgoing.claims)?;
             self.hub_appended(&outgoing, &cursor)?;

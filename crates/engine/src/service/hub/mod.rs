@@ -67,6 +67,11 @@ impl Service {
         self.hub.as_deref_mut()
     }
 
+    /// Returns the session with the hub.
+    pub fn hub_session(&mut self) -> Option<&mut HubSession> {
+        Some(self.hub.as_deref_mut()?.session_mut())
+    }
+
     /// Returns the number of this machine's next call. Only a daemon with a hub makes calls.
     pub fn next_hub_number(&mut self) -> Option<u64> {
         Some(self.hub.as_deref_mut()?.session.next_seq())
