@@ -364,7 +364,7 @@ def alone(machine):
     while True:
         done = subprocess.run(command, cwd=machine.repo, env=machine.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         # The swapped addresses before have started an epoch.
-        if done.returncode == 0 or time.monotonic() - began > 30:
+        if done.returncode == 0 or time.monotonic() - began > 75:
             break
     check("a claim without a daemon is decided by the hub", done.returncode == 0, done.stderr)
     check("and says what that costs", "connected to the hub for this claim alone" in done.stderr, done.stderr)
