@@ -22,8 +22,18 @@ const HOLD_PAUSE: Duration = Duration::from_millis(200);
 
 /// A call that the hub has not answered yet.
 enum Call {
-    Append { seq: u64, seen: u64, outgoing: Outgoing },
-    Claim { seq: u64, request: ClaimRequest, claiming: Box<HubClaiming> },
+    Append {
+        seq: u64,
+        seen: u64,
+        outgoing: Outgoing,
+    },
+    /// With the cursor that its candidates are from: a repetition must not claim to have seen more.
+    Claim {
+        seq: u64,
+        cursor: HubCursor,
+        request: ClaimRequest,
+        claiming: Box<HubClaiming>,
+    },
 }
 
 /// A claim that the hub decides.
@@ -258,8 +268,8 @@ impl Engine {
                 let (payload, claims) = (outgoing.payload.clone(), outgoing.claims.clone());
                 self.command_hub(Command::Append(*seq, *seen, payload, claims));
             }
-            Some(Call::Claim { seq, request, .. }) => {
-                self.command_hub(Command::Claim(*seq, request.clone()));
+            Some(Call::Claim { seq, cursor, request, .. }) => {
+                self.command_hub(Command::Claim(*seq, cursor.clone(), request.clone()));
             }
             None => {}
         }
@@ -334,9 +344,10 @@ impl Engine {
                 // It is appended first.
                 Ok(None) => self.hub.claims.push_back(waiting),
                 Ok(Some(request)) => {
-                    let Some(seq) = self.service.next_hub_number() else { break };
+                    let Some(session) = self.service.hub_mut().map(|hub| hub.session_mut()) else { break };
+                    let (seq, cursor) = (session.next_seq(), session.cursor().clone());
                     waiting.not_before = now;
-                    self.hub.call = Some(Call::Claim { seq, request, claiming: Box::new(waiting) });
+                    self.hub.call = Some(Call::Claim { seq, cursor, request, claiming: Box::new(waiting) });
                     asked = true;
                     break;
                 }

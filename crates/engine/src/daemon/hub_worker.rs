@@ -29,8 +29,8 @@ pub enum Command {
     Append(u64, u64, Vec<u8>, Vec<ClaimNews>),
     /// Tell the hub that nothing is left to append.
     Settle,
-    /// Ask for a claim.
-    Claim(u64, ClaimRequest),
+    /// Ask for a claim: number, cursor, request.
+    Claim(u64, HubCursor, ClaimRequest),
 }
 
 /// A report to the engine.
@@ -200,8 +200,8 @@ impl Worker {
                 self.send(Event::Appended(cursor))?;
                 if is_next { Ok(()) } else { self.fetch(hub) }
             }
-            Command::Claim(seq, request) => {
-                let answer = hub.claim(seq, &self.cursor, &request)?;
+            Command::Claim(seq, cursor, request) => {
+                let answer = hub.claim(seq, &cursor, &request)?;
                 let fetch = match &answer {
                     ClaimAnswer::Granted(_, cursor) => !self.advance(cursor),
                     ClaimAnswer::Behind => true,

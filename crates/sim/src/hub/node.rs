@@ -29,7 +29,8 @@ const FOLD_MIN_BYTES: u64 = 3_000;
 #[derive(Debug, Clone)]
 pub enum Call {
     Append(u64, Box<Outgoing>),
-    Claim(u64, ClaimRequest),
+    /// With the cursor that its candidates are from: a repetition must not claim to have seen more.
+    Claim(u64, HubCursor, ClaimRequest),
 }
 
 /// A claim that a user was told about.
@@ -164,7 +165,7 @@ impl Node {
                 self.saved.replica.clone_from(&self.session.replica);
                 self.saved.seq = 0;
                 let next = self.session.next_seq();
-                if let Some(Call::Append(seq, _) | Call::Claim(seq, _)) = &mut self.call {
+                if let Some(Call::Append(seq, _) | Call::Claim(seq, ..)) = &mut self.call {
                     *seq = next;
                 }
             }
@@ -247,8 +248,8 @@ impl Node {
                 self.session.numbered(replica, &outgoing.delta, &cursor)?;
                 Ok(format!("append {}", cursor.n))
             }
-            Call::Claim(seq, request) => {
-                let answer = hub.claim(seq, self.session.cursor(), &request)?;
+            Call::Claim(seq, cursor, request) => {
+                let answer = hub.claim(seq, &cursor, &request)?;
                 self.call = None;
                 match answer {
                     ClaimAnswer::Granted(grant, cursor) => Ok(self.granted(&grant, &cursor)?),
@@ -269,9 +270,6 @@ impl Node {
         let (at, until) = (Some(grant.fence), Some(grant.until));
         let claim = Op::Claim(ClaimBead { id: id.clone(), at, until, ..ClaimBead::default() });
         let applied = self.apply(&claim)?;
-        if applied == Err("stale_claim".to_owned()) {
-            return Err(Trouble::Found(format!("a grant of {:?} was refused here", grant.lineage)));
-        }
         let replica = self.replica.as_mut().ok_or("the process is not running".to_owned())?;
         let bead = replica.catalog().bead(&grant.lineage);
         if bead.is_some_and(|bead| bead.claim.fence() != Some(grant.fence)) {
@@ -315,7 +313,7 @@ impl Node {
         }
         let request = ClaimRequest { id, holder: actor, lease_ms: LEASE_MS, candidates };
         let seq = self.session.next_seq();
-        self.make(hub, Call::Claim(seq, request))
+        self.make(hub, Call::Claim(seq, self.session.cursor().clone(), request))
     }
 
     /// Folds the deltas of the hub.

@@ -62,10 +62,12 @@ impl HubScenario {
         let mut dice = Dice::new(seed ^ 0x4b0b);
         let count = 3 + dice.index(3);
         let machines = (0..count).map(|_| apart(&mut dice)).collect();
+        // A copy that was not noticed yet has the id of its original, so after a failover the hub cannot wait for it.
+        let copies = dice.chance(50);
         let step = |dice: &mut Dice| Step {
             machine: dice.index(count),
             dice: dice.roll(),
-            action: Action::from_dice(dice, count),
+            action: Action::from_dice(dice, count, copies),
         };
         let steps = (0..length).map(|_| step(&mut dice)).collect();
         Self { seed, machines, bug: None, steps }
@@ -91,7 +93,7 @@ fn apart(dice: &mut Dice) -> i64 {
 }
 
 impl Action {
-    fn from_dice(dice: &mut Dice, machines: usize) -> Self {
+    fn from_dice(dice: &mut Dice, machines: usize, copies: bool) -> Self {
         match dice.below(100) {
             0..=3 => Self::Create,
             4..=13 => Self::Write,
@@ -108,7 +110,7 @@ impl Action {
             89 | 90 => Self::Partition,
             91..=93 => Self::Kill,
             94 => Self::PowerLoss,
-            95 | 96 => Self::Clone(dice.index(machines)),
+            _ if copies => Self::Clone(dice.index(machines)),
             _ => Self::FailOver,
         }
     }

@@ -1,8 +1,11 @@
 //! The local copy of what a hub holds.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use beads_core::{
-    Actor, Claim, Conflict, Delta, Mark, Patch, Snapshot, State, Timestamp, concurrent_writes,
-    concurrent_writes_to,
+    Actor, Bead, Claim, Conflict, Delta, Lineage, Mark, Patch, Snapshot, Stamp, State, Timestamp,
+    concurrent_writes, concurrent_writes_to,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +23,15 @@ pub struct HubCopy {
     state: State,
     /// The copy is being fetched from the beginning; nothing of it is in the replica yet.
     is_detached: bool,
+    /// Grants that arrived while this replica had a release that was made without knowing them, with the mark of
+    /// that release. It must not free them.
+    outrun: BTreeMap<Lineage, (Stamp, Mark)>,
 }
 
 impl Default for HubCopy {
     fn default() -> Self {
-        Self { cursor: HubCursor::default(), state: State::default(), is_detached: true }
+        let (cursor, state) = (HubCursor::default(), State::default());
+        Self { cursor, state, is_detached: true, outrun: BTreeMap::new() }
     }
 }
 
@@ -75,7 +82,7 @@ impl HubCopy {
         let stored: Stored = serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
         let [state, tombstones, deps, meta, conflicts] = stored.files.map(String::into_bytes);
         let state = Snapshot { state, tombstones, deps, meta, conflicts }.decode()?.state;
-        Ok(Self { cursor: stored.cursor, state, is_detached: false })
+        Ok(Self { cursor: stored.cursor, state, is_detached: false, outrun: BTreeMap::new() })
     }
 
     /// Adds a delta. Fails if it is not the next one, or cannot be decoded.
@@ -121,6 +128,9 @@ impl HubCopy {
                 continue;
             }
             let mut conflicts = Vec::new();
+            if let (RowContent::Grant(grant), false) = (&row.content, is_own) {
+                self.note_outrun(&grant.lineage, base.bead(&grant.lineage), replica);
+            }
             if !is_own {
                 let ours = replica.catalog().state();
                 conflicts = concurrent_writes_to(delta.beads.keys(), ours, &self.state, &base);
@@ -141,6 +151,9 @@ impl HubCopy {
         if !std::mem::replace(&mut self.is_detached, false) {
             return Ok(false);
         }
+        for lineage in self.state.beads().keys().cloned().collect::<Vec<_>>() {
+            self.note_outrun(&lineage, None, replica);
+        }
         let ours = replica.catalog().state();
         let mut conflicts: Vec<Conflict> = concurrent_writes(ours, &self.state, None);
         replica.hub_writes.filter(&mut conflicts);
@@ -148,6 +161,27 @@ impl HubCopy {
         let news = replica.take_foreign(delta, conflicts)?;
         self.share_with(replica.catalog().state());
         Ok(news)
+    }
+
+    /// Remembers a claim of the copy if the replica has released the bead without knowing it. `base` is the bead
+    /// before the claim, if it is known what the replica knew.
+    fn note_outrun<D: Disk, W: World>(
+        &mut self,
+        lineage: &Lineage,
+        base: Option<&Arc<Bead>>,
+        replica: &Replica<D, W>,
+    ) {
+        let claim = self.state.bead(lineage).map(|bead| &bead.claim);
+        let Some(fence) = claim.filter(|claim| claim.is_taken()).and_then(Claim::fence) else { return };
+        let Some(ours) = replica.catalog().bead(lineage).map(|bead| &bead.claim) else { return };
+        if !ours.is_taken() && base.is_none_or(|base| base.claim.mark != ours.mark) {
+            self.outrun.insert(lineage.clone(), (fence, ours.mark.clone()));
+        }
+    }
+
+    /// Returns whether a release was made without knowing the claim that it would end.
+    pub(super) fn is_outrun(&self, lineage: &Lineage, fence: Stamp, release: &Mark) -> bool {
+        self.outrun.get(lineage).is_some_and(|(known, mark)| *known == fence && mark == release)
     }
 
     /// Adds the replica's own delta, which got the number after the cursor.

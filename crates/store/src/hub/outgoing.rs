@@ -80,7 +80,13 @@ impl HubCopy {
         let payload = encode_payload(&delta)?;
         let news = |lineage: &Lineage| {
             let (old, new) = (self.state().bead(lineage).map(AsRef::as_ref), state.bead(lineage)?);
-            claim_news(lineage, old, new, now_ms)
+            // A release frees only a claim that its writer knew.
+            let is_outrun = |news: &ClaimNews| {
+                let fence = old.and_then(|old| old.claim.fence());
+                news.state == ClaimNewsState::Released
+                    && fence.is_some_and(|fence| self.is_outrun(lineage, fence, &new.claim.mark))
+            };
+            claim_news(lineage, old, new, now_ms).filter(|news| !is_outrun(news))
         };
         let claims = delta.beads.keys().filter_map(news).collect();
         Ok(Some(Outgoing { delta, payload, claims }))

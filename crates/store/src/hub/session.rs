@@ -1,7 +1,7 @@
 //! The state of a replica at a hub: what it may do next, and what it takes from an answer. It makes no calls, so
 //! the daemon, a single command and the simulator share it.
 
-use beads_core::{Bead, Delta, Lineage, State};
+use beads_core::{Bead, Claim, Delta, Lineage, State};
 
 use super::{Attached, ClaimNews, HubCopy, HubCursor, HubHistory, HubRow, Outgoing, TakenRows, is_hub_fence};
 use crate::Result;
@@ -96,8 +96,13 @@ impl HubSession {
         let Some(fence) = bead.claim.fence().filter(|fence| is_hub_fence(*fence)) else { return false };
         let Some(ahead_ms) = self.ahead_ms else { return false };
         let hub_ms = now_ms.saturating_add_signed(ahead_ms);
+        // The hub set the end of its grant, and this machine that of a renewal, each by its own clock.
+        let is_renewed = |claim: &Claim| claim.expires_mark != claim.mark;
+        let is_live = |claim: &Claim| !claim.expired(if is_renewed(claim) { now_ms } else { hub_ms });
         let known = self.copy.state().bead(lineage).filter(|known| known.claim.fence() == Some(fence));
-        bead.claim.holder(hub_ms).is_some() && known.is_none_or(|known| !known.claim.expired(hub_ms))
+        // A renewal that the hub does not know, because it has lost the grant, proves nothing.
+        let at_hub = known.map_or(!is_renewed(&bead.claim), |known| is_live(&known.claim));
+        bead.claim.is_taken() && is_live(&bead.claim) && at_hub
     }
 
     /// Returns what to attach with: the cursor and the live claims that the hub may have lost.

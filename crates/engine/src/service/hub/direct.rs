@@ -168,7 +168,7 @@ impl Service {
             answer => return Ok(answer?),
         }
         *hub = self.connect_alone()?;
-        let cursor = self.hub_mut().map(|hub| hub.session_mut().cursor().clone()).unwrap_or_default();
+        // With the cursor that the candidates are from: it must not claim to have seen more.
         Ok(hub.claim(seq, &cursor, request)?)
     }
 }

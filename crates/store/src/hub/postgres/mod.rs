@@ -119,7 +119,9 @@ impl PostgresHub {
     /// Starts to listen, and notifies itself: if that does not arrive, a transaction pooler is in between.
     pub fn listen(&self) -> Result<()> {
         let channel = self.channel();
-        self.batch(&format!("LISTEN {channel}; SELECT pg_notify('{channel}', '')"))
+        self.batch(&format!("LISTEN {channel}"))?;
+        // In a transaction of its own: within one, a pooler would pass it on.
+        self.batch(&format!("SELECT pg_notify('{channel}', '')"))
     }
 
     /// Waits for a notification, a command, or the end of a time.
