@@ -1359,6 +1359,7 @@ export interface ExportAnswer {
   path?: string | null;
 }
 
+/** The file format of an export. */
 export type ExportFormat = "jsonl" | "csv" | "md" | "dot" | "mermaid" | "legacy_store";
 
 /** A bead that was cancelled, reopened or released without a result. */
@@ -2480,13 +2481,15 @@ export interface SyncErrorStatus {
   since: string;
 }
 
-/** A time in which the sync failed. */
+/** A time in which a machine was cut off from the remote. */
 export interface SyncOutage {
-  /** When it failed first. */
+  /** Whose changes arrived late from another machine; empty if it was this machine. */
+  actors: Array<Actor>;
+  /** When the sync of this machine failed first, or when the first late change was made. */
   from: string;
-  /** The reason of the first failure. */
+  /** The reason of the first failure, if it was this machine. */
   reason: string | null;
-  /** When it succeeded again; null if it still fails. */
+  /** When the sync succeeded again, or when the changes arrived; null if it still fails. */
   until: string | null;
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use beads_core::{Conflict, Delta, Stamp, State};
+use beads_core::{Bead, Conflict, Delta, Field, Mark, State};
 
 use crate::Result;
 use crate::disk::Disk;
@@ -16,26 +16,28 @@ const RECORD_BYTES: usize = 32 * 1024 * 1024;
 /// How many writes of the hub are remembered.
 const MAX_HUB_WRITES: usize = 65_536;
 
-/// The stamps of writes that went through the hub. Of two such writes the hub knows whether they were
+/// The marks of writes that went through the hub. Of two such writes the hub knows whether they were
 /// concurrent, so a later merge of commits must not judge them again: it sees only what the commits hold.
 #[derive(Debug, Clone, Default)]
-pub struct HubWrites(Arc<BTreeSet<Stamp>>);
+pub struct HubWrites(Arc<BTreeSet<Mark>>);
 
 impl HubWrites {
     /// Adds the writes of a delta.
     pub fn note(&mut self, delta: &Delta) {
-        let stamps = delta.beads.values().flat_map(beads_core::Patch::stamps);
-        self.extend(stamps.collect());
+        let marks = delta.beads.values().flat_map(|patch| patch.marks().map(|(_, mark)| mark.clone()));
+        self.extend(marks.collect());
     }
 
     /// Adds the current writes of a state.
     pub fn note_state(&mut self, state: &State) {
-        self.extend(state.stamps().collect());
+        let marks =
+            |bead: &Arc<Bead>| Field::ALL.iter().map(|field| bead.mark(*field).clone()).collect::<Vec<_>>();
+        self.extend(state.beads().values().flat_map(marks).collect());
     }
 
-    fn extend(&mut self, stamps: Vec<Stamp>) {
+    fn extend(&mut self, marks: Vec<Mark>) {
         let set = Arc::make_mut(&mut self.0);
-        set.extend(stamps);
+        set.extend(marks);
         while set.len() > MAX_HUB_WRITES {
             set.pop_first();
         }
@@ -44,8 +46,8 @@ impl HubWrites {
     /// Removes conflicts between two writes that went through the hub.
     pub(crate) fn filter(&self, conflicts: &mut Vec<Conflict>) {
         if !self.0.is_empty() {
-            let known = |stamp: Stamp| self.0.contains(&stamp);
-            conflicts.retain(|conflict| !known(conflict.lost.at()) || !known(conflict.won.at()));
+            let known = |mark: &Mark| self.0.contains(mark);
+            conflicts.retain(|conflict| !known(&conflict.lost) || !known(&conflict.won));
         }
     }
 }

@@ -345,7 +345,7 @@ class RemoteInvalidError(BeadsError):
 
 class HubUnreachableError(BeadsError):
     code = "hub_unreachable"
-    hint = "bd hub status shows the connection; to claim through git while the hub is away, run bd config set hub.offline_claims git"
+    hint = "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"
 
 
 class HubRefusedError(BeadsError):

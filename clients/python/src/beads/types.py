@@ -1459,6 +1459,7 @@ class ExportAnswer(TypedDict):
 
 
 ExportFormat = Literal["jsonl", "csv", "md", "dot", "mermaid", "legacy_store"]
+"""The file format of an export."""
 
 
 class FailedWork(TypedDict):
@@ -2688,6 +2689,7 @@ class SyncErrorStatus(TypedDict):
 
 
 SyncOutage = TypedDict("SyncOutage", {
+    "actors": "List[Actor]",
     "from": "str",
     "reason": "Union[str, None]",
     "until": "Union[str, None]",
