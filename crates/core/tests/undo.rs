@@ -9,7 +9,9 @@ use beads_core::op::{
     Change, ClaimBead, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, NoteAdd, Op, Renew, Reopen,
     Restore, SetPrefix, Unclaim, Undo, Update,
 };
-use beads_core::{Catalog, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Stamp};
+use beads_core::{
+    Catalog, Claim, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Patch, Stamp,
+};
 use serde_json::Value;
 use support::{actor, id, mark, value};
 
@@ -259,6 +261,23 @@ fn imported_writes_cannot_be_undone() {
     let lost = |by: &str, at_ms: u64| Undo::of(&Catalog::default(), &delta, &actor(by), at_ms).unwrap().lost;
     assert!(!lost("ann", 5) && !lost("ann", 4));
     assert!(lost("ben", 5) && lost("ann", 6));
+}
+
+/// The fence of a claim that the remote decides is minted before the answer arrives.
+#[test]
+fn a_claim_with_an_earlier_fence_can_be_undone() {
+    let mut side = Side::new();
+    let lineage = side.catalog.resolve("bd-1").unwrap().clone();
+    let claim = Claim::new(mark(5_000, 0, "ann"), Some(actor("ann")), None);
+    let delta = Delta::of_bead(lineage, Patch { claim: Some(claim), ..Patch::default() });
+    let lost = |by: &str| Undo::of(&side.catalog, &delta, &actor(by), 8_000).unwrap().lost;
+    assert!(!lost("ann") && lost("ben"));
+    let claimed = Undo::of(&side.catalog, &delta, &actor("ann"), 8_000).unwrap();
+    side.catalog.join_delta(&delta).unwrap();
+    side.now_ms = 8_000;
+    side.run("ann", &undo(&claimed));
+    let bead = side.catalog.bead(side.catalog.resolve("bd-1").unwrap()).unwrap();
+    assert_eq!(bead.claim.assignee, None);
 }
 
 #[test]

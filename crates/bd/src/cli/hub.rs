@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::globals::Globals;
 use super::stdout_reply;
 
-/// Set up or inspect the hub, a PostgreSQL database that connects many machines
+/// Set up or inspect the hub, which connects many machines
 ///
 /// With a hub, changes reach every machine at once and claims are exclusive in one round trip. An
 /// administrator runs `bd hub init` once; each machine then sets hub.url, or $BD_HUB_URL for its daemon.

@@ -69,5 +69,7 @@ fn a_command_without_a_daemon_does_not_claim_past_the_hub() {
     bd.json(&["config", "set", "hub.url", NOWHERE]);
     refused(&bd, &["claim", "bd-1"]);
     bd.json(&["config", "set", "hub.offline_claims", "git"]);
-    assert_eq!(bd.json(&["claim", "bd-1"])["id"], "bd-1");
+    let claimed = bd.run(&["claim", "bd-1", "--json"]);
+    assert_eq!((claimed.exit, &claimed.value()["confirmed"]), (Some(0), &Value::Bool(false)), "{claimed:?}");
+    assert!(claimed.stderr.contains("hub"), "the warning names what did not decide: {claimed:?}");
 }

@@ -100,7 +100,8 @@ pub struct OldClaim {
 impl Undo {
     /// Records the values that a delta is about to overwrite. Returns `None` for a delta that changes no
     /// bead, such as a dismissed conflict. `by` and `at_ms` are the actor and time of the operation: a mark
-    /// with another actor or an earlier time comes from an import.
+    /// with another actor or an earlier time comes from an import. Only a claim may be stamped earlier, because
+    /// its fence is minted before the remote or the hub decides.
     pub fn of(catalog: &Catalog, delta: &Delta, by: &Actor, at_ms: u64) -> Option<Self> {
         if delta.beads.is_empty() && delta.edges.is_empty() && delta.prefix.is_none() {
             return None;
@@ -120,17 +121,15 @@ impl Undo {
                 undo.edges.insert(key.clone(), edge.changed.clone());
             }
         }
-        let own = |mark: &Mark| mark.by() == by && mark.at().ms() >= at_ms;
-        let fits = undo.marks().all(own) && undo.bytes() <= MAX_BYTES;
+        let own = |mark: &Mark, from_ms: u64| mark.by() == by && mark.at().ms() >= from_ms;
+        let is_own = |bead: &Overwritten| {
+            let from_ms = if bead.is_only_claimed() { 0 } else { at_ms };
+            bead.marks_left().all(|mark| own(mark, from_ms))
+        };
+        let fits = undo.beads.values().all(is_own)
+            && undo.edges.values().all(|mark| own(mark, at_ms))
+            && undo.bytes() <= MAX_BYTES;
         Some(if fits { undo } else { lost })
-    }
-
-    fn marks(&self) -> impl Iterator<Item = &Mark> {
-        let beads = self.beads.values().flat_map(|bead| {
-            let fields = bead.fields.values().map(|old| &old.mark);
-            fields.chain(bead.claim.as_ref().map(|old| &old.mark)).chain([&bead.last])
-        });
-        beads.chain(self.edges.values())
     }
 
     /// Returns the size of the recorded values.
@@ -254,6 +253,17 @@ impl Overwritten {
             }
         }
         Some(old)
+    }
+
+    /// Returns the marks that the operation left on the bead.
+    fn marks_left(&self) -> impl Iterator<Item = &Mark> {
+        let fields = self.fields.values().map(|old| &old.mark);
+        fields.chain(self.claim.as_ref().map(|old| &old.mark)).chain([&self.last])
+    }
+
+    /// Returns whether the operation wrote nothing but the claim.
+    fn is_only_claimed(&self) -> bool {
+        self.claim.is_some() && self.fields.is_empty() && self.deletion.is_none() && self.notes == 0
     }
 
     /// Returns whether an undo has anything to write to the bead.
