@@ -171,7 +171,9 @@ impl Engine {
         let step = self.service.without_hub(job, "it did not answer within the setting claim.timeout");
         let mut replies = Vec::new();
         self.take_step(step, (reply, until, format), &mut replies);
-        self.deliver(replies, before)
+        let stopped = self.deliver(replies, before);
+        self.start_round();
+        stopped
     }
 
     /// Handles a report of the thread.

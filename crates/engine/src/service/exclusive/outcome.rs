@@ -127,10 +127,13 @@ impl Service {
     }
 
     /// Makes a claim that the hub would have to decide, without it. It is never confirmed.
-    pub(in crate::service) fn claim_offline(&mut self, job: Box<ClaimJob>, failure: Failure) -> NextStep {
+    pub(in crate::service) fn claim_offline(&mut self, job: Box<ClaimJob>, reason: &str) -> NextStep {
         let Some(attempt) = job.attempt.clone() else { return NextStep::Retry(job) };
         self.claim_refs.book.attempt_finished(&attempt.record.claim, None);
-        self.without_remote(job, &attempt, failure)
+        self.remarks.push(format!(
+            "the claim is not confirmed: the hub decides claims, but {reason}; others may get the bead there"
+        ));
+        self.record_claim(job, &attempt)
     }
 
     /// Records that the server accepts claim refs.

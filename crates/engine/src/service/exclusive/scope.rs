@@ -55,6 +55,11 @@ impl Service {
         }
     }
 
+    /// Returns whether claims are tried on the remote where no hub decides them.
+    pub(in crate::service) fn uses_claim_refs(&self, offline: bool) -> bool {
+        self.claim_needs(false, offline).is_ok_and(|needs| needs != Needs::Nothing)
+    }
+
     /// Returns whether a commit of another clone was received within the last day.
     pub fn others_are_active(&self) -> bool {
         let now_ms = self.replica.now_ms();

@@ -107,15 +107,19 @@ impl Service {
         hub_unreachable("it did not answer within the setting claim.timeout", self.hub_away_ms())
     }
 
-    /// Handles a hub that did not decide in time: the claim is made without it if that is allowed.
+    /// Handles a hub that did not decide in time. If claims without it are allowed, the claim refs decide where
+    /// they are used; otherwise the claim is made on this machine.
     pub fn without_hub(&mut self, mut job: Box<ClaimJob>, reason: &str) -> NextStep {
         if !self.offline_claims_allowed() {
             let failure = hub_unreachable(reason, self.hub_away_ms());
             return self.answered(job, Err(failure));
         }
         job.leave_hub();
+        if self.uses_claim_refs(job.request.offline) {
+            return NextStep::Retry(job);
+        }
         match self.pick(&mut job) {
-            Ok(Picked::Chosen) => self.claim_offline(job, hub_unreachable(reason, None)),
+            Ok(Picked::Chosen) => self.claim_offline(job, reason),
             Ok(Picked::Later) => NextStep::Retry(job),
             Err(failure) => self.answered(job, Err(failure)),
         }
