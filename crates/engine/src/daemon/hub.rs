@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use beads_store::hub::postgres::Address;
-use beads_store::hub::{ClaimAnswer, ClaimRequest, HubCursor, Member, Outgoing};
+use beads_store::hub::{ClaimAnswer, ClaimRequest, HubCursor, HubSession, Member, Outgoing};
 use tokio::sync::{mpsc, oneshot};
 
 use super::claimer::Claiming;
@@ -291,11 +291,11 @@ impl Engine {
         if self.hub.worker.is_none() || self.hub.call.is_some() {
             return;
         }
-        if !self.service.hub_mut().is_some_and(|hub| hub.session_mut().is_ready()) {
+        if !self.service.hub_session().is_some_and(|session| session.is_ready()) {
             return;
         }
         // While grants wait for this machine, nothing is granted, so it appends first.
-        let holds = self.service.hub_mut().is_some_and(|hub| hub.session_mut().must_settle());
+        let holds = self.service.hub_session().is_some_and(|session| session.must_settle());
         if !holds && !self.hub.claimed_last && self.call_for_claim() {
             self.hub.claimed_last = true;
             return;
@@ -310,7 +310,7 @@ impl Engine {
         let outgoing = match self.service.hub_outgoing() {
             Ok(Some(outgoing)) => outgoing,
             Ok(None) => {
-                if self.service.hub_mut().is_some_and(|hub| hub.session_mut().take_settle()) {
+                if self.service.hub_session().is_some_and(HubSession::take_settle) {
                     self.command_hub(Command::Settle);
                 }
                 return false;
@@ -346,7 +346,7 @@ impl Engine {
                 // It is appended first.
                 Ok(None) => self.hub.claims.push_back(waiting),
                 Ok(Some(request)) => {
-                    let Some(session) = self.service.hub_mut().map(|hub| hub.session_mut()) else { break };
+                    let Some(session) = self.service.hub_session() else { break };
                     let (seq, cursor) = (session.next_seq(), session.cursor().clone());
                     waiting.not_before = now;
                     self.hub.call = Some(Call::Claim { seq, cursor, request, claiming: Box::new(waiting) });

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub};
-use beads_store::hub::{ClaimAnswer, ClaimRequest, Hub, HubCopy, HubHistory};
+use beads_store::hub::{ClaimAnswer, ClaimRequest, Hub, HubCopy, HubHistory, HubSession};
 
 use crate::failure::{Code, Failure};
 use crate::request::Reply;
@@ -96,7 +96,7 @@ impl Service {
             self.hub_appended(&outgoing, &cursor)?;
             self.fetch_alone(hub)?;
         }
-        if self.hub_mut().is_some_and(|hub| hub.session_mut().take_settle()) {
+        if self.hub_session().is_some_and(HubSession::take_settle) {
             hub.settle()?;
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Service {
 
     fn fetch_alone(&mut self, hub: &mut impl Hub) -> Result<(), Trouble> {
         loop {
-            let Some(cursor) = self.hub_mut().map(|hub| hub.session_mut().cursor().clone()) else {
+            let Some(cursor) = self.hub_session().map(|session| session.cursor().clone()) else {
                 return Ok(());
             };
             let fetched = hub.fetch_since(&cursor)?;
@@ -162,7 +162,7 @@ impl Service {
     /// Asks for a claim. If the answer is lost, the call is repeated once under its number.
     fn call_alone(&mut self, hub: &mut PostgresHub, request: &ClaimRequest) -> Result<ClaimAnswer, Failure> {
         let Some(seq) = self.next_hub_number() else { return Err(Failure::internal("no hub is in use")) };
-        let cursor = self.hub_mut().map(|hub| hub.session_mut().cursor().clone()).unwrap_or_default();
+        let cursor = self.hub_session().map(|session| session.cursor().clone()).unwrap_or_default();
         match hub.claim(seq, &cursor, request) {
             Err(Error::HubUnreachable(_) | Error::HubAttachAgain) => {}
             answer => return Ok(answer?),
