@@ -12,7 +12,7 @@ def arrives(wait_for, machine, name, seconds=30):
 
 
 def foreign_transaction(machines, cluster, check, wait_for):
-    """A transaction of somebody else, open in the same database, hides nothing."""
+    """A foreign transaction, open in the same database, hides nothing."""
     command = ["psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", str(cluster.port), "-U", "postgres", "-d", "postgres"]
     foreign = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     foreign.stdin.write("BEGIN; CREATE TABLE public.foreign_work (x int); SELECT 1;\n")

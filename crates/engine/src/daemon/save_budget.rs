@@ -1,6 +1,6 @@
 //! Limits the processor time of background saves.
 //!
-//! A save writes the whole store, whatever changed. While somebody writes all the time, a large store would be
+//! A save writes the whole store, whatever changed. Under constant writes, a large store would be
 //! saved all the time. So saves spend from a budget of processor time, and wait until it has been refilled.
 //! Nothing is at risk meanwhile, because the journal is durable; other machines only see the changes later.
 

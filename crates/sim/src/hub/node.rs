@@ -33,7 +33,7 @@ pub enum Call {
     Claim(u64, HubCursor, ClaimRequest),
 }
 
-/// A claim that a user was told about.
+/// A claim that was reported to a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub lineage: Lineage,

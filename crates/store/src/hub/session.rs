@@ -74,7 +74,7 @@ impl HubSession {
         self.must_settle
     }
 
-    /// Returns whether the hub has to be told once that nothing is left to append. Call it when that is so.
+    /// Returns whether to report to the hub once that nothing is left to append. Call it when that is so.
     pub fn take_settle(&mut self) -> bool {
         std::mem::take(&mut self.must_settle)
     }
