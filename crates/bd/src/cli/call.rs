@@ -9,7 +9,7 @@ use super::globals::Globals;
 use super::input_line::next_line;
 use super::stdout_reply;
 
-/// Answer socket requests from standard input, one JSON object per line
+/// Answer socket requests from standard input, one JSON per line
 ///
 /// For client libraries where the socket cannot be used: each line is a request as docs/PROTOCOL.md describes
 /// it, and each answer is one line. The requests reach the store as those of any command: through the daemon,
