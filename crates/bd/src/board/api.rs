@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use beads_core::Code;
 use beads_engine::failure::Failure;
 use beads_engine::request::{ActivityQuery, Call, Query};
 use serde::{Deserialize, Serialize};
@@ -130,7 +131,7 @@ pub async fn post_act(State(shared): State<Arc<Shared>>, headers: HeaderMap, bod
         Ok(wanted) => answer(&shared, headers, move |store| act(store, wanted)).await,
         Err(error) => {
             let message = format!("the request is invalid: {error}; nothing was changed");
-            reply::error(StatusCode::BAD_REQUEST, "invalid_request", &message)
+            reply::error(StatusCode::BAD_REQUEST, Code::InvalidRequest.as_str(), &message)
         }
     }
 }

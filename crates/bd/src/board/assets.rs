@@ -3,6 +3,7 @@
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
+use beads_core::Code;
 use beads_core::canonical::hex;
 use sha2::{Digest, Sha256};
 
@@ -71,7 +72,9 @@ pub async fn serve(request: Request) -> Response {
         _ => match find(path) {
             Some(asset) if asset.name.ends_with(".css") => ("text/css; charset=utf-8", asset.content),
             Some(asset) => ("text/javascript; charset=utf-8", asset.content),
-            None => return reply::error(StatusCode::NOT_FOUND, "not_found", "there is no such file"),
+            None => {
+                return reply::error(StatusCode::NOT_FOUND, Code::NotFound.as_str(), "there is no such file");
+            }
         },
     };
     let tag = format!("\"{}\"", hex(&Sha256::digest(content.as_bytes())[..12]));

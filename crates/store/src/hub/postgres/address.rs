@@ -44,7 +44,6 @@ impl Address {
             return Err(bad("it does not begin with postgres://"));
         }
         let (own, rest) = take_parameters(url);
-        let mut config: Config = rest.parse().map_err(|_| bad("it is not a PostgreSQL URL"))?;
         let service = own.get("service").cloned().or_else(|| variable("PGSERVICE"));
         let service = match service {
             Some(name) => read_service(&name, &variable)?,
@@ -53,6 +52,8 @@ impl Address {
         let setting = |parameter: &str, name: &str| {
             own.get(parameter).cloned().or_else(|| service.get(parameter).cloned()).or_else(|| variable(name))
         };
+        let rest = with_port(rest, setting("port", "PGPORT"));
+        let mut config: Config = rest.parse().map_err(|_| bad("it is not a PostgreSQL URL"))?;
         fill_in(&mut config, &setting)?;
         if config.get_password().is_none()
             && let Some(password) = setting("password", "PGPASSWORD")
@@ -113,6 +114,20 @@ fn fill_in(config: &mut Config, setting: &impl Fn(&str, &str) -> Option<String>)
         config.dbname(name);
     }
     Ok(())
+}
+
+/// Adds a port to a URL that names a host without one. Parsing such a URL would set the default port.
+fn with_port(url: String, port: Option<String>) -> String {
+    let begin = url.find("://").map_or(0, |at| at + 3);
+    let end = url[begin..].find(['/', '?']).map_or(url.len(), |at| begin + at);
+    let host = url[begin..end].rsplit('@').next().unwrap_or_default();
+    let has_port = host.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+    match port {
+        Some(port) if !host.is_empty() && !has_port && !host.contains(',') => {
+            format!("{}:{port}{}", &url[..end], &url[end..])
+        }
+        _ => url,
+    }
 }
 
 /// Separates our parameters from the URL.
@@ -242,6 +257,13 @@ mod tests {
             parse("postgres://db.example", &[("PGUSER", "bob"), ("PGPASSWORD", "p"), ("PGPORT", "6000")]);
         assert_eq!(address.shown(), "postgres://bob@db.example:6000/bob");
         assert_eq!(address.config.get_password(), Some("p".as_bytes()));
+        for (url, port) in [
+            ("postgres://ann:x@[::1]/app", 6000),
+            ("postgres://ann@[::1]:7000/app", 7000),
+            ("postgres://db.example:7000", 7000),
+        ] {
+            assert_eq!(parse(url, &[("PGPORT", "6000")]).config.get_ports(), [port], "{url}");
+        }
     }
 
     #[test]
