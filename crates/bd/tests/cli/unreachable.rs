@@ -74,7 +74,7 @@ fn a_daemon_with_another_runtime_directory_is_found_through_the_lock() {
 #[test]
 fn the_error_names_the_process_that_holds_the_store() {
     let bd = Sandbox::new(Mode::Embedded);
-    let _lock = StoreLock::try_take(&bd.dir().join(".git/beads/lock")).unwrap().unwrap();
+    let lock = StoreLock::try_take(&bd.dir().join(".git/beads/lock")).unwrap().unwrap();
     let daemons = |args: &[&str]| Run::of(bd.command(args).env_remove("BD_NO_DAEMON"));
     for run in [
         bd.run(&["--lock-timeout", "200ms", "list", "--json"]),
@@ -85,6 +85,9 @@ fn the_error_names_the_process_that_holds_the_store() {
         assert!(error["details"]["since"].as_str().unwrap().starts_with("20"), "{error}");
         assert!(!error["details"]["user"].as_str().unwrap().is_empty(), "{error}");
     }
+    // A daemon that still waits for the lock finds no store and exits.
+    drop(bd);
+    drop(lock);
 }
 
 /// Two containers may share a runtime directory and have different repositories at the same path.
