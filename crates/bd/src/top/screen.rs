@@ -12,7 +12,7 @@ pub struct Screen {
     pub snapshot: Snapshot,
     pub selected: usize,
     pub mode: Mode,
-    /// The words that rows must contain.
+    /// The search text; only rows that contain it are shown.
     pub filter: String,
     /// The result of the last action, or why the store does not answer.
     pub message: Option<String>,

@@ -196,6 +196,9 @@ pub fn plan(out: &mut String, plan: &PlanAnswer, style: Style) {
         let path: Vec<_> = plan.critical_path.iter().map(BeadId::as_str).collect();
         let _ = writeln!(out, "* critical path, {} min: {}", plan.critical_minutes, path.join(" -> "));
     }
+    if !plan.tracks.is_empty() {
+        let _ = writeln!(out, "assumes the order of bd claim --next --sort {}", plan.order);
+    }
     for one in &plan.left_out {
         let why = match one.reason {
             LeftOut::Cycle => "part of a dependency cycle, or waits for one",

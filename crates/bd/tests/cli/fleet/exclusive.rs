@@ -178,7 +178,7 @@ fn a_killed_daemon_leaves_no_ref_behind_that_its_successor_does_not_give_back() 
 fn block_store(remote: &Remote) -> std::path::PathBuf {
     let lock = remote.path().join("refs/heads/beads/store.lock");
     std::fs::create_dir(&lock).unwrap();
-    // Nobody waits for an old lock, and a directory is not removed like one.
+    // bd removes an old lock file instead of waiting for it. It cannot remove a directory that way.
     std::fs::File::open(&lock).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     lock
 }
