@@ -43,6 +43,7 @@ pub const MODULES: &[Asset] = assets![
     "stream.js",
     "toast.js",
     "theme.js",
+    "repeats.js",
     "actions.js",
     "parts.js",
     "view.js",

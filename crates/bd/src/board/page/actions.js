@@ -3,6 +3,7 @@
 import { newRequestId, Refused, write } from './api.js';
 import { beads } from './beads.js';
 import { h } from './dom.js';
+import { beginOnce, dropAllSent, dropSent, keepSent } from './repeats.js';
 import { toast } from './toast.js';
 import { counted } from './words.js';
 
@@ -13,12 +14,6 @@ const SNOOZED = 'bd-board-snoozed';
  * How an action is undone: the bead whose last change is undone, or the opposite action.
  * @typedef {string | Record<string, unknown>} Undo
  */
-
-/** @type {Map<string, number>} until when each action counts as sent already, so that a double click acts once */
-const sent = new Map();
-
-/** Two clicks on the same button within this time are one. */
-const DOUBLE_CLICK_MS = 600;
 
 /**
  * Carries out an action and shows what happened.
@@ -32,18 +27,16 @@ export async function perform(action, done, options = {}) {
     toast(beads.about.read_only ? 'This board is read-only.' : 'The server does not answer, so nothing was changed.', { bad: true });
     return false;
   }
-  const key = JSON.stringify(action);
-  const begin = performance.now();
-  if ((sent.get(key) ?? 0) > begin) return false;
-  sent.set(key, Infinity);
+  const start = performance.now();
+  if (!beginOnce(action)) return false;
   try {
     const answer = await write(action, newRequestId());
-    sent.set(key, begin + DOUBLE_CLICK_MS);
+    keepSent(action, start);
     const freed = answer?.unblocked?.length ?? 0;
     succeeded(done, typeof options.undo === 'function' ? options.undo(answer) : options.undo, freed ? ` ${counted(freed, 'bead')} became ready.` : '');
     return true;
   } catch (error) {
-    sent.delete(key);
+    dropSent(action);
     toast(`Not done: ${messageOf(error)}`, { bad: true });
     return false;
   }
@@ -67,7 +60,7 @@ export function succeeded(done, how, more = '') {
 export async function undo(how, done) {
   try {
     await write(typeof how === 'string' ? { do: 'undo', id: how } : how);
-    sent.clear();
+    dropAllSent();
     forgetHandled(done);
     toast(`Undone: ${done}`);
   } catch (error) {
