@@ -33,6 +33,31 @@ pub struct Operation {
     pub destructive: bool,
     /// Repeating the operation has no further effect.
     pub idempotent: bool,
+    /// Needs nothing from the calling process, except with some of its options, so that the daemon can parse
+    /// the command line.
+    pub forwarded: bool,
+    /// Where `bd --help` lists the verb. Subcommands have no topic.
+    pub topic: Option<Topic>,
+    /// Other names of the verb.
+    pub aliases: &'static [&'static str],
+}
+
+/// A heading of `bd --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    Work,
+    Look,
+    Plan,
+    History,
+    Share,
+    Agents,
+    Maintain,
+}
+
+impl Topic {
+    /// The topics in the order of `bd --help`.
+    pub const ALL: [Self; 7] =
+        [Self::Work, Self::Look, Self::Plan, Self::History, Self::Share, Self::Agents, Self::Maintain];
 }
 
 impl Operation {
@@ -47,7 +72,15 @@ impl Operation {
             dry_run: false,
             destructive: false,
             idempotent: false,
+            forwarded: false,
+            topic: None,
+            aliases: &[],
         }
+    }
+
+    /// Returns whether this is the name of the verb or one of its aliases.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.verb == name || self.aliases.contains(&name)
     }
 
     pub fn changes(&self) -> bool {
@@ -60,7 +93,8 @@ pub fn of_tool(name: &str) -> Option<&'static Operation> {
     TABLE.iter().find(|row| row.tool == Some(name))
 }
 
-/// The table. Each verb names its file in `cli/` and how its arguments are run:
+/// The table, by topic, most used first: `bd --help` has the same order. Each verb names its file in `cli/`,
+/// its aliases, and how its arguments are run:
 /// - `call`: they become a call on the store;
 /// - `call_with_globals`: the same, but the call depends on the global options;
 /// - `read`: the same, but texts may come from files and standard input;
@@ -71,117 +105,146 @@ macro_rules! operations {
     ($with:ident) => {
         $with! {
             verbs {
-                Init = init.run, "init", Acts {};
-                #[command(visible_aliases = ["new", "add"])]
-                Create = create.read, "create", Changes {
-                    tool: Some("beads.create"), portal: Some("make"), ops: &["create"], dry_run: true
-                };
-                Update = update.read, "update", Changes { tool: Some("beads.update"), ops: &["update"] };
-                Edit = edit.run, "edit", Changes {};
-                Show = show.call, "show", Reads { tool: Some("beads.show") };
-                #[command(visible_alias = "ls")]
-                List = list.call_with_globals, "list", Reads { tool: Some("beads.list") };
-                Search = search.call, "search", Reads { tool: Some("beads.search") };
-                Ready = ready.call, "ready", Reads { tool: Some("beads.ready") };
-                Blocked = blocked.call, "blocked", Reads {};
-                Mine = mine.call, "mine", Reads {};
-                Claim = claim.call, "claim", Changes {
-                    tool: Some("beads.claim"), portal: Some("next"), ops: &["claim", "claim_next"], idempotent: true
-                };
-                Next = next.call, "next", Changes { idempotent: true };
-                Renew = renew.call, "renew", Changes { ops: &["renew"], idempotent: true };
-                Unclaim = unclaim.read, "unclaim", Changes { tool: Some("beads.unclaim"), ops: &["unclaim"] };
-                Reclaim = reclaim.call, "reclaim", Changes { dry_run: true };
-                Heartbeat = heartbeat.call, "heartbeat", Acts {};
-                Session = session.run, "session", Acts {};
-                #[command(visible_alias = "done")]
-                Close = close.read, "close", Changes {
-                    tool: Some("beads.close"), portal: Some("done"), ops: &["close"], idempotent: true
-                };
-                Cancel = cancel.read, "cancel", Changes { tool: Some("beads.cancel"), ops: &["cancel"] };
-                Handover = handover.read, "handover", Changes { tool: Some("beads.handover"), ops: &["hand_over"] };
-                Ask = ask.run, "ask", Changes { tool: Some("beads.ask"), ops: &["ask"] };
-                Answer = answer.read, "answer", Changes { tool: Some("beads.answer"), ops: &["answer"] };
-                Questions = questions.call, "questions", Reads { tool: Some("beads.questions") };
-                Wait = wait.call, "wait", Changes {};
-                Reopen = reopen.read, "reopen", Changes {
-                    tool: Some("beads.reopen"), ops: &["reopen"], idempotent: true
-                };
-                #[command(visible_alias = "rm")]
-                Delete = delete.read, "delete", Changes {
-                    tool: Some("beads.delete"), ops: &["delete"], dry_run: true, destructive: true
-                };
-                Restore = restore.read, "restore", Changes { tool: Some("beads.restore"), ops: &["restore"] };
-                Deleted = deleted.call, "deleted", Reads {};
-                Note = note.note, "note", Changes {
-                    tool: Some("beads.note_add"), portal: Some("note"), ops: &["note_add"]
-                };
-                #[command(visible_alias = "comments")]
-                Comment = note.comment, "comment", Changes {};
-                Remember = remember.read, "remember", Changes {};
-                Recall = recall.call, "recall", Reads {};
-                Forget = forget.run, "forget", Changes {};
-                Label = label.call, "label", Changes {};
-                Dep = dep.call, "dep", Changes {};
-                #[command(visible_alias = "history")]
-                Log = log.call, "log", Reads {};
-                Activity = activity.call_with_globals, "activity", Reads {};
-                Recap = recap.call, "recap", Reads {};
-                Agents = agents.run, "agents", Reads {};
-                Board = board.run, "board", Acts {};
-                Blame = blame.call, "blame", Reads {};
-                Diff = diff.call, "diff", Reads {};
-                Undo = undo.call, "undo", Changes { ops: &["undo"], dry_run: true, destructive: true };
-                Graph = graph.call, "graph", Reads {};
-                Plan = plan.call, "plan", Reads {};
-                Children = children.call, "children", Reads {};
-                Epic = epic.call, "epic", Changes {};
-                Count = count.call, "count", Reads {};
-                Stale = stale.call, "stale", Reads {};
-                #[command(visible_alias = "stats")]
-                Status = status.call, "status", Reads { portal: Some("status") };
-                Top = top.run, "top", Reads {};
-                Watch = watch.run, "watch", Reads { tool: Some("beads.watch") };
-                Where = place.run, "where", Reads {};
-                Info = info.run, "info", Reads {};
-                Config = config.call, "config", Changes { ops: &["set_prefix", "set_setting"] };
-                Import = import.run, "import", Changes { tool: Some("beads.import"), dry_run: true };
-                Export = export.run, "export", Reads { tool: Some("beads.export") };
-                Sync = sync.call_with_globals, "sync", Changes { tool: Some("beads.sync") };
-                Hub = hub.run, "hub", Acts {};
-                Conflicts = conflicts.call, "conflicts", Changes {
-                    tool: Some("beads.conflicts"), ops: &["conflict_dismiss", "conflict_restore"]
-                };
-                Verify = verify.call, "verify", Reads {};
-                Validate = validate.call, "validate", Reads { tool: Some("beads.validate") };
-                Repair = repair.call, "repair", Changes {
-                    ops: &["reset_gc_floor"], needs_apply: true, dry_run: true, destructive: true
-                };
-                Uninstall = uninstall.run, "uninstall", Changes { dry_run: true, destructive: true };
-                RepairDeps = repair_deps.call, "repair-deps", Changes {};
-                Doctor = doctor.run, "doctor", Acts {};
-                Migrate = migrate.run, "migrate", Changes { ops: &["raise_format"] };
-                Daemon = daemon.run, "daemon", Acts {};
-                Mcp = mcp.run, "mcp", Acts {};
-                Setup = setup.run, "setup", Acts {};
-                Prime = prime.run, "prime", Reads {};
-                Hook = hook.run, "hook", Acts {};
-                Quickstart = quickstart.run, "quickstart", Reads {};
-                Onboard = onboard.run, "onboard", Reads {};
-                Batch = batch.run, "batch", Changes { dry_run: true };
-                Call = call.run, "call", Acts {};
-                Tool = tool.run, "tool", Acts {};
-                Version = version.run, "version", Reads {};
-                Upgrade = upgrade.run, "upgrade", Reads {};
-                Completions = completions.run, "completions", Reads {};
-                #[command(hide = true)]
-                Complete = complete.run, "complete", Reads {};
-                Man = man.run, "man", Acts {};
-                Demo = demo.run, "demo", Acts {};
+                Work {
+                    Create = create.read, "create" | "new" | "add", Changes {
+                        tool: Some("beads.create"), portal: Some("make"), ops: &["create"], dry_run: true,
+                        forwarded: true
+                    };
+                    Ready = ready.call, "ready", Reads { tool: Some("beads.ready"), forwarded: true };
+                    Claim = claim.call, "claim", Changes {
+                        tool: Some("beads.claim"), portal: Some("next"), ops: &["claim", "claim_next"],
+                        idempotent: true, forwarded: true
+                    };
+                    Next = next.call, "next", Changes { idempotent: true, forwarded: true };
+                    Close = close.read, "close" | "done", Changes {
+                        tool: Some("beads.close"), portal: Some("done"), ops: &["close"], idempotent: true,
+                        forwarded: true
+                    };
+                    Update = update.read, "update", Changes {
+                        tool: Some("beads.update"), ops: &["update"], forwarded: true
+                    };
+                    Edit = edit.run, "edit", Changes {};
+                    Note = note.note, "note", Changes {
+                        tool: Some("beads.note_add"), portal: Some("note"), ops: &["note_add"], forwarded: true
+                    };
+                    Ask = ask.run, "ask", Changes { tool: Some("beads.ask"), ops: &["ask"] };
+                    Answer = answer.read, "answer", Changes { tool: Some("beads.answer"), ops: &["answer"] };
+                    Unclaim = unclaim.read, "unclaim", Changes {
+                        tool: Some("beads.unclaim"), ops: &["unclaim"], forwarded: true
+                    };
+                    Renew = renew.call, "renew", Changes {
+                        ops: &["renew"], idempotent: true, forwarded: true
+                    };
+                    Handover = handover.read, "handover", Changes {
+                        tool: Some("beads.handover"), ops: &["hand_over"], forwarded: true
+                    };
+                    Wait = wait.call, "wait", Changes {};
+                    Reopen = reopen.read, "reopen", Changes {
+                        tool: Some("beads.reopen"), ops: &["reopen"], idempotent: true, forwarded: true
+                    };
+                    Cancel = cancel.read, "cancel", Changes {
+                        tool: Some("beads.cancel"), ops: &["cancel"], forwarded: true
+                    };
+                    Delete = delete.read, "delete" | "rm", Changes {
+                        tool: Some("beads.delete"), ops: &["delete"], dry_run: true, destructive: true,
+                        forwarded: true
+                    };
+                    Restore = restore.read, "restore", Changes {
+                        tool: Some("beads.restore"), ops: &["restore"], forwarded: true
+                    };
+                    Comment = note.comment, "comment" | "comments", Changes { forwarded: true };
+                    Batch = batch.run, "batch", Changes { dry_run: true };
+                }
+                Look {
+                    Show = show.call, "show", Reads { tool: Some("beads.show"), forwarded: true };
+                    List = list.call_with_globals, "list" | "ls", Reads {
+                        tool: Some("beads.list"), forwarded: true
+                    };
+                    Mine = mine.call, "mine", Reads { forwarded: true };
+                    Search = search.call, "search", Reads { tool: Some("beads.search"), forwarded: true };
+                    Status = status.call, "status" | "stats", Reads {
+                        portal: Some("status"), forwarded: true
+                    };
+                    Top = top.run, "top", Reads {};
+                    Recap = recap.call, "recap", Reads {};
+                    Board = board.run, "board", Acts {};
+                    Questions = questions.call, "questions", Reads { tool: Some("beads.questions") };
+                    Blocked = blocked.call, "blocked", Reads { forwarded: true };
+                    Children = children.call, "children", Reads { forwarded: true };
+                    Count = count.call, "count", Reads { forwarded: true };
+                    Stale = stale.call, "stale", Reads { forwarded: true };
+                    Deleted = deleted.call, "deleted", Reads { forwarded: true };
+                    Watch = watch.run, "watch", Reads { tool: Some("beads.watch") };
+                }
+                Plan {
+                    Dep = dep.call, "dep", Changes { forwarded: true };
+                    Epic = epic.call, "epic", Changes { forwarded: true };
+                    Label = label.call, "label", Changes { forwarded: true };
+                    Graph = graph.call, "graph", Reads {};
+                    Plan = plan.call, "plan", Reads {};
+                }
+                History {
+                    Log = log.call, "log" | "history", Reads { forwarded: true };
+                    Activity = activity.call_with_globals, "activity", Reads {};
+                    Blame = blame.call, "blame", Reads { forwarded: true };
+                    Diff = diff.call, "diff", Reads {};
+                    Undo = undo.call, "undo", Changes { ops: &["undo"], dry_run: true, destructive: true };
+                }
+                Share {
+                    Sync = sync.call_with_globals, "sync", Changes { tool: Some("beads.sync") };
+                    Hub = hub.run, "hub", Acts {};
+                    Conflicts = conflicts.call, "conflicts", Changes {
+                        tool: Some("beads.conflicts"), ops: &["conflict_dismiss", "conflict_restore"]
+                    };
+                    Export = export.run, "export", Reads { tool: Some("beads.export") };
+                    Import = import.run, "import", Changes { tool: Some("beads.import"), dry_run: true };
+                }
+                Agents {
+                    Agents = agents.run, "agents", Reads {};
+                    Setup = setup.run, "setup", Acts {};
+                    Prime = prime.run, "prime", Reads {};
+                    Remember = remember.read, "remember", Changes { forwarded: true };
+                    Recall = recall.call, "recall", Reads { forwarded: true };
+                    Forget = forget.run, "forget", Changes {};
+                    Session = session.run, "session", Acts {};
+                    Heartbeat = heartbeat.call, "heartbeat", Acts { forwarded: true };
+                    Reclaim = reclaim.call, "reclaim", Changes { dry_run: true, forwarded: true };
+                    Mcp = mcp.run, "mcp", Acts {};
+                    Tool = tool.run, "tool", Acts {};
+                    Call = call.run, "call", Acts {};
+                    Hook = hook.run, "hook", Acts {};
+                    Onboard = onboard.run, "onboard", Reads {};
+                }
+                Maintain {
+                    Init = init.run, "init", Acts {};
+                    Config = config.call, "config", Changes { ops: &["set_prefix", "set_setting"] };
+                    Doctor = doctor.run, "doctor", Acts {};
+                    Info = info.run, "info", Reads {};
+                    Where = place.run, "where", Reads {};
+                    Daemon = daemon.run, "daemon", Acts {};
+                    Validate = validate.call, "validate", Reads { tool: Some("beads.validate") };
+                    Verify = verify.call, "verify", Reads {};
+                    Repair = repair.call, "repair", Changes {
+                        ops: &["reset_gc_floor"], needs_apply: true, dry_run: true, destructive: true
+                    };
+                    RepairDeps = repair_deps.call, "repair-deps", Changes {};
+                    Migrate = migrate.run, "migrate", Changes { ops: &["raise_format"] };
+                    Uninstall = uninstall.run, "uninstall", Changes { dry_run: true, destructive: true };
+                    Completions = completions.run, "completions", Reads {};
+                    #[command(hide = true)]
+                    Complete = complete.run, "complete", Reads {};
+                    Man = man.run, "man", Acts {};
+                    Quickstart = quickstart.run, "quickstart", Reads {};
+                    Demo = demo.run, "demo", Acts {};
+                    Version = version.run, "version", Reads {};
+                    Upgrade = upgrade.run, "upgrade", Reads {};
+                }
             }
             subcommands {
                 "dep add", Changes { tool: Some("beads.dep_add"), ops: &["dep_add"], idempotent: true };
-                "dep remove", Changes { tool: Some("beads.dep_remove"), ops: &["dep_remove"], idempotent: true };
+                "dep remove", Changes {
+                    tool: Some("beads.dep_remove"), ops: &["dep_remove"], idempotent: true
+                };
                 "dep tree", Reads { tool: Some("beads.dep_tree") };
                 "epic close-eligible", Changes { dry_run: true };
                 "tool install", Acts { dry_run: true };
@@ -204,12 +267,19 @@ pub(crate) use operations;
 
 macro_rules! table {
     (
-        verbs {$($(#[$meta:meta])* $variant:ident = $file:ident.$way:ident, $verb:literal, $effect:ident {$($own:tt)*};)*}
+        verbs {$($topic:ident {$(
+            $(#[$meta:meta])*
+            $variant:ident = $file:ident.$way:ident, $verb:literal $(| $alias:literal)*, $effect:ident {$($own:tt)*};
+        )*})*}
         subcommands {$($below:literal, $effect_below:ident {$($own_below:tt)*};)*}
     ) => {
         /// All operations: the verbs in the order of `bd --help`, then the subcommands.
         pub const TABLE: &[Operation] = &[
-            $(row!($verb, $effect, $($own)*),)*
+            $($(Operation {
+                topic: Some(Topic::$topic),
+                aliases: &[$($alias),*],
+                ..row!($verb, $effect, $($own)*)
+            },)*)*
             $(row!($below, $effect_below, $($own_below)*),)*
         ];
     };

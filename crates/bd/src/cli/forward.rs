@@ -19,52 +19,7 @@ use super::me;
 use super::parse::{parse_verb_cached, verb_of};
 use super::{Action, Cli};
 use crate::moment;
-
-/// Verbs that need nothing from the calling process, except with some of their options.
-const VERBS: [&str; 42] = [
-    "create",
-    "new",
-    "add",
-    "update",
-    "show",
-    "list",
-    "ls",
-    "search",
-    "ready",
-    "blocked",
-    "mine",
-    "claim",
-    "next",
-    "renew",
-    "unclaim",
-    "reclaim",
-    "close",
-    "done",
-    "cancel",
-    "handover",
-    "reopen",
-    "delete",
-    "rm",
-    "restore",
-    "deleted",
-    "note",
-    "comment",
-    "comments",
-    "remember",
-    "recall",
-    "label",
-    "dep",
-    "log",
-    "history",
-    "blame",
-    "children",
-    "epic",
-    "count",
-    "stale",
-    "status",
-    "stats",
-    "heartbeat",
-];
+use crate::operations::TABLE;
 
 /// The command line was not forwarded, or the reply was lost.
 #[derive(Debug, Default)]
@@ -95,7 +50,7 @@ pub fn send(arguments: &[OsString]) -> Result<Reply, NotForwarded> {
 
 /// Builds the request that forwards a command line, or returns `None` if it must be parsed here.
 fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Request)> {
-    verb_of(arguments).filter(|verb| VERBS.contains(verb))?;
+    verb_of(arguments).filter(|verb| is_forwarded(verb))?;
     if depends_on_zone(arguments) {
         return None;
     }
@@ -113,6 +68,11 @@ fn prepare(arguments: &[OsString]) -> Option<(beads_engine::place::Place, Reques
     let mut request = globals.request(&place, Call::CommandLine(command_line)).ok()?;
     request.request_id = client::random_id();
     Some((place, request))
+}
+
+/// Returns whether the daemon may parse the command lines of a verb.
+fn is_forwarded(verb: &str) -> bool {
+    TABLE.iter().any(|row| row.forwarded && row.is_called(verb))
 }
 
 /// Returns whether an argument is a time in the caller's time zone, which may differ from the daemon's.
@@ -137,7 +97,7 @@ pub fn parse_forwarded(mut request: Request) -> Result<Request, Failure> {
     let rejection = || Failure::new(Code::NotRead, "this command line must be parsed by the calling process");
     let arguments: Vec<OsString> =
         [OsString::from("bd")].into_iter().chain(command_line.iter().map(OsString::from)).collect();
-    verb_of(&arguments).filter(|verb| VERBS.contains(verb)).ok_or_else(rejection)?;
+    verb_of(&arguments).filter(|verb| is_forwarded(verb)).ok_or_else(rejection)?;
     if depends_on_zone(&arguments) {
         return Err(rejection());
     }

@@ -152,24 +152,27 @@ struct Cli {
 /// Defines the verbs from the table of operations.
 macro_rules! define_verbs {
     (
-        verbs {$($(#[$meta:meta])* $variant:ident = $file:ident.$way:ident, $verb:literal, $effect:ident {$($own:tt)*};)*}
+        verbs {$($topic:ident {$(
+            $(#[$meta:meta])*
+            $variant:ident = $file:ident.$way:ident, $verb:literal $(| $alias:literal)*, $effect:ident {$($own:tt)*};
+        )*})*}
         subcommands {$($below:tt)*}
     ) => {
         #[derive(Debug, Subcommand)]
         #[command(defer = true)]
-        enum Verb {$(
+        enum Verb {$($(
             $(#[$meta])*
-            #[command(name = $verb)]
+            #[command(name = $verb, visible_aliases = <[&str]>::iter(&[$($alias),*]).copied())]
             $variant($file::Args),
-        )*}
+        )*)*}
 
         impl Verb {
             /// Turns a verb into a call on the store or a local command. A local command is only run by the
             /// caller, because the daemon parses verbs too and must not run them.
             fn action(self, globals: &Globals, input: Input) -> Result<Action, Failure> {
-                match self {$(
+                match self {$($(
                     Self::$variant(args) => action!(args, globals, input, $way),
-                )*}
+                )*)*}
             }
         }
     };
