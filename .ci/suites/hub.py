@@ -388,6 +388,28 @@ def upkeep(machines):
     one.run("ann", "unclaim", name)
     free = lambda: (other.run("bob", "claim", name) or {}).get("confirmed")
     check("a release frees the bead for others", wait_for("the release", free) is not None)
+    name = next_through_mcp(one)
+    _, refused = other.call("bob", "claim", name)
+    check("next of MCP is decided by the hub", (refused or {}).get("error", {}).get("code") == "already_claimed", (name, refused))
+
+
+def next_through_mcp(machine):
+    """Claims through an MCP server, which ends without closing its input in an orderly way, and returns the bead's id."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "mcp-agent", "version": "1"}}
+    server = subprocess.Popen([BD, "--actor", "mcp-agent", "mcp"], cwd=machine.repo, env=machine.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        for number, (method, parameters) in enumerate([("initialize", hello), ("tools/call", {"name": "next", "arguments": {}})]):
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}) + "\n")
+            server.stdin.flush()
+            answer = {}
+            while answer.get("id") != number:
+                answer = json.loads(server.stdout.readline())
+        claimed = answer.get("result", {}).get("structuredContent", {})
+        check("next of MCP is confirmed", claimed.get("confirmed") is True, answer)
+        return claimed.get("id", "")
+    finally:
+        server.kill()
+        server.wait()
 
 
 def main():
@@ -474,4 +496,5 @@ def main():
     sys.exit(bool(FAILED))
 
 
-main()
+if __name__ == "__main__":
+    main()

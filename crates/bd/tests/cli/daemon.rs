@@ -110,6 +110,29 @@ fn an_idle_daemon_exits() {
     assert!(bd.repository().find_reference("refs/heads/beads/store").is_ok());
 }
 
+/// The second daemon is idle for as long as the first one, so its exit shows that the first one stays.
+#[test]
+fn an_idle_daemon_stays_where_it_brings_in_changes_of_others() {
+    let (kept, control) = (sandbox(), sandbox());
+    for (bd, keep) in [(&kept, "true"), (&control, "false")] {
+        let there = bd.root().join("remote.git");
+        git2::Repository::init_bare(&there).unwrap();
+        bd.repository().remote("origin", there.to_str().unwrap()).unwrap();
+        bd.text(&["config", "set", "sync.keep_daemon", keep]);
+        bd.create(&["x"]);
+        // Only a store that is shared has changes of others.
+        bd.text(&["sync"]);
+        bd.text(&["config", "set", "daemon.idle", "50ms"]);
+    }
+    let pid = kept.daemon_pid();
+    assert!(pid.is_some());
+    let socket = control.socket();
+    wait_until("the idle daemon exits", || !socket.exists());
+    control.create(&["y"]);
+    wait_until("the next idle daemon exits", || !socket.exists());
+    assert_eq!(kept.daemon_pid(), pid);
+}
+
 #[test]
 fn a_socket_left_behind_is_cleaned_up() {
     let bd = sandbox();

@@ -301,8 +301,10 @@ CREATE OR REPLACE FUNCTION beads.append(
 RETURNS TABLE (n bigint, token uuid) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
-DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch);
-    digest bytea := sha256(p_payload); answer jsonb; next bigint; made uuid := gen_random_uuid();
+-- The digest is made before the gate is locked, so that nobody waits for it.
+DECLARE digest bytea := sha256(p_payload);
+    s beads.store := beads._entered(p_store, p_replica, p_epoch);
+    answer jsonb; next bigint; made uuid := gen_random_uuid();
 BEGIN
     IF p_payload IS NULL OR length(p_payload) > 33554432 THEN
         RAISE EXCEPTION 'a delta has up to 32 MB' USING ERRCODE = '22023';
