@@ -4,11 +4,12 @@ usage: hub_bench.py BD POSTGRES_BIN WORKDIR SEED BEADS
 
 Each machine has one client that creates beads through the socket, BATCH at a time, as fast as its daemon answers. A create is
 a delta. Three times are taken from the first request: when the last create was acknowledged, when the hub had everything, and
-when every machine had everything.
+when every machine had everything. Then warm commands are timed with and without a hub, in turns.
 """
 import json
 import os
 import socket
+import statistics
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ import hub
 from hub_server import Cluster
 
 BATCH, REQUESTS = 100, 25
+WARM = 200
 TOTAL = hub.MACHINES * BATCH * REQUESTS
 
 
@@ -42,6 +44,19 @@ class Client:
             raise RuntimeError(header)
         if header.get("body"):
             self.reader.read(header["body"])
+
+
+def warm_commands(with_hub, without):
+    """Medians of `bd show` and `bd create` as processes, in turns on both machines."""
+    for verb in (["show", "bd-warm"], ["create", "One more"]):
+        times = {with_hub: [], without: []}
+        for _ in range(WARM):
+            for machine, own in times.items():
+                begin = time.perf_counter()
+                machine.call("ann", *verb)
+                own.append(time.perf_counter() - begin)
+        one, other = (statistics.median(own) * 1000 for own in times.values())
+        print(f"  bd {verb[0]:<7} {one:6.2f} ms with a hub, {other:6.2f} ms without: {one / other:.2f} x")
 
 
 def count(machine):
@@ -97,8 +112,17 @@ def main():
         for name, end in (("acknowledged", acknowledged), ("in the hub", appended), ("on all machines", everywhere)):
             print(f"  {name:<16} {end - begin:6.2f} s  {TOTAL / (end - begin):8.0f} deltas/s")
         print(f"  plain INSERTs of the same size: {raw:.0f} rows/s; appends: {rows / (appended - begin):.0f} rows/s")
-        prints = {machine.fingerprint() for machine in machines}
+        prints = {machine.fingerprint() for machine in machines[:hub.MACHINES]}
         print("  all machines have the same fingerprint" if len(prints) == 1 else f"  FINGERPRINTS DIFFER: {prints}")
+        plain = hub.Machine(40, remote, "")
+        plain.run("ann", "hub", "status")
+        machines.append(plain)
+        # The others are on other machines in real life.
+        for machine in machines[1:hub.MACHINES]:
+            machine.stop()
+        for machine in (machines[0], plain):
+            machine.run("ann", "create", "Warm", "--id", "bd-warm")
+        warm_commands(machines[0], plain)
     finally:
         for machine in machines:
             machine.stop()
