@@ -1,8 +1,9 @@
 use beads_engine::escape::escape;
 use beads_engine::failure::Failure;
-use beads_engine::place::Kind;
+use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, PlaceAnswer};
 use beads_engine::request::{Format, Reply};
+use beads_store::GitRepository;
 
 use super::globals::Globals;
 use super::stdout_reply;
@@ -21,7 +22,7 @@ impl Args {
                 path: place.store_dir(),
                 database_path: place.store_dir(),
                 private: place.kind == Kind::Private,
-                exists: place.exists(),
+                exists: has_store(&place),
                 reference: beads_store::REF,
                 socket: socket.path().to_owned(),
                 git_dir: place.git_dir,
@@ -29,4 +30,10 @@ impl Args {
             _ => format!("{}\n", escape(&place.store_dir().display().to_string())),
         }))
     }
+}
+
+/// Returns whether there is a store: a directory with its journal, or a saved state that the first command opens.
+fn has_store(place: &Place) -> bool {
+    let is_saved = || GitRepository::open(&place.git_dir).is_ok_and(|git| git.has_commit(beads_store::REF));
+    place.exists() && (place.store_dir().is_dir() || is_saved())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Run, Sandbox, both, commit_something, is_clean};
+use crate::sandbox::{Mode, Run, Sandbox, both, commit_something, is_clean};
 
 /// Returns every file below a directory, except those in `.git`.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -91,7 +91,7 @@ fn a_bare_repository_is_supported() {
 
 #[test]
 fn outside_a_repository_the_first_write_creates_a_private_store() {
-    for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
+    for mode in [Mode::Daemon, Mode::Embedded] {
         let bd = Sandbox::without_repository(mode);
         for read in [
             &["list"][..],
@@ -244,7 +244,7 @@ fn a_private_store_in_a_work_tree() {
 /// A client whose first command is a read finds no beads and creates nothing.
 #[test]
 fn an_empty_directory_outside_git_is_an_empty_store() {
-    for mode in [crate::sandbox::Mode::Daemon, crate::sandbox::Mode::Embedded] {
+    for mode in [Mode::Daemon, Mode::Embedded] {
         let bd = Sandbox::without_repository(mode);
         let beads = bd.dir().join(".beads");
         std::fs::create_dir(&beads).unwrap();
@@ -289,4 +289,15 @@ fn workspaces_of_a_jj_repository_share_the_store() {
         assert_eq!(bd.json(&["-C", &third, "show", "bd-2"])[0]["title"], "from the main one");
         assert_eq!(bd.json(&["-C", &third, "where"])["git_dir"], bd.json(&["-C", alone, "where"])["git_dir"]);
     });
+}
+
+#[test]
+fn a_repository_has_a_store_once_something_was_written() {
+    let bd = Sandbox::new(Mode::Embedded);
+    assert_eq!(bd.json(&["where"])["exists"], false);
+    bd.create(&["x"]);
+    assert_eq!(bd.json(&["where"])["exists"], true);
+    bd.text(&["sync"]);
+    std::fs::remove_dir_all(bd.dir().join(".git/beads")).unwrap();
+    assert_eq!(bd.json(&["where"])["exists"], true, "its saved state is still there");
 }
