@@ -53,7 +53,7 @@ pub use answer::{
     VersionAnswer,
 };
 pub use brief::Brief;
-pub use daemon_status::DaemonStatus;
+pub use daemon_status::{DaemonStatus, StepProgress};
 pub use done::{
     ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked,
     WarningAnswer,

@@ -153,6 +153,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Daemon(daemon) => match daemon.pid {
             Some(pid) => {
                 let _ = writeln!(out, "running as process {pid}, listening on {}", daemon.socket);
+                for (what, progress) in [("sync", daemon.sync), ("import", daemon.import)] {
+                    if let Some(progress) = progress {
+                        let _ = writeln!(out, "{what}: {progress}");
+                    }
+                }
             }
             None => out.push_str("not running\n"),
         },
