@@ -176,7 +176,10 @@ mod tests {
         };
         assert_eq!(after("remote: Enumerating objects: 20, done.\nremote: Counting obj"), None);
         assert_eq!(after("ects:   5% (1/20)\r"), Some((Step::Preparing, 1, 20)));
-        assert_eq!(after("Receiving objects:  45% (9/20), 1.20 MiB | 3.00 MiB/s"), Some((Step::Preparing, 1, 20)));
+        assert_eq!(
+            after("Receiving objects:  45% (9/20), 1.20 MiB | 3.00 MiB/s"),
+            Some((Step::Preparing, 1, 20))
+        );
         assert_eq!(after("\r12:00:00.1 http.c:872 <= Recv data\n"), Some((Step::Receiving, 9, 20)));
         assert_eq!(after("Resolving deltas: 100% (4/4), done.\n"), Some((Step::Indexing, 4, 4)));
         assert_eq!(after("Writing objects:  50% (1/2)\rfatal: no\n"), Some((Step::Sending, 1, 2)));

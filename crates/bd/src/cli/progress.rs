@@ -104,7 +104,8 @@ fn show_until(
     let start = Instant::now();
     loop {
         let step = position().map(|position| format!(": {position}")).unwrap_or_default();
-        let _ = write!(out, "\r{what}{step}, {} s\x1b[K", start.elapsed().as_secs()).and_then(|()| out.flush());
+        let _ =
+            write!(out, "\r{what}{step}, {} s\x1b[K", start.elapsed().as_secs()).and_then(|()| out.flush());
         if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
             break;
         }

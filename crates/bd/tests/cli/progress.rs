@@ -32,7 +32,8 @@ fn an_import_shows_percent_on_a_terminal() {
         let (mut import, mut terminal) = spawn_with_terminal(bd.command(&args));
         let shown = read_until(&mut terminal, |_| false);
         assert!(import.wait().unwrap().success(), "{shown}");
-        let percentages: Vec<&str> = shown.split(" %").filter_map(|before| before.rsplit(' ').next()).collect();
+        let percentages: Vec<&str> =
+            shown.split(" %").filter_map(|before| before.rsplit(' ').next()).collect();
         assert!(shown.contains("\rimporting big.jsonl (") && shown.contains(": reading "), "{shown:?}");
         assert!(percentages.iter().any(|percent| percent.parse::<u8>().is_ok()), "{shown:?}");
         assert!(shown.ends_with("\r\x1b[K"), "the line is erased: {shown:?}");
@@ -75,7 +76,8 @@ fn a_sync_shows_the_percent_that_git_reports() {
         bd.text(&["daemon", "stop"]);
         install_waiting_git(bd, fifo.to_str().unwrap());
         let (mut sync, mut terminal) = spawn_with_terminal(bd.command(&["sync"]));
-        let shown = read_until(&mut terminal, |shown| shown.contains("syncing with the remote: sending 45 %, "));
+        let shown =
+            read_until(&mut terminal, |shown| shown.contains("syncing with the remote: sending 45 %, "));
         assert!(shown.contains("sending 45 %"), "{shown:?}");
         if bd.daemon_pid().is_some() {
             assert!(bd.text(&["daemon", "status"]).contains("\nsync: sending 45 %\n"));

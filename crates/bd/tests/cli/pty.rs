@@ -38,6 +38,14 @@ pub fn spawn_with_terminal(mut command: Command) -> (Child, File) {
     (child, terminal)
 }
 
+/// Starts a command on a terminal. Returns the process and the user's side of the terminal.
+pub fn spawn_on_terminal(mut command: Command) -> (Child, File) {
+    let (terminal, program_side) = open();
+    let copy = || Stdio::from(program_side.try_clone().unwrap());
+    let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
+    (child, terminal)
+}
+
 /// Reads what a terminal shows until `wanted` holds for it or the program has ended.
 pub fn read_until(terminal: &mut File, wanted: impl Fn(&str) -> bool) -> String {
     let (mut shown, mut chunk) = (Vec::new(), [0; 4096]);
