@@ -221,7 +221,7 @@ PROGRAMS = {
         # Its payload does not say whether it continued because of a hook.
         "stop": (
             "Stop",
-            lambda s, c, again: antigravity(s, c, executionNum=1, terminationReason="model_stop", error="", fullyIdle=True),
+            lambda s, c, again: antigravity(s, c, executionNum=0, terminationReason="NO_TOOL_CALL", error="", fullyIdle=True),
         ),
         "reason": continued,
         "end": None,
