@@ -1,7 +1,7 @@
 //! Numbers with their nouns.
 
 /// Returns a number with its noun, such as `1 edge`, `2 edges` or `2 dependencies`.
-pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+pub fn counted<N: Copy + std::fmt::Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     if count == N::from(1) {
         return format!("1 {noun}");
     }

@@ -109,8 +109,11 @@ fn char_after(rest: &str) -> char {
 fn code_span(text: &str) -> Option<(&str, usize)> {
     let inner = text.trim_start_matches('`');
     let ticks = text.len() - inner.len();
+    if ticks == 0 {
+        return None;
+    }
     let mut at = 0;
-    while ticks > 0 {
+    loop {
         let start = at + inner[at..].find('`')?;
         let run = inner[start..].len() - inner[start..].trim_start_matches('`').len();
         if run == ticks {
@@ -118,7 +121,6 @@ fn code_span(text: &str) -> Option<(&str, usize)> {
         }
         at = start + run;
     }
-    None
 }
 
 /// Returns the markup character that a backslash at the beginning of a text makes literal.
