@@ -221,7 +221,7 @@ PROGRAMS = {
         # Its payload does not say whether it continued because of a hook.
         "stop": (
             "Stop",
-            lambda s, c, again: antigravity(s, c, executionNum=1, terminationReason="model_stop", error="", fullyIdle=True),
+            lambda s, c, again: antigravity(s, c, executionNum=0, terminationReason="NO_TOOL_CALL", error="", fullyIdle=True),
         ),
         "reason": continued,
         "end": None,
@@ -401,7 +401,7 @@ def antigravity_calls():
     commands, here = named(".agents/hooks.json")(project), project.repo / ".agents"
     later = antigravity(session, str(project.repo), invocationNum=1, initialNumSteps=4)
     check(project.hook(commands["PreInvocation"], later, cwd=here) == {}, "antigravity: only the first call is primed")
-    stop = {"executionNum": 1, "terminationReason": "model_stop", "error": "", "fullyIdle": False}
+    stop = {"executionNum": 0, "terminationReason": "NO_TOOL_CALL", "error": "", "fullyIdle": False}
     busy = antigravity(session, str(project.repo), **stop)
     check(project.hook(commands["Stop"], busy, cwd=here) == {}, "antigravity: background tasks are not interrupted")
     idle = antigravity(session, str(project.repo), **{**stop, "fullyIdle": True})

@@ -45,6 +45,11 @@ impl Scratch {
 
     /// Runs a line as a reader would type it, and returns what it prints.
     fn type_in(&self, line: &str) -> String {
+        self.type_as("ann", None, line)
+    }
+
+    /// Runs a line in the shell of an actor, which may belong to a session.
+    fn type_as(&self, actor: &str, session: Option<&str>, line: &str) -> String {
         let program = PathBuf::from(env!("CARGO_BIN_EXE_bd"));
         let linked = self.root.path().join("bin");
         let path = std::env::join_paths([
@@ -57,7 +62,9 @@ impl Scratch {
             .args(["-c", &format!("{line} 2>&1")])
             .current_dir(self.root.path())
             .env("PATH", path.unwrap())
-            .env("BD_ACTOR", "ann")
+            .env("BD_ACTOR", actor)
+            .env_remove("BD_SESSION")
+            .envs(session.map(|session| ("BD_SESSION", session)))
             .env("BD_RUNTIME_DIR", self.root.path().join("run"))
             .env_remove("BEADS_DB")
             .env_remove("BEADS_DIR")
@@ -109,6 +116,64 @@ fn transcripts_show_what_happens() {
             assert_eq!(without_times(&happened), without_times(&block), "in {name}");
         }
     }
+}
+
+/// The agents of the night, with the sessions that their programs set.
+const NIGHT: [(&str, Option<&str>); 4] =
+    [("ann", None), ("claude", Some("night-1")), ("codex", Some("night-2")), ("gemini", Some("night-3"))];
+
+/// Makes all sessions look as if a minute had passed.
+fn pass_a_minute(scratch: &Scratch) {
+    scratch.type_in("bd daemon stop");
+    let path = scratch.root.path().join(".git/beads/sessions.json");
+    let mut stored: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let past = |at: &mut serde_json::Value| *at = (at.as_u64().unwrap() - 65_000).into();
+    stored["claims"].as_array_mut().unwrap().iter_mut().for_each(|claim| past(&mut claim["seen_ms"]));
+    stored["sessions"].as_object_mut().unwrap().values_mut().for_each(|seen| past(&mut seen["at_ms"]));
+    std::fs::write(&path, stored.to_string()).unwrap();
+}
+
+/// Replaces what differs from night to night: times, ages and the id of the memory.
+fn without_chance(text: &str) -> String {
+    let replaced = |word: &str| word.len() == 7 && word.starts_with("bd-") && !word.ends_with("docs");
+    let line = |line: &str| {
+        let line = match line.split_once("(claude, ") {
+            Some((before, age)) if age.ends_with(" ago)") => format!("{before}(claude, AGE)"),
+            _ => line.to_owned(),
+        };
+        let remembered = line.starts_with("remembered ");
+        let word =
+            |word: &str| if remembered && replaced(word) { "bd-ID".to_owned() } else { word.to_owned() };
+        line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n"
+    };
+    without_times(text).lines().map(line).collect()
+}
+
+#[test]
+fn a_night_with_three_agents_goes_as_printed() {
+    let night = blocks(&page("docs/AGENTS.md"), "text");
+    let night = night.iter().find(|block| block.contains("\nclaude$ ")).unwrap();
+    let scratch = Scratch::new();
+    let mut happened = String::new();
+    for line in night.lines() {
+        let typed = NIGHT.iter().find_map(|(actor, session)| {
+            Some((*actor, *session, line.strip_prefix(actor)?.strip_prefix("$ ")?))
+        });
+        match typed {
+            Some((actor, session, command)) => {
+                happened.push_str(&format!("{line}\n{}", scratch.type_as(actor, session, command)));
+            }
+            None if line.starts_with("# ") => {
+                happened.push_str(&format!("\n{line}\n"));
+                if line.contains("A minute later") {
+                    pass_a_minute(&scratch);
+                }
+            }
+            // What a command printed.
+            None => {}
+        }
+    }
+    assert_eq!(without_chance(happened.trim_start()), without_chance(night));
 }
 
 #[test]

@@ -75,6 +75,9 @@ pub struct BeadFacts {
     #[serde(serialize_with = "rfc3339_option::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
     pub assignee_expires: Option<Timestamp>,
+    /// Whether the lease has ended, so that the bead is offered again. `assignee_expires` tells when.
+    #[serde(skip)]
+    pub lease_ended: bool,
     /// When the session of the claim was last heard from, if it is silent. Only known on this machine.
     #[serde(serialize_with = "rfc3339_option::serialize", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Rfc3339>"))]
@@ -263,6 +266,7 @@ impl Catalog {
             assignee: bead.claim.assignee.clone(),
             assignee_at: bead.claim.fence(),
             assignee_expires: bead.claim.expires,
+            lease_ended: false,
             silent_since: None,
             created_at: lineage.at().into(),
             created_by: lineage.by().clone(),

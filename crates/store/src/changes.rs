@@ -1,6 +1,6 @@
 //! What happened since the last save, for the message of the next commit on the ref.
 
-use beads_core::{Actor, BeadId, Event, EventKind};
+use beads_core::{Actor, BeadId, Event, EventKind, counted};
 
 /// The message of a commit without changes of its own, such as one that restores the ref.
 const NOTHING: &str = "beads";
@@ -74,9 +74,9 @@ impl Changes {
     /// Returns the message, such as `close bd-a1, create bd-b2 (3 changes by agent-1)`.
     pub(crate) fn message(&self) -> String {
         let Some(actor) = &self.actor else { return NOTHING.to_owned() };
-        let changes = if self.count == 1 { "change" } else { "changes" };
         let others = if self.has_other_actors { " and others" } else { "" };
-        let total = format!("{} {changes} by {}{others}", self.count, cut(actor.as_str(), MAX_ACTOR));
+        let total =
+            format!("{} by {}{others}", counted(self.count, "change"), cut(actor.as_str(), MAX_ACTOR));
         let mut named = String::new();
         for (index, (verb, id)) in self.named.iter().enumerate() {
             let next = format!("{}{verb} {id}", if index == 0 { "" } else { ", " });

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::progress::{GitMessages, SYNC};
+
 /// How often to check whether the program has ended: after it closed its output, and before.
 const SHORT_POLL: Duration = Duration::from_micros(200);
 const LONG_POLL: Duration = Duration::from_millis(20);
@@ -56,8 +58,10 @@ pub(crate) fn wait_with_deadline(
 ) -> Result<Output, Unfinished> {
     let start = Instant::now();
     let (open, closed) = channel();
-    let stdout = child.stdout.take().map(|pipe| CapturedOutput::from(pipe, open.clone()));
-    let stderr = child.stderr.take().map(|pipe| CapturedOutput::from(pipe, open.clone()));
+    let stdout = child.stdout.take().map(|pipe| CapturedOutput::from(pipe, open.clone(), |_| ()));
+    let mut messages = GitMessages::default();
+    let on_message = move |part: &[u8]| messages.take(part, &SYNC);
+    let stderr = child.stderr.take().map(|pipe| CapturedOutput::from(pipe, open.clone(), on_message));
     drop(open);
     work();
     let status = loop {
@@ -119,8 +123,13 @@ impl BoundedOutput {
 }
 
 impl CapturedOutput {
-    /// Reads in a separate thread, which drops `open` when the pipe is closed.
-    fn from(mut pipe: impl Read + Send + 'static, open: Sender<()>) -> Self {
+    /// Reads in a separate thread, which drops `open` when the pipe is closed. Every part is also passed to
+    /// `look`.
+    fn from(
+        mut pipe: impl Read + Send + 'static,
+        open: Sender<()>,
+        mut look: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Self {
         let captured = Arc::new(Mutex::new(BoundedOutput::default()));
         let shared = Arc::clone(&captured);
         std::thread::spawn(move || {
@@ -130,6 +139,7 @@ impl CapturedOutput {
                 match pipe.read(&mut part) {
                     Ok(0) => return,
                     Ok(count) => {
+                        look(&part[..count]);
                         let mut captured = shared.lock().unwrap_or_else(PoisonError::into_inner);
                         captured.take(&part[..count]);
                     }

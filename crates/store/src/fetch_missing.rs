@@ -7,6 +7,7 @@ use git2::{Direction, FetchOptions, Oid};
 use crate::Result;
 use crate::credentials::callbacks;
 use crate::native::{Connection, copy};
+use crate::progress::Step;
 use crate::repository::REF;
 use crate::{libgit2, loose};
 
@@ -48,7 +49,7 @@ impl Connection {
         options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
         options.update_fetchhead(false).depth(1);
         scratch.remote_anonymous(&url)?.fetch(&[format!("+{REF}:{REF}")], Some(&mut options), None)?;
-        copy(&scratch, git, scratch.refname_to_id(REF)?, [])
+        copy(&scratch, git, scratch.refname_to_id(REF)?, [], Step::Receiving)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::child::{Output, Unfinished, wait_with_deadline};
 use crate::deadline::Deadline;
 use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
+use crate::progress::{SYNC, is_progress};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
 use crate::url::{local_path, web_host};
@@ -99,7 +100,7 @@ impl GitProgram {
         let program = named("--upload-pack", address.upload_pack.as_deref());
         let mut arguments = vec![
             "fetch",
-            "--quiet",
+            verbosity(),
             "--no-tags",
             "--no-prune",
             "--refmap=",
@@ -273,7 +274,7 @@ impl Remote for GitProgram {
         // An empty value means that the ref must not exist.
         let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
         let output =
-            self.push_refs(&address, &["--quiet".to_owned(), lease], &[format!("{new}:{REF}")], work)?;
+            self.push_refs(&address, &[verbosity().to_owned(), lease], &[format!("{new}:{REF}")], work)?;
         if output.success {
             let confirmed = self.confirm(&address, new)?;
             if confirmed == Pushed::Done
@@ -335,6 +336,11 @@ pub(crate) fn run(
     wait_with_deadline(child, deadline, work)
 }
 
+/// Returns the option that makes git report its progress while a client watches, and nothing otherwise.
+fn verbosity() -> &'static str {
+    if SYNC.is_watched() { "--progress" } else { "--quiet" }
+}
+
 fn named(option: &str, program: Option<&str>) -> Option<String> {
     program.map(|program| format!("{option}={program}"))
 }
@@ -343,9 +349,9 @@ fn named(option: &str, program: Option<&str>) -> Option<String> {
 /// lines.
 fn last_lines(text: &str) -> String {
     let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
-    let is_noise = |line: &str| noise.iter().any(|start| line.starts_with(start));
+    let is_noise = |line: &str| noise.iter().any(|start| line.starts_with(start)) || is_progress(line);
     let is_relevant = |line: &&str| !line.is_empty() && !is_noise(line) && !http_trace::is_trace(line);
-    let lines: Vec<_> = text.lines().map(str::trim).filter(is_relevant).collect();
+    let lines: Vec<_> = text.split(['\r', '\n']).map(str::trim).filter(is_relevant).collect();
     let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
     let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();
     let lines = if errors.is_empty() { lines } else { errors };

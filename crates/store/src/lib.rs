@@ -53,6 +53,7 @@
 pub mod disk;
 pub mod frame;
 pub mod hub;
+pub mod progress;
 
 mod absorb;
 mod address;

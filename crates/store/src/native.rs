@@ -16,6 +16,7 @@ use crate::address::Address;
 use crate::credentials::callbacks;
 use crate::deadline::Deadline;
 use crate::git::{GitRepository, delete_conflicting_tracking_ref, is_lost_race, wait_for_ref_lock};
+use crate::progress::{SYNC, Step};
 use crate::ref_update::compare_and_swap;
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
@@ -181,7 +182,7 @@ impl Connection {
             let new = Oid::from_str(new)?;
             let expected = expected.map(Oid::from_str).transpose()?;
             if !local_remote::copy_loose(&self.repository.git, &local.git, new, expected)? {
-                copy(&self.repository.git, &local.git, new, expected)?;
+                copy(&self.repository.git, &local.git, new, expected, Step::Sending)?;
             }
             match compare_and_swap(&local.git, REF, expected, new, "bd sync") {
                 Ok(()) => Ok(None),
@@ -218,6 +219,9 @@ impl Connection {
         let push = || -> Result<(), git2::Error> {
             self.repository.git.reference(staging, Oid::from_str(new)?, true, "bd sync")?;
             let mut callbacks = callbacks(&self.repository.git, &self.url(Direction::Push)?);
+            callbacks.push_transfer_progress(|sent, total, _| {
+                SYNC.record(Step::Sending, sent as u64, total as u64);
+            });
             let sink = refused.clone();
             callbacks.push_update_reference(move |_, status| {
                 *sink.borrow_mut() = status.map(str::to_owned);
@@ -297,7 +301,7 @@ impl Connection {
     fn fetch_from_local(&self, local: &GitRepository, tip: Oid) -> Result<Oid, git2::Error> {
         let (git, known) = (&self.repository.git, self.known());
         if !known.contains(&tip) || !self.repository.is_complete(&tip.to_string()) {
-            copy(&local.git, git, tip, known.into_iter().filter(|known| *known != tip))?;
+            copy(&local.git, git, tip, known.into_iter().filter(|known| *known != tip), Step::Receiving)?;
         }
         wait_for_ref_lock(git.commondir(), &self.tracking_ref());
         git.reference(&self.tracking_ref(), tip, true, "bd sync")?;
@@ -309,7 +313,9 @@ impl Connection {
         wait_for_ref_lock(git.commondir(), &self.tracking_ref());
         let mut options = FetchOptions::new();
         let url = self.url(Direction::Fetch)?;
-        options.remote_callbacks(callbacks(git, &url)).download_tags(git2::AutotagOption::None);
+        let mut callbacks = callbacks(git, &url);
+        callbacks.transfer_progress(|progress| record(Step::Receiving, &progress));
+        options.remote_callbacks(callbacks).download_tags(git2::AutotagOption::None);
         options.update_fetchhead(false);
         let refspec = format!("+{REF}:{}", self.tracking_ref());
         self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;
@@ -346,6 +352,7 @@ pub(crate) fn copy(
     to: &git2::Repository,
     wanted: Oid,
     known: impl IntoIterator<Item = Oid>,
+    step: Step,
 ) -> Result<(), git2::Error> {
     use std::io::Write;
 
@@ -362,8 +369,20 @@ pub(crate) fn copy(
     }
     let odb = to.odb()?;
     let mut writer = odb.packwriter()?;
+    writer.progress(move |progress| record(step, &progress));
     pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
     writer.commit().map(|_| ())
+}
+
+/// Records how far a transfer has come. Returns that it may continue.
+fn record(step: Step, progress: &git2::Progress<'_>) -> bool {
+    let (deltas, resolved) = (progress.total_deltas(), progress.indexed_deltas());
+    if progress.received_objects() == progress.total_objects() && deltas > 0 {
+        SYNC.record(Step::Indexing, resolved as u64, deltas as u64);
+    } else {
+        SYNC.record(step, progress.received_objects() as u64, progress.total_objects() as u64);
+    }
+    true
 }
 
 /// Returns whether a server's message says that another machine pushed first.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use beads_core::counted;
 use beads_core::query::Filter;
 use beads_engine::failure::Failure;
 use beads_engine::request::{Call, Query};
@@ -36,7 +37,7 @@ impl Exported {
     pub fn sentence(&self, path: &Path) -> String {
         let path = path.display();
         if self.beads == self.of {
-            return format!("Wrote {} beads to {path}", self.beads);
+            return format!("Wrote {} to {path}", counted(self.beads, "bead"));
         }
         format!(
             "Wrote {} of {} beads to {path}: those that are unfinished or were closed in the last 24 hours",

@@ -121,5 +121,7 @@ fn not_running(place: &Place) -> DaemonStatus {
         version: None,
         uptime: None,
         connections: None,
+        sync: None,
+        import: None,
     }
 }

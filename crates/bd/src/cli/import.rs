@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::globals::Globals;
 use super::go_directory;
 use super::output_file::OutputFile;
-use super::progress::Progress;
+use super::progress::{Operation, Progress};
 
 /// Import beads from a file or another store
 ///
@@ -84,7 +84,7 @@ impl Args {
             (Some(path), From::Jsonl) => self.jsonl_input(globals, path)?,
             (Some(path), From::LegacyStore | From::PrivateStore) => self.legacy_input(globals, path)?,
         };
-        let _progress = Progress::show(format!("importing {label}"), globals.is_quiet());
+        let _progress = Progress::show(format!("importing {label}"), Some(Operation::Import), globals);
         ask(&globals.place()?, globals, (source, dry_run, notes), report)
     }
 
@@ -211,8 +211,8 @@ impl Input {
         let deletions = (deletions != path && deletions.is_file()).then_some(deletions);
         let (path, name) = (path.to_owned(), name_of(path));
         let label = match path.metadata() {
-            Ok(file) => format!("{} ({} kB)", path.display(), file.len().div_ceil(1000)),
-            Err(_) => path.display().to_string(),
+            Ok(file) => format!("{name} ({} kB)", file.len().div_ceil(1000)),
+            Err(_) => name.clone(),
         };
         Self {
             source: ImportSource::Jsonl { path, name, deletions, copy_of: None },

@@ -257,7 +257,7 @@ fn execute(cli: Cli, not_forwarded: forward::NotForwarded) -> Reply {
         match cli.verb.action(&globals, input)? {
             Action::Local(command) => command(&globals),
             Action::Call(call) => {
-                let _waiting = progress::while_waiting(&call, globals.is_quiet());
+                let _waiting = progress::while_waiting(&call, &globals);
                 ask(&globals, call, |request| {
                     request.output.ids_only = ids_only;
                     request.output.fields = fields;

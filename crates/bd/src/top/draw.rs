@@ -1,5 +1,6 @@
 //! Draws the screen. States are words, so that nothing depends on color.
 
+use beads_core::counted;
 use beads_engine::escape::escape;
 use beads_engine::request::LocalClock;
 use ratatui::buffer::Buffer;
@@ -58,9 +59,10 @@ fn now(screen: &Screen, look: &Look, width: usize, height: usize) -> Vec<Line<'s
     let mut lines = vec![header(snapshot, look, width)];
     lines.extend(snapshot.sync.as_ref().map(|sync| {
         let lasts = duration(snapshot.now_ms.saturating_sub(sync.since_ms));
-        let tries = if is_wide { format!(" ({} tries)", sync.attempts) } else { String::new() };
-        let left =
-            format!("SYNC FAILS for {lasts}: {}{tries}. {} changes wait here.", sync.message, sync.waiting);
+        let tries = if is_wide { format!(" ({})", counted(sync.attempts, "try")) } else { String::new() };
+        let waiting = counted(sync.waiting, "change");
+        let wait = if sync.waiting == 1 { "waits" } else { "wait" };
+        let left = format!("SYNC FAILS for {lasts}: {}{tries}. {waiting} {wait} here.", sync.message);
         let line = format!("{}{}", fit(&left, width.saturating_sub(8)), right("s sync", 8.min(width)));
         Line::styled(line, look.paint("gone"))
     }));

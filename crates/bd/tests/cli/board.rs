@@ -196,7 +196,7 @@ fn an_export_is_one_file_without_writes() {
     bd.create(&["</script><script>alert(1)</script>"]);
     let file = bd.dir().join("night.html");
     let said = bd.text(&["board", "--export", file.to_str().unwrap()]);
-    assert!(said.starts_with("Wrote 1 beads"), "{said}");
+    assert!(said.starts_with("Wrote 1 bead to "), "{said}");
     let page = std::fs::read_to_string(file).unwrap();
     assert_eq!(page.matches("</script>").count(), 2);
     assert!(page.contains("script-src 'sha256-") && !page.contains(" src="));

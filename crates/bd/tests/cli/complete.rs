@@ -1,8 +1,11 @@
 //! `bd complete`, and the scripts that call it.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+use crate::mcp::conflicts::loser;
+use crate::pty::{read_until, spawn_on_terminal};
 use crate::sandbox::{Mode, Run, Sandbox, both};
 
 /// Returns the completions of a command line: values without their descriptions.
@@ -88,32 +91,113 @@ fn errors_are_silent() {
     }
 }
 
-/// Runs the script in a real bash, if there is one.
 #[test]
-fn the_bash_script_completes_ids() {
-    let bash = Path::new("/bin/bash");
-    if !bash.exists() {
-        return;
-    }
+fn all_is_a_status_to_filter_by_but_not_one_to_set() {
     let bd = Sandbox::new(Mode::Embedded);
     store(&bd);
-    let program = Path::new(env!("CARGO_BIN_EXE_bd"));
-    let script = "source <(bd completions bash)\n\
-        try() { COMP_LINE=\"$1\"; COMP_POINT=${#1}; COMP_TYPE=9; COMPREPLY=(); _bd; echo \"${COMPREPLY[*]}\"; }\n\
-        try 'bd show bd-a'; try 'bd list --status=cl'; try 'bd list --assignee bob@m'; try 'bd unc'\n";
-    let mut command = Command::new(bash);
-    let path =
-        std::env::join_paths([program.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    assert_eq!(complete(&bd, &["list", "--status", "al"]), ["all"]);
+    assert_eq!(complete(&bd, &["list", "--status", "open,al"]), ["open,all"]);
+    assert!(complete(&bd, &["update", "bd-a1", "--status", "al"]).is_empty());
+}
+
+#[test]
+fn conflicts_are_completed_with_their_bead_and_field() {
+    let (bd, _remote, bead) = loser();
+    let id = bd.json(&["conflicts"])[0]["id"].as_str().unwrap().to_owned();
+    for verb in ["show", "restore", "dismiss"] {
+        let shown = bd.text(&["complete", "--", "conflicts", verb, "CONFL"]);
+        assert_eq!(shown, format!("{id}\t{bead} title\n"), "{verb}");
+    }
+    bd.json(&["conflicts", "dismiss", &id]);
+    assert!(complete(&bd, &["conflicts", "dismiss", ""]).is_empty(), "a dismissed conflict is not listed");
+}
+
+/// Returns a command that runs a shell in the sandbox's repository with `bd` on its path, or `None` if the
+/// shell is not installed.
+fn shell(bd: &Sandbox, name: &str) -> Option<Command> {
+    let paths = [Path::new("/usr/bin"), Path::new("/bin"), Path::new("/usr/local/bin")];
+    let program = paths.iter().map(|directory| directory.join(name)).find(|path| path.exists())?;
+    let ours = Path::new(env!("CARGO_BIN_EXE_bd")).parent().unwrap();
+    let path = std::env::join_paths([ours].into_iter().chain(paths)).unwrap();
+    let mut command = Command::new(program);
     command
-        .args(["--norc", "-c", script])
         .current_dir(bd.dir())
         .env_clear()
         .env("PATH", path)
         .env("HOME", bd.root().join("home"))
         .env("BD_NO_DAEMON", "1")
         .env("BD_RUNTIME_DIR", bd.runtime_dir())
+        .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
-    let run = Run::of(&mut command);
+    Some(command)
+}
+
+/// Runs the script in a real bash, if there is one.
+#[test]
+fn the_bash_script_completes_ids() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let Some(mut bash) = shell(&bd, "bash") else { return };
+    store(&bd);
+    let script = "source <(bd completions bash)\n\
+        try() { COMP_LINE=\"$1\"; COMP_POINT=${#1}; COMP_TYPE=9; COMPREPLY=(); _bd; echo \"${COMPREPLY[*]}\"; }\n\
+        try 'bd show bd-a'; try 'bd list --status=cl'; try 'bd list --assignee bob@m'; try 'bd unc'\n";
+    let run = Run::of(bash.args(["--norc", "-c", script]));
     assert_eq!(run.stdout, "bd-a1\nclosed\nmac\nunclaim\n", "{run:?}");
+}
+
+/// Asks a real fish for its completions, if there is one.
+#[test]
+fn the_fish_script_completes_ids() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let Some(mut fish) = shell(&bd, "fish") else { return };
+    store(&bd);
+    let script = "bd completions fish | source\n\
+        for line in 'bd show bd-a' 'bd list --status=cl' 'bd list --assignee bob@m' 'bd unc' 'bd list --status op' \
+        'bd list --label '\n\
+        complete -C $line\nend\n";
+    let run = Run::of(fish.args(["--no-config", "-c", script]));
+    let ids = "bd-a1\tShip it\n--status=closed\nbob@mac\t1 bead\n";
+    let unclaim = run.stdout.lines().find(|line| line.starts_with("unclaim\t")).unwrap_or_default();
+    let rest = "open\nbackend\t1 bead\nurgent\t1 bead\n";
+    assert_eq!(run.stdout, format!("{ids}{unclaim}\n{rest}"), "{run:?}");
+}
+
+/// What zsh does when it starts: it loads the completions, and Ctrl-X prints the line as it is then.
+const ZSHRC: &str = "autoload -Uz compinit && compinit -u -D\n\
+    source <(bd completions zsh)\n\
+    PS1='ready> '\n\
+    unsetopt zle_bracketed_paste\n\
+    show_line() { print -r -- \"LINE\"\"=[$BUFFER]\"; BUFFER=''; zle -I }\n\
+    zle -N show_line\n\
+    bindkey '^X' show_line\n";
+
+/// Presses Tab in a real zsh, if there is one.
+#[test]
+fn the_zsh_script_completes_ids() {
+    let bd = Sandbox::new(Mode::Embedded);
+    let Some(mut zsh) = shell(&bd, "zsh") else { return };
+    store(&bd);
+    let home = bd.root().join("home");
+    std::fs::write(home.join(".zshrc"), ZSHRC).unwrap();
+    zsh.args(["-i", "--no-globalrcs"]).env("ZDOTDIR", &home).env("TERM", "dumb");
+    let (mut child, mut terminal) = spawn_on_terminal(zsh);
+    let typed = [
+        ("bd show bd-a\t", "bd show bd-a1 "),
+        ("bd list --status=cl\t", "bd list --status=closed "),
+        ("bd list --assignee bob@m\t", "bd list --assignee bob@mac "),
+        ("bd unc\t", "bd unclaim "),
+    ];
+    let started = read_until(&mut terminal, |shown| shown.contains("ready> "));
+    assert!(started.contains("ready> "), "{started:?}");
+    for (keys, line) in typed {
+        terminal.write_all(format!("{keys}\u{18}").as_bytes()).unwrap();
+        let shown = read_until(&mut terminal, |shown| {
+            shown.split_once("LINE=[").is_some_and(|(_, line)| line.contains("ready> "))
+        });
+        assert!(shown.contains(&format!("LINE=[{line}]")), "{keys:?}: {shown:?}");
+    }
+    terminal.write_all(b"exit\n").unwrap();
+    read_until(&mut terminal, |_| false);
+    assert!(child.wait().unwrap().success());
 }

@@ -106,7 +106,10 @@ fn a_file_that_cannot_be_written_never_fails_a_mutation() {
         assert_eq!(run.exit, Some(0), "{run:?}");
         assert_eq!(bd.run(&["list", "--json"]).value().as_array().unwrap().len(), 1);
         std::fs::remove_file(bd.dir().join("out")).unwrap();
-        bd.error(&["config", "set", "export.path", "file.txt/issues.jsonl"], "io_error");
+        std::fs::write(bd.dir().join("file.txt"), "in the way").unwrap();
+        let error = bd.error(&["config", "set", "export.path", "file.txt/issues.jsonl"], "io_error");
+        assert!(error["message"].as_str().unwrap().ends_with("export.path was not changed"), "{error}");
+        assert_eq!(bd.json(&["config", "get", "export.path"])["value"], "out/issues.jsonl");
     });
 }
 

@@ -76,6 +76,7 @@ mod place;
 mod plan;
 mod prime;
 mod process_limits;
+mod progress;
 mod property;
 mod protocol;
 mod pty;

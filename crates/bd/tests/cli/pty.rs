@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -29,6 +29,36 @@ pub fn run_on_terminal(mut command: Command, columns: u16, rows: u16) -> String 
     }
     assert!(child.wait().unwrap().success(), "{}", String::from_utf8_lossy(&shown));
     String::from_utf8(shown).unwrap().replace('\r', "")
+}
+
+/// Starts a command whose standard error is a terminal. Returns the process and what it shows.
+pub fn spawn_with_terminal(mut command: Command) -> (Child, File) {
+    let (terminal, program_side) = open();
+    let child = command.stdout(Stdio::null()).stderr(Stdio::from(program_side)).spawn().unwrap();
+    (child, terminal)
+}
+
+/// Starts a command on a terminal. Returns the process and the user's side of the terminal.
+pub fn spawn_on_terminal(mut command: Command) -> (Child, File) {
+    let (terminal, program_side) = open();
+    let copy = || Stdio::from(program_side.try_clone().unwrap());
+    let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
+    (child, terminal)
+}
+
+/// Reads what a terminal shows until `wanted` holds for it or the program has ended.
+pub fn read_until(terminal: &mut File, wanted: impl Fn(&str) -> bool) -> String {
+    let (mut shown, mut chunk) = (Vec::new(), [0; 4096]);
+    loop {
+        let text = String::from_utf8_lossy(&shown).into_owned();
+        if wanted(&text) {
+            return text;
+        }
+        match terminal.read(&mut chunk) {
+            Ok(read) if read > 0 => shown.extend_from_slice(&chunk[..read]),
+            _ => return text,
+        }
+    }
 }
 
 /// Opens a pseudo-terminal: the side of the user and the side of the program. Neither is inherited by

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::sandbox::{Mode, Sandbox, both, wait_until};
+use crate::sandbox::{ACTOR, Mode, Sandbox, both, wait_until};
 use crate::schema::check_bead;
 use crate::socket::Client;
 
@@ -66,6 +66,13 @@ fn a_lease_that_ran_out_makes_a_bead_ready_again() {
         bd.json(&["claim", "bd-1", "--lease", "1ms"]);
         wait_until("the lease of a millisecond runs out", || bd.ids(&["ready"]) == ["bd-1"]);
         assert_eq!(bd.show("bd-1")["status"], "in_progress");
+        let expires = bd.show("bd-1")["assignee_expires"].as_str().unwrap().to_owned();
+        let row = bd.text(&["ready"]);
+        assert!(row.ends_with(&format!("taken  @{ACTOR} lease ended {expires}\n")), "{row}");
+        bd.create(&["held", "--id", "bd-9"]);
+        bd.json(&["claim", "bd-9"]);
+        assert!(!bd.text(&["list", "--id", "bd-9"]).contains("lease ended"), "a live lease has not ended");
+        bd.json(&["close", "bd-9"]);
         // A blocked bead stays blocked when its lease expires.
         bd.create(&["blocker", "--id", "bd-2", "-p", "4"]);
         bd.json(&["dep", "add", "bd-1", "bd-2"]);
@@ -163,7 +170,7 @@ fn explain_says_why_beads_are_ready_or_not() {
             all.iter().find(|bead| bead["id"] == id).unwrap()["reasons"].clone()
         };
         assert_eq!(why("bd-2"), json!([{"reason": "blocked", "by": ["bd-1"]}]));
-        assert_eq!(why("bd-3")[0]["by"], crate::sandbox::ACTOR);
+        assert_eq!(why("bd-3")[0]["by"], ACTOR);
         assert!(why("bd-3")[0]["until"].as_str().unwrap().ends_with('Z'));
         assert_eq!(explained["not_ready"].as_array().unwrap().len(), 2, "closed ones need no reason");
         let text = bd.text(&["ready", "--explain"]);

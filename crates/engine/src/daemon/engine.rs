@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use beads_store::StoreChange;
+use beads_store::progress::SYNC;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
@@ -22,7 +23,7 @@ use super::{MAX_BATCH, MAX_BATCH_BYTES, SocketPath, VERSION, is_newer, planted};
 use crate::failure::{Code, Failure};
 use crate::render::{self, Answer, DaemonStatus};
 use crate::request::{Call, Format, HandedOut, Reply, Unconfirmed};
-use crate::service::Service;
+use crate::service::{IMPORT, Service};
 
 /// The minimum of `daemon.idle`.
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
@@ -320,6 +321,8 @@ impl Engine {
             version: Some(VERSION.to_owned()),
             uptime: Some(self.started.elapsed().as_secs()),
             connections: Some(self.connections.open.load(Ordering::Relaxed)),
+            sync: SYNC.last().map(Into::into),
+            import: IMPORT.last().map(Into::into),
         }
     }
 

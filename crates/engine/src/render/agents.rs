@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use beads_core::Event;
 use beads_core::query::{HeldBead, Worker};
+use beads_core::{Event, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,7 @@ pub(super) fn list(out: &mut String, agents: &[AgentAnswer], style: Style) {
         }
         let Some(mail) = mail else { continue };
         if mail.unread > 0 {
-            let messages = if mail.unread == 1 { "message" } else { "messages" };
-            let _ = writeln!(out, "  {} unread {messages}", mail.unread);
+            let _ = writeln!(out, "  {}", counted(mail.unread, "unread message"));
         }
         if !mail.reservations.is_empty() {
             let line = format!("  reserved {}", escape(&mail.reservations.join(", ")));

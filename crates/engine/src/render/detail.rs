@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use beads_core::{BeadView, LinkView, Timestamp};
+use beads_core::{BeadView, LinkView, Timestamp, counted};
 
 use super::answer::{NoteAnswer, Progress};
 use super::screen;
@@ -66,7 +66,8 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
     lines.extend(view.due_at.map(|due| format!("due {due}")));
     lines.extend(view.defer_until.map(|until| format!("deferred until {until}")));
     lines.extend(
-        view.estimated_minutes.map(|estimate| format!("estimated at {} minutes", estimate.minutes())),
+        view.estimated_minutes
+            .map(|estimate| format!("estimated at {}", counted(estimate.minutes(), "minute"))),
     );
     lines.extend(view.external_ref.get().map(|reference| format!("see {}", escape(reference))));
     lines.extend(view.parent.as_ref().map(|parent| format!("part of {parent}")));

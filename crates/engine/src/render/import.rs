@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use beads_core::counted;
 use beads_core::import::{Comparison, Notice, Summary};
 use serde_json::Value;
 
@@ -41,8 +42,8 @@ fn write_balance(out: &mut String, summary: &Summary) {
     let would = if summary.dry_run { "would be " } else { "" };
     let _ = writeln!(
         out,
-        "{} lines: {} {would}created, {} updated, {} deleted, {} unchanged, {} refused",
-        summary.lines,
+        "{}: {} {would}created, {} updated, {} deleted, {} unchanged, {} refused",
+        counted(summary.lines, "line"),
         summary.created,
         summary.updated,
         summary.tombstones,
@@ -130,12 +131,12 @@ pub fn comparison(out: &mut String, comparison: &Comparison, output: &Output) {
     if !output.quiet {
         let _ = writeln!(
             out,
-            "{} lines: {} beads equal, {} differences, {} lines refused; {} beads only here",
-            comparison.lines,
-            comparison.equal,
-            comparison.differences.len(),
-            comparison.skipped.len(),
-            comparison.only_here.len()
+            "{}: {} equal, {}, {} refused; {} only here",
+            counted(comparison.lines, "line"),
+            counted(comparison.equal, "bead"),
+            counted(comparison.differences.len(), "difference"),
+            counted(comparison.skipped.len(), "line"),
+            counted(comparison.only_here.len(), "bead")
         );
     }
 }
@@ -148,9 +149,4 @@ fn shown(value: &Value) -> String {
     let cut: String = text.chars().take(VALUE_CHARS).collect();
     let cut = if cut.len() < text.len() { format!("{cut}…") } else { cut };
     escape(&cut).into_owned()
-}
-
-/// Returns a number with its noun, such as `1 edge` or `2 edges`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -10,6 +10,7 @@ mod daemon_status;
 mod detail;
 mod done;
 pub mod dot;
+mod emphasis;
 mod empty;
 mod events;
 mod fields;
@@ -53,7 +54,7 @@ pub use answer::{
     VersionAnswer,
 };
 pub use brief::Brief;
-pub use daemon_status::DaemonStatus;
+pub use daemon_status::{DaemonStatus, StepProgress};
 pub use done::{
     ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked,
     WarningAnswer,
@@ -78,8 +79,8 @@ pub use upkeep::{
 };
 pub use wrap::wrap;
 
-use beads_core::BeadView;
 use beads_core::query::Severity;
+use beads_core::{BeadView, counted};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -182,11 +183,16 @@ fn stderr_notes(answer: &Answer, output: &Output) -> String {
         {
             let summary = &imported.summary;
             let (refused, lines) = (summary.skipped.len(), summary.lines);
-            format!("Error: {refused} of {lines} lines were refused; the input was not changed\n")
+            let were = if refused == 1 { "was" } else { "were" };
+            format!(
+                "Error: {refused} of {} {were} refused; the input was not changed\n",
+                counted(lines, "line")
+            )
         }
         Answer::Compared(comparison) if !comparison.is_equal() && output.format != Format::Value => {
             let count = comparison.differences.len() + comparison.skipped.len();
-            format!("Error: the file and the store differ in {count} places; nothing was changed\n")
+            let places = counted(count, "place");
+            format!("Error: the file and the store differ in {places}; nothing was changed\n")
         }
         _ if output.format != Format::Text || output.quiet || output.ids_only => String::new(),
         Answer::One(one) => notes_about([one.as_ref()]),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::DifferenceKind;
-use beads_core::{Actor, BeadId, Field, FieldChange, Stamp, Text, Title};
+use beads_core::{Actor, BeadId, Field, FieldChange, Stamp, Text, Title, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -180,7 +180,7 @@ pub fn diff(out: &mut String, differences: &[DifferenceAnswer], style: Style) {
             changes(&mut line, &one.changes, style);
         }
         if one.notes > 0 {
-            let _ = write!(line, "  {} new {}", one.notes, if one.notes == 1 { "note" } else { "notes" });
+            let _ = write!(line, "  {}", counted(one.notes, "new note"));
         }
         let _ = writeln!(out, "{}", style.wrapped(&line, "    "));
     }

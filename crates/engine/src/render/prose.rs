@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::emphasis::emphasis;
 use super::style::Style;
 use super::wrap::wrap_after;
 use crate::escape::{escape, escape_lines};
@@ -53,8 +54,7 @@ fn block(line: &str, indent: &str, width: usize, style: Style) -> String {
     } else {
         format!("{indent}{}", " ".repeat(depth + marker.chars().count()))
     };
-    let wrapped = wrap_after(text, &first, &next, width);
-    wrapped.lines().map(|line| emphasis(line, style)).collect::<Vec<_>>().join("\n")
+    wrap_after(&emphasis(text, style), &first, &next, width)
 }
 
 /// Escapes a line and replaces its tabs.
@@ -90,32 +90,6 @@ fn item(line: &str) -> Option<(Cow<'static, str>, &str)> {
     (1..=3).contains(&digits).then(|| (format!("{}. ", &line[..digits]).into(), text))
 }
 
-/// Shows `code` and **bold** text on one line. Without colors, their markers stay.
-fn emphasis(line: &str, style: Style) -> String {
-    if !style.has_color() {
-        return line.to_owned();
-    }
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some(at) = rest.find(['`', '*']) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let marker = if from.starts_with('`') { "`" } else { "**" };
-        let inner = from.strip_prefix(marker).and_then(|inner| inner.split_once(marker));
-        match inner.filter(|(inner, _)| !inner.is_empty() && !inner.starts_with(['*', ' '])) {
-            Some((inner, after)) => {
-                out.push_str(&if marker == "`" { style.code(inner) } else { style.bold(inner) });
-                rest = after;
-            }
-            None => {
-                out.push_str(&from[..1]);
-                rest = &from[1..];
-            }
-        }
-    }
-    out + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +114,9 @@ mod tests {
         let colored = shown("a `b` **c** 2 * 3 `", true);
         assert!(!colored.contains("`b`") && !colored.contains("**"), "{colored:?}");
         assert!(colored.contains("\u{1b}[") && colored.ends_with(" 2 * 3 `\n"), "{colored:?}");
+        let wrapped = shown("**one two three four five six**", true);
+        assert_eq!(wrapped.lines().count(), 2, "colors take no columns: {wrapped:?}");
+        assert!(wrapped.lines().all(|line| line.ends_with("\u{1b}[0m")), "{wrapped:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use beads_core::query::{
     ClosedWork, DoneTwice, FailedWork, Keystone, PersonNeed, Recap, SyncOutage, Undelivered, WaitsForPerson,
     Worker, WorkerState,
 };
-use beads_core::{Actor, BeadId, Title};
+use beads_core::{Actor, BeadId, Title, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -250,8 +250,8 @@ impl Page<'_> {
         let did = one.closed + one.created + one.notes > 0;
         let name = self.text(one.actor.as_str());
         did.then(|| {
-            let notes = if one.notes == 1 { "note" } else { "notes" };
-            format!("{name}: {} closed{busy}, {} created, {} {notes}", one.closed, one.created, one.notes)
+            let notes = counted(one.notes, "note");
+            format!("{name}: {} closed{busy}, {} created, {notes}", one.closed, one.created)
         })
     }
 
@@ -285,13 +285,12 @@ impl Page<'_> {
 
 fn counts(recap: &Recap) -> String {
     format!(
-        "{} closed, {} created, {} failed, {} reclaimed, {} {}",
+        "{} closed, {} created, {} failed, {} reclaimed, {}",
         recap.closed.len(),
         recap.created.len(),
         recap.failed.len(),
         recap.reclaimed.len(),
-        recap.conflicts.len(),
-        if recap.conflicts.len() == 1 { "conflict" } else { "conflicts" }
+        counted(recap.conflicts.len(), "conflict")
     )
 }
 

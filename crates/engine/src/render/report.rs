@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use beads_core::counted;
+
 use super::answer::{Answer, SyncAnswer};
 use super::done::Done;
 use super::style::Style;
@@ -58,10 +60,8 @@ pub fn synced(out: &mut String, synced: &SyncAnswer) {
     };
     let _ = writeln!(out, "{}", escape(&what));
     if synced.conflicts > 0 {
-        let _ = writeln!(
-            out,
-            "{} values lost to concurrent writes and were kept; run bd conflicts list",
-            synced.conflicts
-        );
+        let (values, were) =
+            (counted(synced.conflicts, "value"), if synced.conflicts == 1 { "was" } else { "were" });
+        let _ = writeln!(out, "{values} lost to concurrent writes and {were} kept; run bd conflicts list");
     }
 }

@@ -53,6 +53,9 @@ fn remarks(view: &BeadView, style: Style) -> String {
     if let Some(assignee) = &view.assignee {
         extras.push(format!("@{}", escape(assignee.as_str())));
     }
+    if let Some(ended) = view.assignee_expires.filter(|_| view.lease_ended) {
+        extras.push(format!("lease ended {}", style.ago(ended)));
+    }
     extras.extend(view.silent_since.map(|since| format!("silent since {}", style.at(since))));
     extras.extend(view.labels.iter().map(|label| format!("#{}", escape(label.as_str()))));
     if let Some(by) = &view.blocked_by {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use beads_core::{BeadView, EVIDENCE, EdgeKind, LinkView, Note, Status, Timestamp};
+use beads_core::{BeadView, EVIDENCE, EdgeKind, LinkView, Note, Status, Timestamp, counted};
 
 use super::answer::{ConflictAnswer, Detail};
 use super::detail::rank;
@@ -55,7 +55,7 @@ fn facts(detail: &Detail, style: Style) -> Vec<String> {
     lines.extend(view.due_at.map(|due| format!("due {}", style.at(due))));
     lines.extend(view.defer_until.map(|until| format!("deferred until {}", style.at(until))));
     let estimate = view.estimated_minutes;
-    lines.extend(estimate.map(|estimate| format!("estimated at {} minutes", estimate.minutes())));
+    lines.extend(estimate.map(|estimate| format!("estimated at {}", counted(estimate.minutes(), "minute"))));
     lines.extend(view.external_ref.get().map(|reference| format!("see {}", escape(reference))));
     if !view.remapped.is_empty() {
         let ids: Vec<_> = view.remapped.iter().map(beads_core::BeadId::as_str).collect();

@@ -112,6 +112,11 @@ impl<'a> Style<'a> {
         if self.color { text.bold().to_string() } else { text.to_owned() }
     }
 
+    /// Formats emphasised text.
+    pub fn italic(self, text: &str) -> String {
+        if self.color { text.italic().to_string() } else { text.to_owned() }
+    }
+
     fn paint(self, text: &str, color: AnsiColors) -> String {
         if self.color && color != AnsiColors::Default {
             text.color(color).to_string()

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use beads_core::query::{Finding, Severity};
-use beads_core::{BeadView, EdgeKind, MEMORY};
+use beads_core::{BeadView, EdgeKind, MEMORY, counted};
 
 use super::answer::{
     Answer, BalanceAnswer, EachAnswer, EdgeAnswer, InitAnswer, RepairAnswer, SettingAnswer, StatusAnswer,
@@ -153,6 +153,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Daemon(daemon) => match daemon.pid {
             Some(pid) => {
                 let _ = writeln!(out, "running as process {pid}, listening on {}", daemon.socket);
+                for (what, progress) in [("sync", daemon.sync), ("import", daemon.import)] {
+                    if let Some(progress) = progress {
+                        let _ = writeln!(out, "{what}: {progress}");
+                    }
+                }
             }
             None => out.push_str("not running\n"),
         },
@@ -165,16 +170,15 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Rescued(rescued) => {
             let would = if rescued.dry_run { "would be " } else { "" };
             let (added, changed, conflicts) = (rescued.added, rescued.changed, rescued.conflicts);
-            out.push_str(&format!(
-                "{added} beads {would}added, {changed} {would}changed, {conflicts} conflicts\n"
-            ));
+            let (added, conflicts) = (counted(added, "bead"), counted(conflicts, "conflict"));
+            out.push_str(&format!("{added} {would}added, {changed} {would}changed, {conflicts}\n"));
         }
         Answer::Compared(comparison) => import::comparison(&mut out, comparison, output),
         Answer::Exported(exported) => match (&exported.content, &exported.path) {
             (Some(content), _) => out.push_str(content),
             (None, Some(path)) if !output.quiet => {
                 let path = path.display().to_string();
-                let _ = writeln!(out, "exported {} beads to {}", exported.beads, escape(&path));
+                let _ = writeln!(out, "exported {} to {}", counted(exported.beads, "bead"), escape(&path));
             }
             (None, _) => {}
         },
@@ -314,7 +318,8 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
         let since = skew.since.map(|since| format!(" since {}", style.moment(since))).unwrap_or_default();
         let hours = skew.ahead_ms / (60 * 60 * 1000);
         let actor = escape(skew.actor.as_str());
-        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {} beads{since}", skew.beads);
+        let beads = counted(skew.beads, "bead");
+        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {beads}{since}");
     }
     for skipped in &status.skipped_records {
         let _ = writeln!(out, "skipped {}", escape(skipped));
@@ -393,8 +398,9 @@ fn repair(out: &mut String, repair: &RepairAnswer) {
     }
     for (when, balance) in [("before", &repair.before), ("after", &repair.after)] {
         if let Some(BalanceAnswer { beads, deleted, dependencies }) = balance {
-            let _ =
-                writeln!(out, "{when}: {beads} beads, {deleted} deleted beads, {dependencies} dependencies");
+            let counts = [(beads, "bead"), (deleted, "deleted bead"), (dependencies, "dependency")];
+            let counts = counts.map(|(count, noun)| counted(*count, noun)).join(", ");
+            let _ = writeln!(out, "{when}: {counts}");
         }
     }
     for action in &repair.actions {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use beads_core::query::{Finding, Severity};
-use beads_core::{BeadId, EdgeKind};
+use beads_core::{BeadId, EdgeKind, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -155,7 +155,7 @@ pub struct UninstallAnswer {
 
 pub(super) fn uninstalled(out: &mut String, answer: &UninstallAnswer) {
     let (would, store) = (if answer.dry_run { "would remove" } else { "removed" }, answer.store.display());
-    let _ = writeln!(out, "{would} {} with {} beads", escape(&store.to_string()), answer.beads);
+    let _ = writeln!(out, "{would} {} with {}", escape(&store.to_string()), counted(answer.beads, "bead"));
     if let Some(backup) = &answer.backup {
         let _ = writeln!(out, "backup: {backup}");
     }

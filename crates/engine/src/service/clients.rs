@@ -47,8 +47,8 @@ impl Service {
         self.exclude(&[&metadata, &self.home().join(EXPORT_PATH)])?;
         let not_exported = match self.check_export_path(EXPORT_PATH) {
             Ok(_) => {
+                self.export_first_to(EXPORT_PATH)?;
                 self.set("export.path", EXPORT_PATH)?;
-                self.export_now()?;
                 None
             }
             Err(failure) => Some(failure.message),

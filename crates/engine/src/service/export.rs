@@ -105,20 +105,32 @@ impl Service {
             return None;
         }
         let path = self.export_path()?;
+        Some(self.export_job(path))
+    }
+
+    fn export_job(&mut self, path: PathBuf) -> ExportJob {
         self.auto_export.turn += 1;
-        Some(ExportJob {
+        ExportJob {
             state: self.replica.catalog().state().clone(),
             path,
             turn: self.auto_export.turn,
             written: self.auto_export.written.clone(),
-        })
+        }
     }
 
-    /// Writes the file immediately, so that a user who sets the path learns whether it can be written.
-    pub(super) fn export_now(&mut self) -> Result<(), Failure> {
+    /// Writes the file at a path that is about to become `export.path`. The setting is not changed if the file
+    /// cannot be written.
+    pub(super) fn export_first_to(&mut self, path: &str) -> Result<(), Failure> {
+        let checked = self.check_export_path(path)?;
         self.commit()?;
-        self.note_merge();
-        self.take_export().map_or(Ok(()), |job| job.run())
+        if path.is_empty() {
+            return Ok(());
+        }
+        self.auto_export.due = false;
+        self.export_job(checked).run().map_err(|failure| {
+            let message = format!("{}; export.path was not changed", failure.message);
+            Failure { message, ..failure }
+        })
     }
 
     fn export_path(&self) -> Option<PathBuf> {

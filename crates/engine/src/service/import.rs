@@ -4,6 +4,7 @@ use std::sync::Arc;
 use beads_core::import::{Decision, Plan, Summary};
 use beads_core::{Catalog, Claim, Delta, Lineage, State};
 use beads_store::Caller;
+use beads_store::progress::{Meter, Step, Watched};
 use serde_json::Value;
 
 use super::Service;
@@ -16,19 +17,23 @@ use crate::request::{Call, ImportSource, Reply, Request};
 /// The approximate size of the parts in which an import is applied. Other clients wait for one part at most.
 const PART_BYTES: usize = 1024 * 1024;
 
+/// The running import. If there are several, the last one to record its position.
+pub static IMPORT: Meter = Meter::new();
+
 /// An import to read, in any thread, with a snapshot to compare it with.
 #[derive(Debug)]
 pub struct ImportJob {
     source: ImportSource,
     state: State,
     indexes: Arc<Indexes>,
+    watched: Watched,
 }
 
 impl ImportJob {
     /// Reads and parses the files, and decides what to do with every line.
     pub fn read(self) -> Result<ReadImport, Failure> {
         let import = read(&self.source)?;
-        Ok(import.plan(&self.indexes.of(self.state)).into())
+        Ok(ReadImport::new(import.plan(&self.indexes.of(self.state)), self.watched))
     }
 }
 
@@ -41,14 +46,25 @@ pub struct ReadImport {
     decisions: Vec<Decision>,
     /// The position and the format version of the store before the first part.
     began: Option<(u64, u64)>,
+    /// The number of parts.
+    total: usize,
+    _watched: Watched,
 }
 
-impl From<Plan> for ReadImport {
-    fn from(plan: Plan) -> Self {
+impl ReadImport {
+    fn new(plan: Plan, watched: Watched) -> Self {
         let Plan { delta, leases, summary, mut decisions } = plan;
         decisions.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         let parts = if delta.is_empty() { Vec::new() } else { delta.split(PART_BYTES) };
-        Self { parts: parts.into(), leases, summary, decisions, began: None }
+        let total = parts.len();
+        Self { parts: parts.into(), leases, summary, decisions, began: None, total, _watched: watched }
+    }
+
+    /// Takes the next part to apply.
+    fn next_part(&mut self) -> Delta {
+        let applied = self.total - self.parts.len();
+        IMPORT.record(Step::Applying, applied as u64, self.total as u64);
+        self.parts.pop_front().unwrap_or_default()
     }
 }
 
@@ -58,7 +74,8 @@ impl Service {
         if let Some(answer) = self.cached_import_answer(request)? {
             return Ok(answer);
         }
-        let mut import = read(source)?.plan(self.replica.catalog()).into();
+        let watched = IMPORT.watch();
+        let mut import = ReadImport::new(read(source)?.plan(self.replica.catalog()), watched);
         loop {
             if let Some(answer) = self.apply_part(request, &mut import)? {
                 return Ok(answer);
@@ -76,7 +93,8 @@ impl Service {
         let result = match (cached, &request.call) {
             (Ok(None), Call::Import { source, .. }) => {
                 let (state, indexes) = (self.replica.catalog().state().clone(), self.indexes.clone());
-                return Ok(ImportJob { source: source.clone(), state, indexes });
+                let watched = IMPORT.watch();
+                return Ok(ImportJob { source: source.clone(), state, indexes, watched });
             }
             (Ok(Some(answer)), _) => Ok(answer),
             (Ok(None), _) => Err(Failure::internal("not an import")),
@@ -134,7 +152,7 @@ impl Service {
         import.summary.warnings.clone_from(&input.warnings);
         if !dry_run {
             let caller = self.caller(request, 0);
-            let batch = import.parts.pop_front().unwrap_or_default();
+            let batch = import.next_part();
             if !import.parts.is_empty() {
                 let anonymous = Caller { request: None, ..caller };
                 self.replica.absorb(batch, &[], &anonymous, &Value::Null)?;

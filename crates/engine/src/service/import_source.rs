@@ -8,7 +8,9 @@ use beads_core::import::{
     Compare, Import, LEGACY_FILES, LEGACY_NAMESPACES, LegacyFile, MAX_FOREIGN_LINE_BYTES,
 };
 use beads_store::open_regular;
+use beads_store::progress::Step;
 
+use super::import::IMPORT;
 use crate::failure::{Code, Failure};
 use crate::render::Answer;
 use crate::request::ImportSource;
@@ -16,7 +18,7 @@ use crate::request::ImportSource;
 /// Compares a file with the beads, field by field.
 pub(super) fn compare_file(path: &Path, name: &str, state: &State) -> Result<Answer, Failure> {
     let mut compare = Compare::default();
-    each_batch(path, |batch| match batch {
+    each_batch(path, &mut |_| (), |batch| match batch {
         Batch::Lines(lines) => {
             lines.iter().for_each(|(number, line)| compare.line(name, *number, line));
         }
@@ -30,30 +32,45 @@ pub(super) fn read(source: &ImportSource) -> Result<Import, Failure> {
     let mut import = Import::default();
     match source {
         ImportSource::Jsonl { path, name, deletions, .. } => {
-            each_batch(path, |batch| match batch {
+            let reading = &mut record_reading(std::iter::once(path).chain(deletions));
+            each_batch(path, reading, |batch| match batch {
                 Batch::Lines(lines) => import.lines(name, lines),
                 Batch::TooLong(number, reason) => import.refuse(name, number, reason),
             })?;
             if let Some(path) = deletions {
-                read_lines(&mut import, path, &name_of(path), Import::deletion_line)?;
+                read_lines(&mut import, path, &name_of(path), reading, Import::deletion_line)?;
             }
         }
         ImportSource::LegacyStore { directory, .. } => {
-            for name in legacy_files(directory)? {
-                read_lines(&mut import, &directory.join(&name), &name, Import::legacy_line)?;
+            let names = legacy_files(directory)?;
+            let reading = &mut record_reading(names.iter().map(|name| directory.join(name)));
+            for name in &names {
+                read_lines(&mut import, &directory.join(name), name, reading, Import::legacy_line)?;
             }
         }
     }
     Ok(import)
 }
 
+/// Returns a function that records how many bytes of the files were read.
+fn record_reading(files: impl IntoIterator<Item = impl AsRef<Path>>) -> impl FnMut(u64) {
+    let size = |file| std::fs::metadata(file).map_or(0, |file| file.len());
+    let total: u64 = files.into_iter().map(|file| size(file.as_ref().to_owned())).sum();
+    let mut done = 0;
+    move |bytes| {
+        done += bytes;
+        IMPORT.record(Step::Reading, done, total);
+    }
+}
+
 fn read_lines(
     import: &mut Import,
     path: &Path,
     name: &str,
+    reading: &mut dyn FnMut(u64),
     take: impl Fn(&mut Import, &str, usize, &[u8]),
 ) -> Result<(), Failure> {
-    each_batch(path, |batch| match batch {
+    each_batch(path, reading, |batch| match batch {
         Batch::Lines(lines) => lines.iter().for_each(|(number, line)| take(import, name, *number, line)),
         Batch::TooLong(number, reason) => import.refuse(name, number, reason),
     })
@@ -115,15 +132,20 @@ enum Batch<'a> {
     TooLong(usize, &'a str),
 }
 
-/// Reads a file in batches of lines.
-fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failure> {
+/// Reads a file in batches of lines. `reading` gets the number of bytes of each batch.
+fn each_batch(
+    path: &Path,
+    reading: &mut dyn FnMut(u64),
+    mut take: impl FnMut(Batch<'_>),
+) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| Failure::io("read", path, error);
     let mut reader = BufReader::with_capacity(1 << 18, open_regular(path).map_err(|error| failed(&error))?);
-    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut batch, mut bytes, mut read_since) = (Vec::new(), 0, 0);
     for number in 1.. {
         let mut line = Vec::new();
         let mut bounded = (&mut reader).take(MAX_FOREIGN_LINE_BYTES as u64 + 1);
         let read = bounded.read_until(b'\n', &mut line).map_err(|error| failed(&error))?;
+        read_since += read as u64;
         let too_long = line.len() > MAX_FOREIGN_LINE_BYTES && line.last() != Some(&b'\n');
         if read > 0 && !too_long {
             line.truncate(line.trim_ascii_end().len());
@@ -134,11 +156,12 @@ fn each_batch(path: &Path, mut take: impl FnMut(Batch<'_>)) -> Result<(), Failur
             take(Batch::Lines(&batch));
             batch.clear();
             bytes = 0;
+            reading(std::mem::take(&mut read_since));
         }
         if too_long {
             let reason = format!("it is longer than {MAX_FOREIGN_LINE_BYTES} bytes");
             take(Batch::TooLong(number, &reason));
-            reader.skip_until(b'\n').map_err(|error| failed(&error))?;
+            read_since += reader.skip_until(b'\n').map_err(|error| failed(&error))? as u64;
         }
         if read == 0 {
             break;

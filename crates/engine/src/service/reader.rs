@@ -40,11 +40,13 @@ impl Reader<'_> {
         self.sessions.silent_since(lineage, fence, self.now_ms).is_some()
     }
 
-    /// Adds since when the session that holds a bead has been silent.
+    /// Adds since when the session that holds a bead has been silent, and whether its lease has ended.
     pub(super) fn note_silence(&self, lineage: &Lineage, view: &mut BeadView) {
         let held = view.facts.status == Status::InProgress;
         let fence = view.facts.assignee_at.filter(|_| held);
         let since = fence.and_then(|_| self.sessions.silent_since(lineage, fence, self.now_ms));
+        let expires = view.facts.assignee_expires.filter(|_| held);
+        view.facts.lease_ended = expires.is_some_and(|expires| expires.ms() <= self.now_ms);
         view.facts.silent_since = since.and_then(|ms| Timestamp::from_ms(ms).ok());
     }
 

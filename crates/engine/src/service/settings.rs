@@ -69,12 +69,9 @@ impl Service {
             self.set_setting(request, key, value)?;
         } else {
             if key == "export.path" {
-                self.check_export_path(value)?;
+                self.export_first_to(value)?;
             }
             self.set(key, value)?;
-            if key == "export.path" {
-                self.export_now()?;
-            }
         }
         self.config_get(key)
     }

@@ -1,6 +1,6 @@
 //! Reads what is left of the journal: every good frame, even after a bad one.
 
-use beads_core::{Code, Salvage, State};
+use beads_core::{Code, Salvage, State, counted};
 
 use crate::disk::{Disk, RealDisk};
 use crate::frame::{self, Found};
@@ -37,7 +37,7 @@ pub(crate) fn gather(disk: &RealDisk, salvage: &mut Salvage, actions: &mut Vec<S
         salvage.add_delta(&format!("journal record {}", record.position), &record.delta);
     }
     if !recovered.records.is_empty() {
-        actions.push(format!("take {} records of the journal", recovered.records.len()));
+        actions.push(format!("take {} of the journal", counted(recovered.records.len(), "record")));
     }
     let header = next_header(&recovered);
     Ok(Frames { damage, segments: segments(disk)?, header, records: recovered.records })

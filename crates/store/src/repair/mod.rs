@@ -8,7 +8,7 @@ mod frames;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable};
+use beads_core::{Code, Salvage, Snapshot, State, Timestamp, Unreadable, counted};
 
 use crate::disk::{RealDisk, sync_directory};
 use crate::git::GitRepository;
@@ -64,7 +64,8 @@ impl Balance {
 impl std::fmt::Display for Balance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { beads, deleted, dependencies } = self;
-        write!(f, "{beads} beads, {deleted} deleted beads and {dependencies} dependencies")
+        let (beads, deleted) = (counted(*beads, "bead"), counted(*deleted, "deleted bead"));
+        write!(f, "{beads}, {deleted} and {}", counted(*dependencies, "dependency"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use beads_core::query::{CountBy, Filter, Sort, SortKey, StatusFilter};
-use beads_core::{BeadType, STATUS_CUSTOM, Status, TYPE_CUSTOM};
+use beads_core::{BeadType, STATUS_CUSTOM, Status, TYPE_CUSTOM, counted};
 use beads_engine::client::{self, Access};
 use beads_engine::config;
 use beads_engine::request::{Call, Output, Query};
@@ -27,7 +27,9 @@ const NO_VALUE: [&str; 2] = ["(no labels)", "(unassigned)"];
 enum Kind {
     Id,
     IdOrLabel,
+    Conflict,
     Status,
+    StatusFilter,
     Label,
     Actor,
     Type,
@@ -49,6 +51,8 @@ impl Kind {
         match arg.get_long() {
             // These name something new, or something that is not a bead.
             Some("id" | "session" | "request-id" | "prefix") => return Self::Other,
+            // A filter takes several statuses, and a bead has one.
+            Some("status") if is_list(arg) => return Self::StatusFilter,
             Some("status") => return Self::Status,
             Some("type") => return Self::Type,
             Some("assignee" | "actor" | "author" | "to" | "holder") => return Self::Actor,
@@ -58,6 +62,7 @@ impl Kind {
             ["ID", "LABEL"] => Self::IdOrLabel,
             names if names.iter().any(|name| name.trim_end_matches(",…").ends_with("ID")) => Self::Id,
             names if names.iter().any(|name| name.starts_with("LABEL")) => Self::Label,
+            ["CONFLICT"] => Self::Conflict,
             ["TYPE"] => Self::Type,
             ["KEY"] => Self::Setting,
             _ => Self::Other,
@@ -81,11 +86,9 @@ impl<'a> Values<'a> {
         match Kind::of(arg) {
             Kind::Id => self.ids(part),
             Kind::IdOrLabel => [self.ids(part), self.labels()].concat(),
-            Kind::Status => {
-                let derived = ["blocked", "deferred"].map(|word| Candidate::new(word, ""));
-                let fixed = Status::ALL.map(|status| Candidate::new(status.as_str(), "")).into_iter();
-                fixed.chain(derived).chain(self.custom_words(STATUS_CUSTOM)).collect()
-            }
+            Kind::Status => self.statuses(),
+            Kind::StatusFilter => [self.statuses(), vec![Candidate::new("all", "every status")]].concat(),
+            Kind::Conflict => self.conflicts(),
             Kind::Type => {
                 let fixed = BeadType::ALL.map(|kind| Candidate::new(kind.as_str(), "")).into_iter();
                 fixed.chain(self.custom_words(TYPE_CUSTOM)).collect()
@@ -128,6 +131,22 @@ impl<'a> Values<'a> {
         found
     }
 
+    fn statuses(&self) -> Vec<Candidate> {
+        let derived = ["blocked", "deferred"].map(|word| Candidate::new(word, ""));
+        let fixed = Status::ALL.map(|status| Candidate::new(status.as_str(), "")).into_iter();
+        fixed.chain(derived).chain(self.custom_words(STATUS_CUSTOM)).collect()
+    }
+
+    /// Returns the conflicts that are not dismissed, with their bead and field.
+    fn conflicts(&self) -> Vec<Candidate> {
+        let list = self.ask(Call::ConflictList { all: false, bead: None }).unwrap_or_default();
+        let shown = |conflict: &Value| {
+            let about = format!("{} {}", text_of(conflict, "bead"), text_of(conflict, "field"));
+            Candidate::new(text_of(conflict, "id"), about.trim())
+        };
+        list.as_array().into_iter().flatten().take(MAX_IDS).map(shown).collect()
+    }
+
     fn labels(&self) -> Vec<Candidate> {
         self.groups(CountBy::Label)
     }
@@ -140,15 +159,14 @@ impl<'a> Values<'a> {
 
     /// Returns the values of a field with the number of beads that have each.
     fn groups(&self, by: CountBy) -> Vec<Candidate> {
-        let counted = self.ask(Call::query(Query::Count { filter: Filter::default(), by: Some(by) }));
-        let counted = counted.unwrap_or_default();
+        let groups = self.ask(Call::query(Query::Count { filter: Filter::default(), by: Some(by) }));
+        let groups = groups.unwrap_or_default();
         let group = |group: &Value| {
             let (name, count) = (text_of(group, "group"), group["count"].as_u64().unwrap_or_default());
-            let beads = if count == 1 { "bead" } else { "beads" };
             let is_value = !name.is_empty() && !NO_VALUE.contains(&name.as_str());
-            is_value.then(|| Candidate::new(name, format!("{count} {beads}")))
+            is_value.then(|| Candidate::new(name, counted(count, "bead")))
         };
-        counted["groups"].as_array().into_iter().flatten().filter_map(group).collect()
+        groups["groups"].as_array().into_iter().flatten().filter_map(group).collect()
     }
 
     /// Returns the names in a setting such as `qa:in_progress,someday`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use beads_core::{Event, EventKind};
+use beads_store::progress::SYNC;
 use beads_store::{
     AnyRemote, Checkpoint, Exchange, GitRepository, Guarded, JoinOnly, Remote, Rescue, Saved, SystemUptime,
     Upkeep, UpkeepResult, is_over_network,
@@ -122,6 +123,7 @@ impl SyncJob {
     /// Saves the snapshot and exchanges it. It does not need the open store, so it can run in any thread.
     pub fn run(self) -> Result<SyncResult, Failure> {
         let repository = self.plan.guarded(GitRepository::open(self.plan.git_dir())?);
+        let _watched = matches!(self.reach, Reach::Remote { asked: true }).then(|| SYNC.watch());
         let result = self.run_in(&repository);
         if result.is_err() {
             // If git collected a commit on the ref before it was recorded, every later save would fail.

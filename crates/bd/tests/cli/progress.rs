@@ -1,0 +1,90 @@
+//! The progress line of `bd import` and `bd sync`: percent on a terminal, nothing elsewhere.
+
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use crate::pty::{read_until, spawn_with_terminal};
+use crate::sandbox::{Sandbox, both};
+
+/// Enough lines for an import that takes several updates of the line.
+const LINES: usize = 20_000;
+
+fn big_file(bd: &Sandbox) -> PathBuf {
+    let mut lines = String::new();
+    for n in 0..LINES {
+        let about = "The parser drops the last line of a file without a newline. ".repeat(4);
+        let _ = writeln!(
+            lines,
+            r#"{{"id":"bd-{n}","title":"Bead {n}","description":"{about}","status":"open","priority":2,"issue_type":"task","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}"#
+        );
+    }
+    let path = bd.root().join("big.jsonl");
+    std::fs::write(&path, lines).unwrap();
+    path
+}
+
+#[test]
+fn an_import_shows_percent_on_a_terminal() {
+    both(|bd| {
+        let path = big_file(bd);
+        let args = ["import", path.to_str().unwrap()];
+        let (mut import, mut terminal) = spawn_with_terminal(bd.command(&args));
+        let shown = read_until(&mut terminal, |_| false);
+        assert!(import.wait().unwrap().success(), "{shown}");
+        let percentages: Vec<&str> =
+            shown.split(" %").filter_map(|before| before.rsplit(' ').next()).collect();
+        assert!(shown.contains("\rimporting big.jsonl (") && shown.contains(": reading "), "{shown:?}");
+        assert!(percentages.iter().any(|percent| percent.parse::<u8>().is_ok()), "{shown:?}");
+        assert!(shown.ends_with("\r\x1b[K"), "the line is erased: {shown:?}");
+        // The same file again, where nobody watches.
+        let piped = bd.run(&args);
+        assert!(!piped.stderr.contains('%') && !piped.stderr.contains('\r'), "{}", piped.stderr);
+        let quiet = [&args[..], &["-q"]].concat();
+        let (mut import, mut terminal) = spawn_with_terminal(bd.command(&quiet));
+        assert_eq!(read_until(&mut terminal, |_| false), "");
+        assert!(import.wait().unwrap().success());
+    });
+}
+
+/// Installs a git that reports its progress if asked to, and then waits until `fifo` is written.
+fn install_waiting_git(bd: &Sandbox, fifo: &str) {
+    let paths = std::env::var_os("PATH").unwrap();
+    let git = std::env::split_paths(&paths).map(|directory| directory.join("git")).find(|git| git.exists());
+    let git = git.unwrap();
+    let script = format!(
+        "#!/bin/sh\nfor word; do if [ \"$word\" = --progress ]; then\n\
+         printf 'remote: Counting objects: 100%% (9/9)\\rWriting objects:  45%% (9/20)\\r' >&2\n\
+         read -r _ < {fifo}\nfi; done\nexec {} \"$@\"\n",
+        git.display()
+    );
+    let path = bd.root().join("bin/git");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_sync_shows_the_percent_that_git_reports() {
+    both(|bd| {
+        let (remote, fifo) = (bd.root().join("remote.git"), bd.root().join("go"));
+        git2::Repository::init_bare(&remote).unwrap();
+        bd.repository().remote("origin", remote.to_str().unwrap()).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+        bd.text(&["config", "set", "sync.transport", "git"]);
+        bd.text(&["config", "set", "sync.deadline", "60s"]);
+        bd.create(&["x"]);
+        bd.text(&["daemon", "stop"]);
+        install_waiting_git(bd, fifo.to_str().unwrap());
+        let (mut sync, mut terminal) = spawn_with_terminal(bd.command(&["sync"]));
+        let shown =
+            read_until(&mut terminal, |shown| shown.contains("syncing with the remote: sending 45 %, "));
+        assert!(shown.contains("sending 45 %"), "{shown:?}");
+        if bd.daemon_pid().is_some() {
+            assert!(bd.text(&["daemon", "status"]).contains("\nsync: sending 45 %\n"));
+        }
+        std::fs::write(&fifo, "go\n").unwrap();
+        let shown = read_until(&mut terminal, |_| false);
+        assert!(sync.wait().unwrap().success(), "{shown:?}");
+        assert!(shown.contains("\r\x1b[K"), "the line is erased: {shown:?}");
+    });
+}
