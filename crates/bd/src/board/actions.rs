@@ -2,10 +2,10 @@
 //! and a repeated request act once.
 
 use beads_core::op::{
-    AnswerQuestion, ClaimBead, Close, Create, DepAdd, DepRemove, Fence, Guard, NoteAdd, Reopen, Unclaim,
-    Update,
+    AnswerQuestion, Change, ClaimBead, Close, Create, DepAdd, DepRemove, Fence, Guard, NoteAdd, Reopen,
+    Unclaim, Update,
 };
-use beads_core::{EdgeKind, Op, Priority, Text, Title};
+use beads_core::{EdgeKind, Op, Priority, Text, Timestamp, Title};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, ResolveConflicts};
 use serde::Deserialize;
@@ -52,6 +52,11 @@ pub enum Action {
     Priority {
         id: String,
         priority: Priority,
+    },
+    /// Moves the due date, or removes it.
+    Due {
+        id: String,
+        due: Option<Timestamp>,
     },
     /// Changes texts, if the bead still has the content that the page shows.
     Edit {
@@ -143,6 +148,10 @@ fn call(action: Action) -> Call {
         Action::Reopen { id } => Op::Reopen(Reopen { id, guard, status: None, reason: Text::default() }),
         Action::Priority { id, priority } => {
             Op::Update(Box::new(Update { id, priority: Some(priority), ..Update::default() }))
+        }
+        Action::Due { id, due } => {
+            let due_at = Some(due.map_or(Change::Clear, Change::Set));
+            Op::Update(Box::new(Update { id, due_at, ..Update::default() }))
         }
         Action::Edit { id, hash, title, description, design, acceptance_criteria } => {
             let guard = Guard { content_hash: Some(hash), ..guard };

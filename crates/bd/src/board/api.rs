@@ -1,6 +1,7 @@
 //! The reads of the page. Each is a question to the daemon, answered on a thread that may block.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -13,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::actions::{Act, act};
 use super::server::Shared;
+use super::snapshot::PulseParts;
 use super::store::StoreClient;
 use super::{graph, mail, reply, snapshot};
 
@@ -48,7 +50,7 @@ pub async fn get_snapshot(State(shared): State<Arc<Shared>>, headers: HeaderMap)
 }
 
 pub async fn get_pulse(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    answer(&shared, headers, snapshot::pulse).await
+    answer(&shared, headers, |store| snapshot::pulse(store, PulseParts::ALL)).await
 }
 
 pub async fn get_bead(
@@ -128,7 +130,10 @@ pub async fn post_act(State(shared): State<Arc<Shared>>, headers: HeaderMap, bod
         return reply::error(StatusCode::FORBIDDEN, "read_only", message);
     }
     match serde_json::from_str::<Act>(&body) {
-        Ok(wanted) => answer(&shared, headers, move |store| act(store, wanted)).await,
+        Ok(wanted) => {
+            shared.acts.fetch_add(1, Ordering::Relaxed);
+            answer(&shared, headers, move |store| act(store, wanted)).await
+        }
         Err(error) => {
             let message = format!("the request is invalid: {error}; nothing was changed");
             reply::error(StatusCode::BAD_REQUEST, Code::InvalidRequest.as_str(), &message)

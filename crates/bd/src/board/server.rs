@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -54,6 +54,8 @@ pub struct Shared {
     pub store: StoreClient,
     pub read_only: bool,
     pub streams: Arc<Semaphore>,
+    /// The number of writes through this board.
+    pub acts: AtomicU64,
     gate: Gate,
     stopping: AtomicBool,
 }
@@ -98,6 +100,7 @@ impl Server {
             store,
             read_only: options.read_only,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            acts: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         };
         let url = format!("http://{host}/#token={}", token.as_str());

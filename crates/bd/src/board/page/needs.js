@@ -175,7 +175,7 @@ function waitingNeeds() {
 
 function overdueNeeds() {
   const now = beads.now();
-  const late = [...beads.byState().ready, ...beads.byState().blocked].filter((bead) => bead.due && bead.due < now);
+  const late = [...beads.dated.values()].filter((bead) => (bead.due ?? now) < now && bead.type !== 'epic' && bead.status === 'open');
   return late.slice(0, 100).map((bead) => need({
     key: `overdue ${bead.id}`, kind: 'overdue', kindWord: 'an overdue bead', icon: 'clock', rank: 2, bead: bead.id, since: bead.due,
     title: `${bead.title} was due ${duration(now - (bead.due ?? 0))} ago`,
