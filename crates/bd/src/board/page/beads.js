@@ -16,6 +16,7 @@ import { toMs } from './words.js';
  * @property {string[]} [labels]
  * @property {string} [parent]
  * @property {string[]} [after]
+ * @property {number[]} [linked] when each of these edges was added, unless all are as old as the bead
  * @property {string} [assignee]
  * @property {boolean} [offered]
  * @property {number} [claimed]
