@@ -2,8 +2,8 @@
 //! and a repeated request act once.
 
 use beads_core::op::{
-    AnswerQuestion, Change, ClaimBead, Close, Create, DepAdd, DepRemove, Fence, Guard, NoteAdd, Reopen,
-    Unclaim, Update,
+    AnswerQuestion, Change, ClaimBead, Close, Create, DepRemove, Fence, Guard, NoteAdd, Reopen, Unclaim,
+    Update,
 };
 use beads_core::{EdgeKind, Op, Priority, Text, Timestamp, Title};
 use beads_engine::failure::{Code, Failure};
@@ -83,11 +83,6 @@ pub enum Action {
     },
     /// Removes an edge of a cycle.
     Cut {
-        from: String,
-        to: String,
-    },
-    /// Adds an edge, to undo a cut.
-    Link {
         from: String,
         to: String,
     },
@@ -172,7 +167,6 @@ fn call(action: Action) -> Call {
         }
         Action::Answer { id, question, text } => Op::Answer(AnswerQuestion { id, guard, text, question }),
         Action::Cut { from, to } => Op::DepRemove(DepRemove { from, to, kind: EdgeKind::Blocks }),
-        Action::Link { from, to } => Op::DepAdd(DepAdd { from, to, kind: EdgeKind::Blocks }),
         Action::Create { title, priority, parent } => {
             let priority = priority.unwrap_or_default();
             Op::Create(Box::new(Create { priority, parent, ..Create::titled(title) }))

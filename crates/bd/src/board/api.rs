@@ -1,7 +1,8 @@
 //! The reads of the page. Each is a question to the daemon, answered on a thread that may block.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -93,8 +94,34 @@ pub async fn get_mail(
     answer(&shared, headers, move |store| Ok(mail::contents(&store.directory, &actor))).await
 }
 
+/// The findings of `bd validate`, which checks everything on disk.
+#[derive(Debug)]
+pub struct Findings {
+    /// Where the event log ended.
+    cursor: String,
+    read: Instant,
+    list: Box<RawValue>,
+}
+
+/// Findings of the same state are read again after this time: damage on disk causes no event.
+const FINDINGS_AGE: Duration = Duration::from_secs(60);
+
+/// All tabs that open at the same time share one check.
 pub async fn get_findings(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    answer(&shared, headers, |store| store.ask(Call::Validate, None)).await
+    let kept = shared.findings.clone();
+    answer(&shared, headers, move |store| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let cursor = snapshot::newest_cursor(store)?;
+        if let Some(known) =
+            kept.as_ref().filter(|one| one.cursor == cursor && one.read.elapsed() < FINDINGS_AGE)
+        {
+            return Ok(known.list.clone());
+        }
+        let list = store.ask(Call::Validate, None)?;
+        *kept = Some(Findings { cursor, read: Instant::now(), list: list.clone() });
+        Ok(list)
+    })
+    .await
 }
 
 /// Texts of beads that contain words, for the search: the page itself knows only titles.

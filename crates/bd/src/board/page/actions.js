@@ -108,7 +108,7 @@ export function setDue(id, due) {
 
 /** @param {string} from @param {string} to */
 export function cut(from, to) {
-  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: { do: 'link', from, to } });
+  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: from });
 }
 
 /** @param {string} id @param {string | null} question @param {string} text */

@@ -357,7 +357,7 @@ function cardFacts(bead, column) {
   if (bead.due && bead.due < beads.now()) return [{ text: `due ${clock(bead.due, beads.now())}`, icon: 'clock', style: 'bad mid' }];
   if (column === 'blocked') {
     const before = beads.blockers(bead);
-    return [{ text: before.length ? 'after' : 'set to blocked' }, ...before.slice(0, 3).flatMap((other) => [{ text: '', icon: other.asks ? 'person' : beads.state(other), style: `mid ${STATE_WORDS[beads.state(other)][0]}` }, { text: shortId(other.id), style: 'mono' }]), { text: before.length > 3 ? `+${before.length - 3}` : '' }];
+    return [{ text: before.length ? 'after' : 'set to blocked' }, ...before.slice(0, 3).flatMap((other) => [{ text: '', icon: other.asks ? 'person' : beads.state(other), style: `mid ${other.asks ? 'bad' : STATE_WORDS[beads.state(other)][0]}` }, { text: shortId(other.id), style: 'mono' }]), { text: before.length > 3 ? `+${before.length - 3}` : '' }];
   }
   const place = beads.places().get(bead.id);
   return place ? [{ text: `${ordinal(place)} in the queue` }] : [];

@@ -88,15 +88,18 @@ export class NowView extends View {
       const bead = first && beads.get(first.id);
       const seen = toMs(agent.last_seen);
       const isLate = state === 'gone' || state === 'slow';
-      return h('tr', { 'data-key': agent.actor, 'data-row': `agent ${agent.actor}`, 'data-bead': first?.id, 'data-agent': agent.actor, class: `${isLate ? 'warn' : ''} ${first ? glow(first.id) : ''}` },
+      const sign = state === 'unknown' ? clock(lastSync(), beads.now()) : seen ? duration(beads.now() - seen) : '–';
+      const inHand = first ? duration(beads.now() - toMs(first.since)) : '–';
+      const signature = JSON.stringify([held, state, bead?.priority, first && beads.critical().has(first.id), sign, inHand, agent.closed, first && glow(first.id), beads.about.read_only, stripSignature(axis, agent)]);
+      return this.parts.get(`agent ${agent.actor}`, signature, () => h('tr', { 'data-key': agent.actor, 'data-row': `agent ${agent.actor}`, 'data-bead': first?.id, 'data-agent': agent.actor, class: `${isLate ? 'warn' : ''} ${first ? glow(first.id) : ''}` },
         h('td.c-name', {}, h('span.who', {}, h('span.mid', { class: style }, icon(glyph, word)), h('a.cut', { href: `#/now/agent/${encodeURIComponent(agent.actor)}`, 'data-first': '' }, actorName(agent.actor)))),
         h('td.c-hold', {}, first
           ? h('span.holds', {}, idLink(first.id), bead && bead.priority === 0 && priorityMark(0), beads.critical().has(first.id) && h('b', { title: 'on the critical path' }, '»'), h('a.cut', { href: `#/bead/${encodeURIComponent(first.id)}`, title: first.title, tabindex: -1 }, first.title),
             held.length > 1 && h('span.faint.small', {}, `+${held.length - 1}`), state === 'gone' && button('Take back', 'take-back', { bead: first.id }, 'word'))
           : h('span.holds.dim', {}, agent.closed ? `waits for work, closed ${agent.closed}` : 'waits for work')),
-        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: state === 'unknown' ? `not heard of since ${fullTime(lastSync())}, the last sync` : seen ? fullTime(seen) : '' }, state === 'unknown' ? clock(lastSync(), beads.now()) : seen ? duration(beads.now() - seen) : '–'),
-        h('td.c-strip', {}, this.parts.get(`strip ${agent.actor}`, stripSignature(axis, agent), () => agentStrip(axis, agent))),
-        h('td.c-lease', {}, first ? duration(beads.now() - toMs(first.since)) : '–'));
+        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: state === 'unknown' ? `not heard of since ${fullTime(lastSync())}, the last sync` : seen ? fullTime(seen) : '' }, sign),
+        h('td.c-strip', {}, agentStrip(axis, agent)),
+        h('td.c-lease', {}, inHand)));
     };
     return h('section.sec', {}, head('Agents', agents.length, 'trouble first, then by name'),
       h('table.lanes', { 'data-steady': 'agents' },
@@ -130,9 +133,15 @@ export class NowView extends View {
     const shown = events.slice(-30).reverse();
     return h('section.sec', {}, head('Notes', undefined, newer ? `${newer} newer` : 'as they come'),
       shown.length ? null : h('p.dim.small', {}, 'No notes yet. An agent writes one with bd note.'),
-      h('ul.notes', {}, shown.map((event) => h('li', { 'data-key': feedKey(event), class: beads.glowing.has(event.id ?? '') && beads.now() - toMs(event.at) < 10_000 ? 'new' : '' },
-        timeOf(toMs(event.at)),
-        h('div', {}, h('p.by', {}, actorName(event.by ?? ''), idLink(event.id ?? '')), h('p.clip', {}, event.type === 'closed' ? h('span.done.mid.lead1', {}, icon('closed'), 'closed') : event.type === 'asked' ? h('span.bad.mid.lead1', {}, icon('person'), 'asks') : null, event.text ?? event.title ?? ''))))));
+      h('ul.notes', {}, shown.map((event) => this.note(event))));
+  }
+
+  /** @param {import('./beads.js').StoreEvent} event */
+  note(event) {
+    const style = beads.glowing.has(event.id ?? '') && beads.now() - toMs(event.at) < 10_000 ? 'new' : '';
+    return this.parts.get(`note ${feedKey(event)}`, `${style} ${clock(toMs(event.at), beads.now())}`, () => h('li', { 'data-key': feedKey(event), class: style },
+      timeOf(toMs(event.at)),
+      h('div', {}, h('p.by', {}, actorName(event.by ?? ''), idLink(event.id ?? '')), h('p.clip', {}, event.type === 'closed' ? h('span.done.mid.lead1', {}, icon('closed'), 'closed') : event.type === 'asked' ? h('span.bad.mid.lead1', {}, icon('person'), 'asks') : null, event.text ?? event.title ?? ''))));
   }
 
   /** @override */
