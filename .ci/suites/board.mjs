@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
-import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes } from './board_steps.mjs';
+import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes, undoesOfConflicts } from './board_steps.mjs';
 import { as, bd, bead, browser, check, checked, drawn, finish, newContext, newStore, open, raw, repos, require, scratch, seedMany, startBoard, visit, writeTemp } from './board_support.mjs';
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -425,7 +425,7 @@ try {
   const board = await startBoard(repo);
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the token file is private');
   const only = process.env.ONLY?.split(',');
-  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabsAndSleep, manyBeads };
+  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabsAndSleep, manyBeads };
   for (const [name, step] of Object.entries(steps)) {
     if (only && !only.includes(name)) continue;
     const begin = Date.now();

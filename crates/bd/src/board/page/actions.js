@@ -1,6 +1,6 @@
 // What a person can do, from every view: one function per action, each with its message and its undo.
 
-import { newRequestId, Refused, write } from './api.js';
+import { newRequestId, read, Refused, write } from './api.js';
 import { beads } from './beads.js';
 import { h } from './dom.js';
 import { beginOnce, dropAllSent, dropSent, keepSent } from './repeats.js';
@@ -103,7 +103,7 @@ export function setPriority(id, priority) {
 
 /** @param {string} id @param {number} due */
 export function setDue(id, due) {
-  return perform({ do: 'due', id, due: new Date(due).toISOString() }, `Moved the date of ${id} to ${fullTime(due)}.`, { undo: id });
+  return perform({ do: 'due', id, due }, `Moved the date of ${id} to ${fullTime(due)}.`, { undo: id });
 }
 
 /** @param {string} from @param {string} to */
@@ -119,10 +119,19 @@ export function answer(id, question, text) {
 /** Notes, answers and messages have no undo: the store never removes what was said. @param {string} id @param {string} text */
 export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`);
 
-/** @param {any} conflict @param {boolean} restore */
-export function resolve(conflict, restore) {
+/**
+ * Keeping the value changes no bead, so there is nothing to undo: the store still lists the other value.
+ * @param {any} conflict
+ * @param {boolean} restore
+ */
+export async function resolve(conflict, restore) {
   const what = `${fieldName(conflict.field)} of ${conflict.bead}`;
-  return perform({ do: 'resolve', conflict: conflict.id, restore }, restore ? `Restored the ${what}.` : `Kept the ${what}.`, { undo: conflict.bead });
+  const action = { do: 'resolve', conflict: conflict.id, restore };
+  if (restore) return perform(action, `Restored the ${what}.`, { undo: conflict.bead });
+  const done = await perform(action, `Kept the ${what}. bd conflicts --all still shows the other value.`);
+  // No bead changed, so no event comes.
+  if (done) void read('pulse').then((pulse) => beads.setPulse(pulse), () => {});
+  return done;
 }
 
 /** @param {string} to @param {string} bead @param {string} text */
