@@ -3,17 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
-import { as, bd, bead, browser, drawn, finish, newContext, newStore, open, raw, repos, require, scratch, seedMany, startBoard, visit, writeTemp } from './board_support.mjs';
+import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes, undoesOfConflicts } from './board_steps.mjs';
+import { as, bd, bead, browser, check, checked, drawn, finish, newContext, newStore, open, raw, repos, require, scratch, seedMany, startBoard, visit, writeTemp } from './board_support.mjs';
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const shots = process.env.SHOTS;
 const started = Date.now();
-let checks = 0;
-
-function check(condition, what) {
-  checks++;
-  if (!condition) throw new Error(`FAILED: ${what}`);
-}
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 
@@ -430,14 +425,14 @@ try {
   const board = await startBoard(repo);
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the token file is private');
   const only = process.env.ONLY?.split(',');
-  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, tabsAndSleep, manyBeads };
+  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabsAndSleep, manyBeads };
   for (const [name, step] of Object.entries(steps)) {
     if (only && !only.includes(name)) continue;
     const begin = Date.now();
     await step(board, repo);
     console.log(`${name}: passed in ${((Date.now() - begin) / 1000).toFixed(1)} s`);
   }
-  console.log(`${checks} checks passed in ${((Date.now() - started) / 1000).toFixed(0)} s`);
+  console.log(`${checked()} checks passed in ${((Date.now() - started) / 1000).toFixed(0)} s`);
 } catch (error) {
   console.error(error.stack ?? error);
   for (const page of browser.contexts().flatMap((context) => context.pages())) {

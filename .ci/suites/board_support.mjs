@@ -12,6 +12,16 @@ const { chromium } = require('playwright-core');
 /** How long to wait for something that must happen. A busy machine needs long; a passing check never waits for it. */
 export const PATIENCE = 60_000;
 
+let checks = 0;
+
+/** Fails the run unless a condition holds. */
+export function check(condition, what) {
+  checks++;
+  if (!condition) throw new Error(`FAILED: ${what}`);
+}
+
+export const checked = () => checks;
+
 mkdirSync(join(scratch, 'home'), { recursive: true });
 mkdirSync(join(scratch, 'run'), { recursive: true, mode: 0o700 });
 const environment = { ...process.env, BD_ACTOR: 'ann@here', BB_AGENT: '', HOME: join(scratch, 'home'), BD_RUNTIME_DIR: join(scratch, 'run') };

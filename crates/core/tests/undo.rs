@@ -323,3 +323,26 @@ fn an_undo_reports_its_bead_and_how_to_redo_it() {
         assert!(again.is_some() && applied.undone.as_deref() == again.as_ref(), "{op:?}");
     }
 }
+
+/// Two machines can build a cycle, and removing one of its edges can be undone. An undo never closes a new cycle.
+#[test]
+fn cutting_a_cycle_can_be_undone() {
+    let cut = Op::DepRemove(DepRemove { from: "bd-1".into(), to: "bd-2".into(), kind: EdgeKind::Blocks });
+    let mut side = Side::new();
+    side.run("ann", &dep("bd-1", "bd-2"));
+    // The other edge, as a machine would have added it that did not know the first.
+    let lineage = |side: &Side, id: &str| side.catalog.resolve(id).unwrap().clone();
+    let key = EdgeKey::new(&lineage(&side, "bd-2"), &lineage(&side, "bd-1"), EdgeKind::Blocks);
+    let other = Delta { edges: BTreeMap::from([(key, Edge::added(mark(2, 0, "bob")))]), ..Delta::default() };
+    side.catalog.join_delta(&other).unwrap();
+    let before = side.visible();
+    let done = side.run("ann", &cut);
+    side.run("ann", &undo(&done));
+    assert_eq!(before, side.visible());
+
+    let mut side = Side::new();
+    side.run("ann", &dep("bd-1", "bd-2"));
+    let done = side.run("ann", &cut);
+    side.run("ann", &dep("bd-2", "bd-1"));
+    assert!(matches!(side.try_run("ann", &undo(&done)), Err(Error::Cycle(_))));
+}

@@ -2,10 +2,10 @@
 //! and a repeated request act once.
 
 use beads_core::op::{
-    AnswerQuestion, ClaimBead, Close, Create, DepAdd, DepRemove, Fence, Guard, NoteAdd, Reopen, Unclaim,
+    AnswerQuestion, Change, ClaimBead, Close, Create, DepRemove, Fence, Guard, NoteAdd, Reopen, Unclaim,
     Update,
 };
-use beads_core::{EdgeKind, Op, Priority, Text, Title};
+use beads_core::{EdgeKind, Op, Priority, Text, Timestamp, Title};
 use beads_engine::failure::{Code, Failure};
 use beads_engine::request::{Call, ResolveConflicts};
 use serde::Deserialize;
@@ -53,6 +53,11 @@ pub enum Action {
         id: String,
         priority: Priority,
     },
+    /// Moves the due date, or removes it.
+    Due {
+        id: String,
+        due: Option<Timestamp>,
+    },
     /// Changes texts, if the bead still has the content that the page shows.
     Edit {
         id: String,
@@ -78,11 +83,6 @@ pub enum Action {
     },
     /// Removes an edge of a cycle.
     Cut {
-        from: String,
-        to: String,
-    },
-    /// Adds an edge, to undo a cut.
-    Link {
         from: String,
         to: String,
     },
@@ -144,6 +144,10 @@ fn call(action: Action) -> Call {
         Action::Priority { id, priority } => {
             Op::Update(Box::new(Update { id, priority: Some(priority), ..Update::default() }))
         }
+        Action::Due { id, due } => {
+            let due_at = Some(due.map_or(Change::Clear, Change::Set));
+            Op::Update(Box::new(Update { id, due_at, ..Update::default() }))
+        }
         Action::Edit { id, hash, title, description, design, acceptance_criteria } => {
             let guard = Guard { content_hash: Some(hash), ..guard };
             let rest = Update::default();
@@ -163,7 +167,6 @@ fn call(action: Action) -> Call {
         }
         Action::Answer { id, question, text } => Op::Answer(AnswerQuestion { id, guard, text, question }),
         Action::Cut { from, to } => Op::DepRemove(DepRemove { from, to, kind: EdgeKind::Blocks }),
-        Action::Link { from, to } => Op::DepAdd(DepAdd { from, to, kind: EdgeKind::Blocks }),
         Action::Create { title, priority, parent } => {
             let priority = priority.unwrap_or_default();
             Op::Create(Box::new(Create { priority, parent, ..Create::titled(title) }))

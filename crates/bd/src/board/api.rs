@@ -1,6 +1,8 @@
 //! The reads of the page. Each is a question to the daemon, answered on a thread that may block.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::extract::{Path, Query as Parameters, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -13,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::actions::{Act, act};
 use super::server::Shared;
+use super::snapshot::PulseParts;
 use super::store::StoreClient;
 use super::{graph, mail, reply, snapshot};
 
@@ -48,7 +51,7 @@ pub async fn get_snapshot(State(shared): State<Arc<Shared>>, headers: HeaderMap)
 }
 
 pub async fn get_pulse(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    answer(&shared, headers, snapshot::pulse).await
+    answer(&shared, headers, |store| snapshot::pulse(store, PulseParts::ALL)).await
 }
 
 pub async fn get_bead(
@@ -91,8 +94,34 @@ pub async fn get_mail(
     answer(&shared, headers, move |store| Ok(mail::contents(&store.directory, &actor))).await
 }
 
+/// The findings of `bd validate`, which checks everything on disk.
+#[derive(Debug)]
+pub struct Findings {
+    /// Where the event log ended.
+    cursor: String,
+    read: Instant,
+    list: Box<RawValue>,
+}
+
+/// Findings of the same state are read again after this time: damage on disk causes no event.
+const FINDINGS_AGE: Duration = Duration::from_secs(60);
+
+/// All tabs that open at the same time share one check.
 pub async fn get_findings(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    answer(&shared, headers, |store| store.ask(Call::Validate, None)).await
+    let kept = shared.findings.clone();
+    answer(&shared, headers, move |store| {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let cursor = snapshot::newest_cursor(store)?;
+        if let Some(known) =
+            kept.as_ref().filter(|one| one.cursor == cursor && one.read.elapsed() < FINDINGS_AGE)
+        {
+            return Ok(known.list.clone());
+        }
+        let list = store.ask(Call::Validate, None)?;
+        *kept = Some(Findings { cursor, read: Instant::now(), list: list.clone() });
+        Ok(list)
+    })
+    .await
 }
 
 /// Texts of beads that contain words, for the search: the page itself knows only titles.
@@ -128,7 +157,10 @@ pub async fn post_act(State(shared): State<Arc<Shared>>, headers: HeaderMap, bod
         return reply::error(StatusCode::FORBIDDEN, "read_only", message);
     }
     match serde_json::from_str::<Act>(&body) {
-        Ok(wanted) => answer(&shared, headers, move |store| act(store, wanted)).await,
+        Ok(wanted) => {
+            shared.acts.fetch_add(1, Ordering::Relaxed);
+            answer(&shared, headers, move |store| act(store, wanted)).await
+        }
         Err(error) => {
             let message = format!("the request is invalid: {error}; nothing was changed");
             reply::error(StatusCode::BAD_REQUEST, Code::InvalidRequest.as_str(), &message)

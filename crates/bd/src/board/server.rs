@@ -1,8 +1,8 @@
 //! The server: routes, the headers of every reply, and its start and end.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -14,6 +14,7 @@ use beads_engine::failure::{Code, Failure};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::api::Findings;
 use super::auth::{Gate, Token, preferred_port};
 use super::store::StoreClient;
 use super::stream::MAX_STREAMS;
@@ -54,6 +55,9 @@ pub struct Shared {
     pub store: StoreClient,
     pub read_only: bool,
     pub streams: Arc<Semaphore>,
+    pub findings: Arc<Mutex<Option<Findings>>>,
+    /// The number of writes through this board.
+    pub acts: AtomicU64,
     gate: Gate,
     stopping: AtomicBool,
 }
@@ -98,6 +102,8 @@ impl Server {
             store,
             read_only: options.read_only,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            findings: Arc::default(),
+            acts: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         };
         let url = format!("http://{host}/#token={}", token.as_str());

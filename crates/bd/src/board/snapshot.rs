@@ -40,6 +40,31 @@ const INCIDENT_KINDS: [EventKind; 7] = [
     EventKind::SyncRecovered,
 ];
 
+/// Which of the slow parts a pulse has. A page keeps the parts that are missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PulseParts {
+    /// Notes and incidents, which are read from the event log. A page adds those of the stream itself.
+    pub history: bool,
+    pub cycles: bool,
+}
+
+impl PulseParts {
+    pub const ALL: Self = Self { history: true, cycles: true };
+
+    /// Returns the parts that an event can change.
+    pub fn after(kind: EventKind) -> Self {
+        use EventKind::{Answered, Asked, Claimed, Expired, HandedOver, Note, Released, Unblocked};
+        let keeps_edges =
+            matches!(kind, Answered | Asked | Claimed | Expired | HandedOver | Note | Released | Unblocked);
+        Self { history: false, cycles: !keeps_edges }
+    }
+
+    /// Adds other parts.
+    pub fn or(self, other: Self) -> Self {
+        Self { history: self.history || other.history, cycles: self.cycles || other.cycles }
+    }
+}
+
 /// Everything that is not in a bead.
 #[derive(Debug, Serialize)]
 pub struct Pulse {
@@ -49,12 +74,15 @@ pub struct Pulse {
     agents: Box<RawValue>,
     questions: Box<RawValue>,
     conflicts: Box<RawValue>,
-    cycles: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles: Option<Box<RawValue>>,
     /// The ids of the beads that are handed out next, in order.
     queue: Vec<String>,
     /// Notes and closes, newest last.
-    feed: Box<RawValue>,
-    incidents: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feed: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incidents: Option<Box<RawValue>>,
     /// Unread messages and reservations of registered agents, by address.
     mail: Box<RawValue>,
 }
@@ -98,7 +126,7 @@ pub fn snapshot(store: &StoreClient, read_only: bool) -> Result<Snapshot, Failur
         cursor: newest_cursor(store)?,
         about: About::new(store, read_only),
         beads: store.query(Query::Overview { ids: None })?,
-        pulse: pulse(store)?,
+        pulse: pulse(store, PulseParts::ALL)?,
     })
 }
 
@@ -109,7 +137,7 @@ pub fn newest_cursor(store: &StoreClient) -> Result<String, Failure> {
 }
 
 /// Reads everything that is not in a bead.
-pub fn pulse(store: &StoreClient) -> Result<Pulse, Failure> {
+pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
     #[derive(serde::Deserialize)]
     struct Id {
         id: String,
@@ -119,16 +147,17 @@ pub fn pulse(store: &StoreClient) -> Result<Pulse, Failure> {
     let since = SystemTime::now() - AGENTS_SINCE;
     let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let since = Timestamp::from_ms(u64::try_from(since).unwrap_or_default())?;
+    let history = |read: &dyn Fn() -> Result<Box<RawValue>, Failure>| parts.history.then(read).transpose();
     Ok(Pulse {
         now: now_ms(),
         status: store.query(Query::Status)?,
         agents: store.query(Query::Agents { since })?,
         questions: store.query(Query::Questions)?,
         conflicts: store.ask(Call::ConflictList { all: false, bead: None }, None)?,
-        cycles: store.query(Query::Cycles)?,
+        cycles: parts.cycles.then(|| store.query(Query::Cycles)).transpose()?,
         queue: ready.into_iter().map(|bead| bead.id).collect(),
-        feed: activity(store, &FEED_KINDS, None, FEED)?,
-        incidents: activity(store, &INCIDENT_KINDS, Some(since), INCIDENTS)?,
+        feed: history(&|| activity(store, &FEED_KINDS, None, FEED))?,
+        incidents: history(&|| activity(store, &INCIDENT_KINDS, Some(since), INCIDENTS))?,
         mail: to_raw_value(&mail::overview(&store.directory)).map_err(Failure::internal)?,
     })
 }

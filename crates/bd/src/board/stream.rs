@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -19,7 +20,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::reply;
 use super::server::Shared;
-use super::snapshot;
+use super::snapshot::{self, PulseParts};
 use super::store::StoreClient;
 
 /// How long one request to the daemon waits. Afterwards the stream sends a sign of life.
@@ -27,6 +28,13 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// How soon after a change the counts, agents and queue follow. Changes in between share one message.
 const SETTLE: Duration = Duration::from_millis(250);
+
+/// After reading the counts, agents and queue, wait this many times as long as that took. Reading them costs more
+/// in a large store, and agents who write all the time must not wait for a board that only looks.
+const REST: u32 = 9;
+
+/// The longest such wait.
+const MAX_REST: Duration = Duration::from_secs(10);
 
 /// Signs of life that are not events are sent this often.
 const REFRESH: Duration = Duration::from_secs(60);
@@ -71,20 +79,75 @@ pub async fn get_stream(
     reply::body(StatusCode::OK, "text/event-stream", Body::from_stream(messages))
 }
 
+/// When everything that is not in a bead is read again.
+#[derive(Debug)]
+struct Pulsing {
+    /// When it is due because of a change.
+    due: Option<Instant>,
+    parts: PulseParts,
+    refreshed: Instant,
+    /// The writes through this board that the last pulse covers.
+    acts: u64,
+    /// The time before which none is read again; none while one is being read.
+    rest_until: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Pulsing {
+    fn new(shared: &Shared) -> Self {
+        let now = Instant::now();
+        Self {
+            due: None,
+            parts: PulseParts::default(),
+            refreshed: now,
+            acts: shared.acts.load(Ordering::Relaxed),
+            rest_until: Arc::new(Mutex::new(Some(now))),
+        }
+    }
+
+    /// Returns how long to wait for the next change.
+    fn wait(&self) -> Duration {
+        self.due.map_or(WAIT, |due| due.saturating_duration_since(Instant::now()))
+    }
+
+    fn note(&mut self, change: &Change) {
+        self.due.get_or_insert_with(|| Instant::now() + SETTLE);
+        let kinds = change.events.iter().map(|event| PulseParts::after(event.event.kind));
+        self.parts = kinds.fold(self.parts, PulseParts::or);
+    }
+
+    /// Reads and sends what is due, unless the last time was too recent.
+    fn send_if_due(&mut self, shared: &Arc<Shared>, send: &Sender<String>, failing: &mut bool) {
+        let now = Instant::now();
+        let refresh = self.refreshed.elapsed() >= REFRESH;
+        if !(self.due.is_some_and(|due| due <= now) || refresh || *failing) {
+            return;
+        }
+        let acts = shared.acts.load(Ordering::Relaxed);
+        let Ok(mut rest_until) = self.rest_until.lock() else { return };
+        match *rest_until {
+            // The person who acted waits for the result.
+            Some(until) if until <= now || acts != self.acts => *rest_until = None,
+            Some(until) => return self.due = Some(until.max(now + SETTLE)),
+            None => return self.due = Some(now + SETTLE),
+        }
+        let parts = if *failing { PulseParts::ALL } else { self.parts };
+        (self.due, self.parts, self.refreshed, self.acts, *failing) =
+            (None, PulseParts::default(), now, acts, false);
+        send_pulse(shared, send, parts, self.rest_until.clone());
+    }
+}
+
 /// Sends changes until the page goes away or the server stops.
 fn follow(shared: &Arc<Shared>, mut cursor: String, send: &Sender<String>) {
-    let mut pulse_due: Option<Instant> = None;
-    let mut refreshed = Instant::now();
+    let mut pulsing = Pulsing::new(shared);
     let mut failing = false;
-    let is_pulsing = Arc::new(AtomicBool::new(false));
     // The headers leave with the first message, and the page waits for them.
     let _ = send.blocking_send(": open\n\n".to_owned());
     while !send.is_closed() && !shared.is_stopping() {
-        let wait = pulse_due.map_or(WAIT, |due| due.saturating_duration_since(Instant::now()));
-        let sent = match changes(&shared.store, &cursor, wait) {
+        let sent = match changes(&shared.store, &cursor, pulsing.wait()) {
             Ok(Some(change)) => {
                 cursor.clone_from(&change.cursor);
-                pulse_due.get_or_insert_with(|| Instant::now() + SETTLE);
+                pulsing.note(&change);
                 write(send, "change", &change)
             }
             Ok(None) => send.blocking_send(": alive\n\n".to_owned()).is_ok(),
@@ -105,27 +168,30 @@ fn follow(shared: &Arc<Shared>, mut cursor: String, send: &Sender<String>) {
         if !sent {
             return;
         }
-        let is_due =
-            pulse_due.is_some_and(|due| due <= Instant::now()) || refreshed.elapsed() >= REFRESH || failing;
-        if is_due && !is_pulsing.swap(true, Ordering::AcqRel) {
-            (pulse_due, refreshed, failing) = (None, Instant::now(), false);
-            send_pulse(shared, send, &is_pulsing);
-        } else if is_due {
-            pulse_due = Some(Instant::now() + SETTLE);
-        }
+        pulsing.send_if_due(shared, send, &mut failing);
     }
 }
 
 /// Reads everything that is not in a bead and sends it, on a thread of its own: in a large store that takes
 /// longer than a change may be late.
-fn send_pulse(shared: &Arc<Shared>, send: &Sender<String>, is_pulsing: &Arc<AtomicBool>) {
-    let (shared, send, is_pulsing) = (shared.clone(), send.clone(), is_pulsing.clone());
+fn send_pulse(
+    shared: &Arc<Shared>,
+    send: &Sender<String>,
+    parts: PulseParts,
+    rest_until: Arc<Mutex<Option<Instant>>>,
+) {
+    let (shared, send) = (shared.clone(), send.clone());
     std::thread::spawn(move || {
-        match snapshot::pulse(&shared.store) {
+        let start = Instant::now();
+        let read = snapshot::pulse(&shared.store, parts);
+        let rest = (start.elapsed() * REST).min(MAX_REST);
+        match read {
             Ok(pulse) => write(&send, "pulse", &pulse),
             Err(failure) => write(&send, "failed", &failure),
         };
-        is_pulsing.store(false, Ordering::Release);
+        if let Ok(mut rest_until) = rest_until.lock() {
+            *rest_until = Some(Instant::now() + rest);
+        }
     });
 }
 

@@ -156,7 +156,9 @@ impl Undo {
         }
         for key in self.edges.keys() {
             let Some(edge) = catalog.state().edge(key) else { continue };
-            if let (true, Some(from), Some(to)) = (edge.deleted, key.from.lineage(), key.to.lineage()) {
+            if let (true, Some(from), Some(to)) = (edge.deleted, key.from.lineage(), key.to.lineage())
+                && !closed_a_cycle(catalog, from, to, key.kind, &edge.changed)
+            {
                 check_edge(catalog, from, to, key.kind)?;
             }
             let edge = Edge { created: edge.created.clone(), changed: mark.clone(), deleted: !edge.deleted };
@@ -346,4 +348,14 @@ mod pairs {
     {
         Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
     }
+}
+
+/// Returns whether an edge closed a cycle when it was removed: two machines can build one, and cutting it can be
+/// undone. A cycle with a newer edge would be a new one.
+fn closed_a_cycle(catalog: &Catalog, from: &Lineage, to: &Lineage, kind: EdgeKind, removed: &Mark) -> bool {
+    let is_older = |ends: &[Lineage]| {
+        let edge = catalog.state().edge(&EdgeKey::new(&ends[0], &ends[1], kind));
+        edge.is_some_and(|edge| edge.changed < *removed)
+    };
+    catalog.path(to, from, kind).is_some_and(|path| path.windows(2).all(is_older))
 }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::{Actor, Bead, BeadId, BeadType, Catalog, EdgeKind, Labels, Lineage, Status, Title, Word};
+use crate::{
+    Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Labels, Lineage, Status, Title, Word,
+};
 
 /// The most notes of one bead whose times are listed.
 const MAX_NOTE_TIMES: usize = 200;
@@ -33,6 +35,9 @@ pub struct BeadBrief {
     /// The beads it waits for, open or closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<BeadId>,
+    /// When each of these edges was added, in the same order; left out if all are as old as the bead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub linked: Vec<u64>,
     /// The assignee: the holder if the bead is in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Actor>,
@@ -99,7 +104,16 @@ impl Catalog {
         let mut notes: Vec<u64> = bead.notes.values().filter(|_| is_open).map(|note| note.at.ms()).collect();
         notes.sort_unstable();
         notes.drain(..notes.len().saturating_sub(MAX_NOTE_TIMES));
-        let after = self.targets(lineage, EdgeKind::Blocks).filter(|to| self.live_bead(to).is_some());
+        let targets = self.targets(lineage, EdgeKind::Blocks).filter(|to| self.live_bead(to).is_some());
+        let (created, mut after, mut linked) = (lineage.at().ms(), Vec::new(), Vec::new());
+        for to in targets {
+            let edge = self.state().edges().get(&EdgeKey::new(lineage, to, EdgeKind::Blocks));
+            after.push(self.id_of(to).clone());
+            linked.push(edge.map_or(created, |edge| edge.changed.at().ms()));
+        }
+        if linked.iter().all(|at| *at == created) {
+            linked.clear();
+        }
         BeadBrief {
             id: self.id_of(lineage).clone(),
             title: bead.title.value.clone(),
@@ -109,13 +123,14 @@ impl Catalog {
             kind: bead.kind.value.kind,
             labels: bead.labels.value.clone(),
             parent: self.parent(lineage).map(|parent| self.id_of(parent).clone()),
-            after: after.map(|to| self.id_of(to).clone()).collect(),
+            after,
+            linked,
             assignee: bead.claim.assignee.clone(),
             offered: bead.is_offer(),
             claimed: bead.claim.is_taken().then(|| bead.claim.mark.at().ms()),
             fence: bead.claim.fence().filter(|_| is_open).map(|fence| fence.to_string()),
             lease: bead.claim.expires.filter(|_| is_open).map(crate::Timestamp::ms),
-            created: lineage.at().ms(),
+            created,
             creator: lineage.by().clone(),
             updated: bead.updated().at().ms(),
             closed: closing.map(|mark| mark.at().ms()),

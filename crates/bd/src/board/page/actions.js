@@ -1,11 +1,11 @@
 // What a person can do, from every view: one function per action, each with its message and its undo.
 
-import { newRequestId, Refused, write } from './api.js';
+import { newRequestId, read, Refused, write } from './api.js';
 import { beads } from './beads.js';
 import { h } from './dom.js';
 import { beginOnce, dropAllSent, dropSent, keepSent } from './repeats.js';
 import { toast } from './toast.js';
-import { counted } from './words.js';
+import { counted, fullTime } from './words.js';
 
 const HANDLED = 'bd-board-handled';
 const SNOOZED = 'bd-board-snoozed';
@@ -101,9 +101,14 @@ export function setPriority(id, priority) {
   return perform({ do: 'priority', id, priority }, `Set ${id} to P${priority}.`, { undo: id });
 }
 
+/** @param {string} id @param {number} due */
+export function setDue(id, due) {
+  return perform({ do: 'due', id, due }, `Moved the date of ${id} to ${fullTime(due)}.`, { undo: id });
+}
+
 /** @param {string} from @param {string} to */
 export function cut(from, to) {
-  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: { do: 'link', from, to } });
+  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: from });
 }
 
 /** @param {string} id @param {string | null} question @param {string} text */
@@ -114,10 +119,19 @@ export function answer(id, question, text) {
 /** Notes, answers and messages have no undo: the store never removes what was said. @param {string} id @param {string} text */
 export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`);
 
-/** @param {any} conflict @param {boolean} restore */
-export function resolve(conflict, restore) {
+/**
+ * Keeping the value changes no bead, so there is nothing to undo: the store still lists the other value.
+ * @param {any} conflict
+ * @param {boolean} restore
+ */
+export async function resolve(conflict, restore) {
   const what = `${fieldName(conflict.field)} of ${conflict.bead}`;
-  return perform({ do: 'resolve', conflict: conflict.id, restore }, restore ? `Restored the ${what}.` : `Kept the ${what}.`, { undo: conflict.bead });
+  const action = { do: 'resolve', conflict: conflict.id, restore };
+  if (restore) return perform(action, `Restored the ${what}.`, { undo: conflict.bead });
+  const done = await perform(action, `Kept the ${what}. bd conflicts --all still shows the other value.`);
+  // No bead changed, so no event comes.
+  if (done) void read('pulse').then((pulse) => beads.setPulse(pulse), () => {});
+  return done;
 }
 
 /** @param {string} to @param {string} bead @param {string} text */
@@ -138,12 +152,13 @@ export function fieldName(field) {
  * @param {string} label
  * @param {string} button
  * @param {boolean} [long]
+ * @param {{ type?: string, value?: string }} [field] the kind of a short field, and what it begins with
  * @returns {Promise<string | null>}
  */
-export function askText(title, label, button, long = true) {
+export function askText(title, label, button, long = true, { type, value } = {}) {
   if (document.querySelector('dialog.ask[open]')) return Promise.resolve(null);
   return new Promise((resolve) => {
-    const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null }));
+    const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null, type, value }));
     const form = h('form', { method: 'dialog' },
       h('p.strong', {}, title), field,
       h('p.do', {}, h('button.btn.go', { value: 'go' }, button), h('button.btn.word', { value: 'cancel', formnovalidate: true }, 'Cancel')));
@@ -183,6 +198,16 @@ export async function askPriority(id) {
   const text = await askText(`Priority of ${id}`, '0 (urgent) to 4 (someday)', 'Set', false);
   if (text && /^p?[0-4]$/i.test(text)) await setPriority(id, Number(text.slice(-1)));
   else if (text) toast('A priority is a number from 0 to 4.', { bad: true });
+}
+
+/** Asks for a new due date: a day, at the hour that it was due before. @param {string} id */
+export async function askDue(id) {
+  const before = new Date(beads.get(id)?.due ?? beads.now());
+  const tomorrow = new Date(beads.now() + 24 * 60 * 60_000);
+  const day = `${tomorrow.getFullYear()}-${String(tomorrow.getMonth() + 1).padStart(2, '0')}-${String(tomorrow.getDate()).padStart(2, '0')}`;
+  const text = await askText(`New date of ${id}`, 'Date', 'Move', false, { type: 'date', value: day });
+  const [year, month, date] = (text ?? '').split('-').map(Number);
+  if (year && month && date) await setDue(id, new Date(year, month - 1, date, before.getHours(), before.getMinutes()).getTime());
 }
 
 /** @param {string} to @param {string} bead */
@@ -225,12 +250,12 @@ export function handled() {
   }
 }
 
-/** Hides a matter for two hours. @param {string} key */
-export function snooze(key) {
+/** Hides a matter for some hours. @param {string} key @param {number} [hours] */
+export function snooze(key, hours = 2) {
   const all = snoozed();
-  all[key] = Date.now() + 2 * 60 * 60_000;
+  all[key] = Date.now() + hours * 60 * 60_000;
   localStorage.setItem(SNOOZED, JSON.stringify(all));
-  toast('Hidden for 2 hours.', { undo: () => {
+  toast(`Hidden for ${hours < 48 ? counted(hours, 'hour') : counted(hours / 24, 'day')}.`, { undo: () => {
     const now = snoozed();
     delete now[key];
     localStorage.setItem(SNOOZED, JSON.stringify(now));

@@ -1,5 +1,8 @@
 // The beads in the browser: what the server sent, and what follows from it.
 
+import { Groups } from './groups.js';
+import { leftAt, recordSeen } from './marker.js';
+import { endFrom, endsOfWaiting, isOpen, longestPath } from './paths.js';
 import { toMs } from './words.js';
 
 /**
@@ -13,6 +16,7 @@ import { toMs } from './words.js';
  * @property {string[]} [labels]
  * @property {string} [parent]
  * @property {string[]} [after]
+ * @property {number[]} [linked] when each of these edges was added, unless all are as old as the bead
  * @property {string} [assignee]
  * @property {boolean} [offered]
  * @property {number} [claimed]
@@ -68,12 +72,17 @@ import { toMs } from './words.js';
  * @typedef {{ name: string, host: string, actor: string, read_only: boolean, version: string }} About
  */
 
-/** An estimate for beads without one, as `bd plan` uses it. */
-export const DEFAULT_MINUTES = 60;
+/** How many changed beads are remembered for lists that follow them one by one. */
+const JOURNAL = 2_000;
 
-const MARKER = 'bd-board-left';
-/** Someone who looks again after this long has been away. */
-const AWAY_MS = 60 * 60_000;
+/** The events that show as notes while they come. */
+const FEED_TYPES = ['note', 'closed', 'asked', 'answered', 'cancelled'];
+
+/** The events that show as incidents of a night. */
+const INCIDENT_TYPES = ['asked', 'conflict', 'expired', 'reopened', 'cancelled', 'sync_failed', 'sync_recovered'];
+
+/** The most notes and incidents that are kept. */
+const MOST_EVENTS = 500;
 
 export class Beads extends EventTarget {
   constructor() {
@@ -84,6 +93,11 @@ export class Beads extends EventTarget {
     this.waiting = new Map();
     /** @type {Map<string, string[]>} */
     this.children = new Map();
+    /** @type {Record<State, Map<string, Bead>>} the beads in each state, without epics */
+    this.sets = { ready: new Map(), blocked: new Map(), held: new Map(), closed: new Map(), deferred: new Map() };
+    /** @type {Map<string, Bead>} unfinished beads with a due date */
+    this.dated = new Map();
+    this.groups = new Groups((id) => this.all.get(id));
     /** @type {Pulse | null} */
     this.pulse = null;
     /** @type {About} */
@@ -95,9 +109,22 @@ export class Beads extends EventTarget {
     this.live = false;
     this.loaded = false;
     this.ahead = 0;
+    /** What grows when something changes: anything; a bead; an edge or what counts along it; which beads there are and their epics; a closed bead; the queue; the time. */
     this.version = 0;
+    this.content = 0;
+    this.links = 0;
+    this.shape = 0;
+    this.closes = 0;
+    this.queue = 0;
+    this.ticks = 0;
     /** @type {Map<string, unknown>} */
     this.memo = new Map();
+    /** @type {Map<string, { version: string | number, value: unknown }>} */
+    this.results = new Map();
+    /** @type {[number, string][]} the beads that changed lately, with the content they belong to */
+    this.journal = [];
+    /** The first content that the journal covers. */
+    this.journalFrom = 0;
     /** @type {Set<string>} ids that changed just now */
     this.glowing = new Set();
     this.left = leftAt();
@@ -113,35 +140,101 @@ export class Beads extends EventTarget {
     this.about = snapshot.about;
     this.all = new Map(snapshot.beads.map((bead) => [bead.id, bead]));
     this.loaded = true;
-    this.setPulse(snapshot.pulse);
     this.reindex();
+    this.setPulse(snapshot.pulse);
   }
 
   /** @param {Pulse} pulse */
   setPulse(pulse) {
-    this.pulse = pulse;
+    if (String(this.pulse?.queue) !== String(pulse.queue)) this.queue++;
+    // The server leaves out what did not change.
+    this.pulse = { ...this.pulse, ...pulse };
     this.ahead = pulse.now - Date.now();
     if (Math.abs(this.ahead) < 2_000) this.ahead = 0;
     this.touch();
   }
 
-  /** @param {{ ids: string[], beads: Bead[], events: StoreEvent[] }} change */
+  /** Takes over the beads that changed. The cost follows their number, not the size of the store. @param {{ ids: string[], beads: Bead[], events: StoreEvent[] }} change */
   change(change) {
     const now = new Map(change.beads.map((bead) => [bead.id, bead]));
-    for (const id of change.ids) {
-      const bead = now.get(id);
-      if (bead) this.all.set(id, bead);
-      else this.all.delete(id);
+    this.content++;
+    /** @type {Set<string>} */
+    const affected = new Set();
+    for (const id of change.ids) this.replace(id, now.get(id), affected);
+    for (const id of affected) this.settle(id);
+    if (this.journal.length > JOURNAL) {
+      this.journalFrom = this.journal[this.journal.length - JOURNAL / 2][0];
+      this.journal = this.journal.filter(([content]) => content > this.journalFrom);
     }
     this.glowing = new Set(change.ids);
     if (this.pulse) {
-      const shown = change.events.filter((event) => ['note', 'closed', 'asked', 'answered', 'cancelled'].includes(event.type));
-      const known = new Set(this.pulse.feed.events.map((event) => `${event.at} ${event.id} ${event.type}`));
-      this.pulse.feed.events.push(...shown.filter((event) => !known.has(`${event.at} ${event.id} ${event.type}`)));
+      append(this.pulse.feed.events, change.events.filter((event) => FEED_TYPES.includes(event.type)));
+      append(this.pulse.incidents.events, change.events.filter((event) => INCIDENT_TYPES.includes(event.type)));
     }
-    this.reindex();
+    this.touch();
   }
 
+  /** Replaces a bead and its edges, and adds the beads whose state or epic may change with it. @param {string} id @param {Bead | undefined} bead @param {Set<string>} affected */
+  replace(id, bead, affected) {
+    const old = this.all.get(id);
+    if (bead) this.all.set(id, bead);
+    else this.all.delete(id);
+    affected.add(id);
+    const edgesChanged = String(old?.after ?? '') !== String(bead?.after ?? '');
+    if (edgesChanged) {
+      for (const before of old?.after ?? []) take(this.waiting, before, id);
+      for (const before of bead?.after ?? []) put(this.waiting, before, id);
+    }
+    if (old?.parent !== bead?.parent) {
+      if (old?.parent) take(this.children, old.parent, id);
+      if (bead?.parent) put(this.children, bead.parent, id);
+    }
+    const behind = this.waiting.get(id) ?? [];
+    const opened = isOpen(old) !== isOpen(bead);
+    if (opened) for (const other of behind) affected.add(other);
+    const isLinked = edgesChanged || behind.length || bead?.after?.length;
+    if (isLinked && (edgesChanged || opened || old?.minutes !== bead?.minutes || old?.status !== bead?.status || old?.type !== bead?.type)) this.links++;
+    if (!old || !bead || old.parent !== bead.parent || old.type !== bead.type) {
+      this.shape++;
+      for (const below of this.below(id)) affected.add(below);
+    }
+  }
+
+  /** Everything below a bead. @param {string} id */
+  below(id) {
+    /** @type {Set<string>} */
+    const seen = new Set();
+    const open = [id];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const child of this.children.get(next) ?? []) {
+        if (seen.has(child) || child === id) continue;
+        seen.add(child);
+        open.push(child);
+      }
+    }
+    return seen;
+  }
+
+  /** Sorts a bead into the indexes again. @param {string} id */
+  settle(id) {
+    const bead = this.all.get(id);
+    if (this.sets.closed.has(id) || bead?.status === 'closed') this.closes++;
+    for (const set of Object.values(this.sets)) set.delete(id);
+    this.dated.delete(id);
+    this.journal.push([this.content, id]);
+    if (bead) this.insert(bead);
+    else this.groups.remove(id);
+  }
+
+  /** @param {Bead} bead */
+  insert(bead) {
+    const state = this.state(bead);
+    if (bead.type !== 'epic') this.sets[state].set(bead.id, bead);
+    if (bead.due && state !== 'closed') this.dated.set(bead.id, bead);
+    this.groups.place(bead, state);
+  }
+
+  /** Builds all indexes from nothing. */
   reindex() {
     this.waiting = new Map();
     this.children = new Map();
@@ -149,13 +242,40 @@ export class Beads extends EventTarget {
       for (const before of bead.after ?? []) put(this.waiting, before, bead.id);
       if (bead.parent) put(this.children, bead.parent, bead.id);
     }
-    this.touch();
+    for (const set of Object.values(this.sets)) set.clear();
+    this.dated.clear();
+    this.groups = new Groups((id) => this.all.get(id));
+    this.results.clear();
+    for (const bead of this.all.values()) this.insert(bead);
+    this.content++;
+    this.links++;
+    this.shape++;
+    this.closes++;
+    this.journal = [];
+    this.journalFrom = this.content;
+  }
+
+  /** The ids of the beads that changed after a content; null if that is too long ago. @param {number} content */
+  changedSince(content) {
+    if (content < this.journalFrom) return null;
+    let from = this.journal.length;
+    while (from > 0 && this.journal[from - 1][0] > content) from--;
+    return new Set(this.journal.slice(from).map(([, id]) => id));
   }
 
   touch() {
     this.version++;
     this.memo.clear();
     this.dispatchEvent(new Event('change'));
+  }
+
+  /** Time has passed: relative times move on, and deferred beads may be ready. */
+  tick() {
+    this.ticks++;
+    const due = [...this.sets.deferred.values()].filter((bead) => this.state(bead) !== 'deferred');
+    if (due.length) this.content++;
+    for (const bead of due) this.settle(bead.id);
+    this.touch();
   }
 
   /**
@@ -168,6 +288,22 @@ export class Beads extends EventTarget {
   once(key, compute) {
     if (!this.memo.has(key)) this.memo.set(key, compute());
     return /** @type {T} */ (this.memo.get(key));
+  }
+
+  /**
+   * Remembers a result until its version changes.
+   * @template T
+   * @param {string} key
+   * @param {string | number} version
+   * @param {() => T} compute
+   * @returns {T}
+   */
+  onceFor(key, version, compute) {
+    const known = this.results.get(key);
+    if (known && known.version === version) return /** @type {T} */ (known.value);
+    const value = compute();
+    this.results.set(key, { version, value });
+    return value;
   }
 
   /** @param {string} id */
@@ -185,20 +321,15 @@ export class Beads extends EventTarget {
   state(bead) {
     if (bead.status === 'closed') return 'closed';
     if (bead.status === 'in_progress') return 'held';
-    if ((bead.after ?? []).some((id) => (this.all.get(id)?.status ?? 'closed') !== 'closed')) return 'blocked';
+    if (bead.after?.some((id) => isOpen(this.all.get(id)))) return 'blocked';
     if (bead.word === 'blocked') return 'blocked';
     if ((bead.deferred ?? 0) > this.now() || bead.word === 'deferred') return 'deferred';
     return 'ready';
   }
 
-  /** The beads of each state, without epics. @returns {Record<State, Bead[]>} */
-  byState() {
-    return this.once('byState', () => {
-      /** @type {Record<State, Bead[]>} */
-      const out = { ready: [], blocked: [], held: [], closed: [], deferred: [] };
-      for (const bead of this.all.values()) if (bead.type !== 'epic') out[this.state(bead)].push(bead);
-      return out;
-    });
+  /** The beads in a state, without epics. @param {State} state @returns {Bead[]} */
+  inState(state) {
+    return this.onceFor(`in ${state}`, state === 'closed' ? this.closes : this.content, () => [...this.sets[state].values()]);
   }
 
   /**
@@ -207,148 +338,66 @@ export class Beads extends EventTarget {
    * @returns {Set<string>}
    */
   behind(id) {
-    return this.once(`behind ${id}`, () => {
-      /** @type {Set<string>} */
-      const seen = new Set();
-      const open = [id];
-      for (let next = open.pop(); next !== undefined; next = open.pop()) {
-        for (const waiting of this.waiting.get(next) ?? []) {
-          if (waiting !== id && !seen.has(waiting) && this.all.get(waiting)?.status !== 'closed') {
-            seen.add(waiting);
-            open.push(waiting);
-          }
+    const known = this.onceFor('behind', this.links, () => /** @type {Map<string, Set<string>>} */ (new Map()));
+    let seen = known.get(id);
+    if (seen) return seen;
+    seen = new Set();
+    known.set(id, seen);
+    const open = [id];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const waiting of this.waiting.get(next) ?? []) {
+        if (waiting !== id && !seen.has(waiting) && isOpen(this.all.get(waiting))) {
+          seen.add(waiting);
+          open.push(waiting);
         }
       }
-      return seen;
-    });
+    }
+    return seen;
   }
 
   /** The place of each bead in the queue. @returns {Map<string, number>} */
   places() {
-    return this.once('places', () => new Map((this.pulse?.queue ?? []).map((id, index) => [id, index + 1])));
+    return this.onceFor('places', this.queue, () => new Map((this.pulse?.queue ?? []).map((id, index) => [id, index + 1])));
+  }
+
+  /** The place of a bead in the queue, or where it belongs if the queue that we know is older. @param {Bead} bead */
+  placeOf(bead) {
+    const known = this.places().get(bead.id);
+    if (known) return known;
+    const last = this.onceFor('lastPlaces', `${this.queue} ${this.content}`, () => {
+      /** @type {number[]} the last place of each priority and those before it */
+      const places = [0, 0, 0, 0, 0];
+      for (const [id, place] of this.places()) places[Math.min(4, this.all.get(id)?.priority ?? 4)] = place;
+      for (let priority = 1; priority < 5; priority++) places[priority] = Math.max(places[priority], places[priority - 1]);
+      return places;
+    });
+    return last[Math.min(4, bead.priority)] + 0.5;
   }
 
   /** The topmost ancestor of a bead. @param {Bead} bead @returns {Bead | undefined} */
   epicOf(bead) {
-    let at = bead.parent ? this.all.get(bead.parent) : undefined;
-    for (let depth = 0; at?.parent && depth < 50; depth++) at = this.all.get(at.parent) ?? at;
-    return at;
+    return this.groups.topOf(bead);
   }
 
-  /**
-   * The epics with everything below them, the largest amount of open work first.
-   * @returns {{ epic: Bead | null, beads: Bead[] }[]}
-   */
+  /** The epics with everything below them, the most urgent first. */
   epics() {
-    return this.once('epics', () => {
-      /** @type {Map<string, { epic: Bead | null, beads: Bead[] }>} */
-      const groups = new Map();
-      for (const bead of this.all.values()) {
-        const epic = this.epicOf(bead);
-        if (bead.type === 'epic' && !epic) {
-          if (!groups.has(bead.id)) groups.set(bead.id, { epic: bead, beads: [] });
-          continue;
-        }
-        if (bead.type === 'epic') continue;
-        const key = epic?.id ?? '';
-        const group = groups.get(key) ?? { epic: epic ?? null, beads: [] };
-        group.beads.push(bead);
-        groups.set(key, group);
-      }
-      const open = (/** @type {Bead[]} */ beads) => beads.filter((bead) => bead.status !== 'closed').length;
-      const best = (/** @type {Bead[]} */ beads) => Math.min(5, ...beads.filter((bead) => bead.status !== 'closed').map((bead) => bead.priority));
-      const all = [...groups.values()].filter((group) => group.beads.length || group.epic?.status !== 'closed');
-      return all.sort((a, b) => Number(!a.epic) - Number(!b.epic) || best(a.beads) - best(b.beads) || open(b.beads) - open(a.beads));
-    });
+    return this.onceFor('epics', this.content, () => this.groups.sorted());
   }
 
   /** The longest chain of unfinished beads by estimated time. @returns {Bead[]} */
   criticalPath() {
-    return this.once('critical', () => {
-      /** @type {Map<string, { minutes: number, next: string | null }>} */
-      const best = new Map();
-      const open = [...this.all.values()].filter((bead) => bead.status !== 'closed' && bead.type !== 'epic');
-      /** @type {Set<string>} */
-      const active = new Set();
-      for (const root of open) {
-        /** @type {[string, boolean][]} */
-        const stack = [[root.id, false]];
-        for (let top = stack.pop(); top; top = stack.pop()) {
-          const [id, finished] = top;
-          const after = (this.waiting.get(id) ?? []).filter((other) => this.all.get(other)?.status !== 'closed');
-          if (finished) {
-            active.delete(id);
-            let chosen = null;
-            let minutes = 0;
-            for (const other of after) {
-              const known = best.get(other);
-              if (known && known.minutes > minutes) [minutes, chosen] = [known.minutes, other];
-            }
-            best.set(id, { minutes: minutes + (this.all.get(id)?.minutes ?? DEFAULT_MINUTES), next: chosen });
-          } else if (!best.has(id) && !active.has(id)) {
-            active.add(id);
-            stack.push([id, true]);
-            for (const other of after) if (!best.has(other) && !active.has(other)) stack.push([other, false]);
-          }
-        }
-      }
-      let at = null;
-      let longest = 0;
-      for (const bead of open) {
-        const known = best.get(bead.id);
-        if (known && known.next && known.minutes > longest) [longest, at] = [known.minutes, bead.id];
-      }
-      const path = [];
-      for (let depth = 0; at && depth < 10_000; depth++) {
-        const bead = this.all.get(at);
-        if (bead) path.push(bead);
-        at = best.get(at)?.next ?? null;
-      }
-      return path;
-    });
+    return this.onceFor('critical', this.links, () => longestPath(this.all, this.waiting));
   }
 
-  /**
-   * When each unfinished bead can be done at the earliest, by the estimates and what it waits for. Beads that
-   * wait for a cycle are missing.
-   * @returns {Map<string, number>}
-   */
-  earliestEnds() {
-    return this.once('earliestEnds', () => {
-      /** @type {Map<string, number>} */
-      const ends = new Map();
-      /** @type {Map<string, number>} how many unfinished beads each one still waits for */
-      const left = new Map();
-      const ready = [];
-      for (const bead of this.all.values()) {
-        if (bead.status === 'closed') continue;
-        const count = this.blockers(bead).length;
-        left.set(bead.id, count);
-        if (!count) ready.push(bead);
-      }
-      const now = this.now();
-      for (let bead = ready.pop(); bead; bead = ready.pop()) {
-        const start = Math.max(now, ...this.blockers(bead).map((other) => ends.get(other.id) ?? now));
-        const used = bead.status === 'in_progress' && bead.claimed ? now - bead.claimed : 0;
-        ends.set(bead.id, start + Math.max(0, (bead.minutes ?? DEFAULT_MINUTES) * 60_000 - used));
-        for (const id of this.waiting.get(bead.id) ?? []) {
-          const count = (left.get(id) ?? 0) - 1;
-          left.set(id, count);
-          const next = this.all.get(id);
-          if (count === 0 && next) ready.push(next);
-        }
-      }
-      return ends;
-    });
-  }
-
-  /** When all of these beads can be done at the earliest; 0 if they are closed or wait in a cycle. @param {Bead[]} list */
+  /** When all of these beads can be done at the earliest; 0 if they are closed or wait in a cycle. @param {Iterable<Bead>} list */
   expectedEnd(list) {
-    const ends = this.earliestEnds();
+    const ends = this.onceFor('ends', `${this.links} ${this.ticks}`, () => endsOfWaiting(this.all, this.waiting, this.now()));
+    const now = this.now();
     let last = 0;
     for (const bead of list) {
       if (bead.status === 'closed') continue;
-      const end = ends.get(bead.id);
+      const waits = bead.after?.some((id) => isOpen(this.all.get(id)));
+      const end = waits ? ends.get(bead.id) : endFrom(bead, now, now);
       if (end === undefined) return 0;
       last = Math.max(last, end);
     }
@@ -362,12 +411,21 @@ export class Beads extends EventTarget {
 
   /** @returns {Set<string>} */
   critical() {
-    return this.once('criticalIds', () => new Set(this.criticalPath().map((bead) => bead.id)));
+    return this.onceFor('criticalIds', this.links, () => new Set(this.criticalPath().map((bead) => bead.id)));
   }
 
   /** Beads that were closed as done since a time. @param {number} since */
   closedSince(since) {
-    return this.byState().closed.filter((bead) => (bead.closed ?? 0) >= since);
+    return this.inState('closed').filter((bead) => (bead.closed ?? 0) >= since);
+  }
+
+  /** How many beads were created since a time. @param {number} since */
+  createdSince(since) {
+    return this.onceFor('created', `${this.content} ${since}`, () => {
+      let count = 0;
+      for (const bead of this.all.values()) if (bead.created >= since) count++;
+      return count;
+    });
   }
 }
 
@@ -387,28 +445,31 @@ export function put(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** Returns when the person at this browser last left, and records that the page is visible now. */
-function leftAt() {
-  const now = Date.now();
-  /** @type {{ seen: number, left: number }} */
-  let known = { seen: 0, left: now - 12 * 60 * 60_000 };
-  try {
-    known = { ...known, ...JSON.parse(localStorage.getItem(MARKER) ?? '{}') };
-    if (known.seen && now - known.seen > AWAY_MS) known.left = known.seen;
-    localStorage.setItem(MARKER, JSON.stringify({ seen: now, left: known.left }));
-  } catch {
-    // Without storage, a night is twelve hours.
-  }
-  return known.left;
+/**
+ * Removes from a list in a map.
+ * @template K, V
+ * @param {Map<K, V[]>} map
+ * @param {K} key
+ * @param {V} value
+ */
+function take(map, key, value) {
+  const list = map.get(key)?.filter((one) => one !== value) ?? [];
+  if (list.length) map.set(key, list);
+  else map.delete(key);
+}
+
+/** Appends the events that a list does not have yet. @param {StoreEvent[]} list @param {StoreEvent[]} more */
+function append(list, more) {
+  if (!more.length) return;
+  const key = (/** @type {StoreEvent} */ event) => `${event.at} ${event.id} ${event.type}`;
+  const known = new Set(list.map(key));
+  list.push(...more.filter((event) => !known.has(key(event))));
+  list.splice(0, list.length - MOST_EVENTS);
 }
 
 /** Records that the page is visible. */
 export function markSeen() {
-  try {
-    localStorage.setItem(MARKER, JSON.stringify({ seen: Date.now(), left: beads.left }));
-  } catch {
-    // Without storage there is no marker.
-  }
+  recordSeen(beads.left);
 }
 
 /** Moves the marker to now: everything is seen. */

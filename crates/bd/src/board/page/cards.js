@@ -1,12 +1,13 @@
 // *Board*: ready, blocked, in progress, closed, in lanes. The column is the status.
 
 import { canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
-import { beads, DEFAULT_MINUTES, put } from './beads.js';
+import { beads, put } from './beads.js';
 import { h, icon, s } from './dom.js';
-import { matches, parseFilter } from './filter.js';
+import { firstOf, matches, parseFilter } from './filter.js';
+import { DEFAULT_MINUTES } from './groups.js';
 import { OutlineTable } from './outline.js';
 import { actorName, cutLine, empty, glow, priorityMark, STATE_WORDS } from './parts.js';
-import { shownState } from './strips.js';
+import { agentStateOf, agentStates } from './strips.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
 import { clock, counted, duration, number, ordinal } from './words.js';
@@ -24,7 +25,11 @@ const LANES = 40;
  * @property {string} title
  * @property {string} [id]
  * @property {import('./beads.js').Bead[]} beads
+ * @property {import('./groups.js').Group} [group] set if the lane is a whole epic
+ * @property {boolean} [isAll] whether the lane has every bead
  */
+
+/** @typedef {{ text: string, icon?: string, style?: string, actor?: string }} Fact a part of a card's second line */
 
 /** @param {import('./beads.js').Bead[]} list */
 export function progress(list) {
@@ -38,6 +43,13 @@ export function progress(list) {
   return { ...count, all: list.length, left: minutes };
 }
 
+/** The progress of the whole store. */
+function wholeProgress() {
+  const { closed, held } = beads.sets;
+  const left = beads.epics().reduce((sum, group) => sum + group.minutes, 0);
+  return { closed: closed.size, held: held.size, all: beads.groups.entries.size, left };
+}
+
 export class BoardView extends View {
   constructor() {
     super();
@@ -46,6 +58,8 @@ export class BoardView extends View {
     /** @type {Set<string>} cells that are shown in full */
     this.full = new Set();
     this.dragged = '';
+    /** @type {{ text: string, content: number, found: Map<string, import('./beads.js').Bead> } | null} what the filter found, and up to which content */
+    this.hits = null;
   }
 
   /** While a card is dragged, nothing moves: what changes is shown afterwards. @override */
@@ -60,28 +74,34 @@ export class BoardView extends View {
     const isOutline = query.get('view') === 'outline';
     const text = query.get('q') ?? '';
     const moment = Number(query.get('at')) || 0;
-    const list = this.filtered(text);
-    const hidden = beads.byState().closed.filter((bead) => (bead.closed ?? 0) < beads.left).length;
+    const count = text ? this.filtered(text).size : beads.groups.entries.size;
+    const hidden = text ? 0 : beads.sets.closed.size - beads.closedSince(beads.left).length;
     /** @param {string} group @param {[string, string][]} choices @param {string} now */
     const choice = (group, choices, now) => h('span.seg', { role: 'group', 'aria-label': group }, choices.map(([value, label]) => h('button', { type: 'button', 'aria-pressed': String(value === now), 'data-do': 'choose', 'data-group': group, 'data-value': value }, label)));
     const tools = h('div.tools', {}, h('span', {}, 'Lanes'), choice('lanes', [['epic', 'Epic'], ['agent', 'Agent'], ['label', 'Label'], ['none', 'None']], lanesBy),
       choice('view', [['cards', 'Cards'], ['outline', 'Outline']], isOutline ? 'outline' : 'cards'),
       h('span', {}, h('b', {}, '»'), ' on the critical path'),
       text ? h('span.act', {}, `filter: ${text} `, h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear')) : null,
-      h('span.end', {}, `${counted(list.length, 'bead')}${hidden && !text ? `, ${number(hidden)} closed earlier not shown` : ''}`));
+      h('span.end', {}, `${counted(count, 'bead')}${hidden ? `, ${number(hidden)} closed earlier not shown` : ''}`));
     const then = moment ? h('div.banner.ro', { role: 'status' }, icon('clock'), `The board as it was at ${clock(moment, beads.now())}, as far as the beads tell. `, h('a.act', { href: '#/board' }, 'Back to now')) : null;
     if (!beads.all.size) return [tools, empty('No beads yet.', 'Press ', h('kbd', {}, 'c'), ' to write the first, or import: ', h('code', {}, 'bd import issues.jsonl'), '.')];
-    if (!list.length) return [tools, this.noHits(text)];
-    if (isOutline) return [then, tools, new OutlineTable(this).element(list)].filter((one) => one !== null);
-    return [then, tools, this.cards(this.lanes(list, lanesBy), lanesBy, moment)].filter((one) => one !== null);
+    if (!count) return [tools, this.noHits(text)];
+    if (isOutline) return [then, tools, new OutlineTable(this).element(text ? this.filtered(text) : null)].filter((one) => one !== null);
+    return [then, tools, this.cards(this.lanes(text, lanesBy), lanesBy, moment)].filter((one) => one !== null);
   }
 
-  /** @param {string} text */
+  /** The beads that match a filter. Only what has changed is compared again. @param {string} text */
   filtered(text) {
-    return beads.once(`filtered ${text}`, () => {
-      const filter = parseFilter(text);
-      return [...beads.all.values()].filter((bead) => bead.type !== 'epic' && (!text || matches(bead, filter)));
-    });
+    const filter = parseFilter(text);
+    const changed = this.hits?.text === text ? beads.changedSince(this.hits.content) : null;
+    const found = changed && this.hits ? this.hits.found : new Map();
+    for (const id of changed ?? beads.all.keys()) {
+      const bead = beads.get(id);
+      if (bead && bead.type !== 'epic' && matches(bead, filter)) found.set(id, bead);
+      else found.delete(id);
+    }
+    this.hits = { text, content: beads.content, found };
+    return found;
   }
 
   /** @param {string} text */
@@ -92,16 +112,20 @@ export class BoardView extends View {
       h('p', {}, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `drop ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
   }
 
-  /** @param {import('./beads.js').Bead[]} list @param {string} by @returns {Lane[]} */
-  lanes(list, by) {
-    if (by === 'none') return [{ key: 'all', title: 'All', beads: list }];
+  /** @param {string} text @param {string} by @returns {Lane[]} */
+  lanes(text, by) {
+    if (!text && by === 'epic') {
+      return beads.epics().filter((group) => group.members.size).map((group) => ({ key: group.key || 'none', id: group.key, title: group.key ? beads.get(group.key)?.title ?? group.key : 'No epic', beads: beads.onceFor(`members ${group.key}`, group.version, () => [...group.members.values()]), group }));
+    }
+    const list = text ? [...this.filtered(text).values()] : beads.onceFor('members', beads.content, () => [...beads.groups.entries.values()].map((entry) => entry.bead));
+    if (by === 'none') return [{ key: 'all', title: 'All', beads: list, isAll: !text }];
     /** @type {Map<string, import('./beads.js').Bead[]>} */
     const groups = new Map();
     for (const bead of list) {
       const keys = by === 'epic' ? [beads.epicOf(bead)?.id ?? ''] : by === 'agent' ? [bead.closer ?? bead.assignee ?? ''] : bead.labels?.length ? bead.labels : [''];
       for (const key of keys) put(groups, key, bead);
     }
-    const order = by === 'epic' ? new Map(beads.epics().map((group, index) => [group.epic?.id ?? '', index])) : null;
+    const order = by === 'epic' ? new Map(beads.epics().map((group, index) => [group.key || 'none', index])) : null;
     const none = { epic: 'No epic', agent: 'No agent', label: 'No label' }[by] ?? '';
     const lanes = [...groups].map(([key, own]) => ({ key: key || 'none', id: by === 'epic' ? key : undefined, title: key ? (by === 'epic' ? beads.get(key)?.title ?? key : key) : none, beads: own }));
     return lanes.sort((a, b) => Number(a.key === 'none') - Number(b.key === 'none') || (order?.get(a.key) ?? 0) - (order?.get(b.key) ?? 0) || b.beads.length - a.beads.length);
@@ -113,12 +137,7 @@ export class BoardView extends View {
     const totals = { ready: 0, blocked: 0, held: 0, closed: 0 };
     const since = Math.min(beads.left, moment || Infinity);
     const cells = lanes.map((lane) => {
-      /** @type {Record<string, import('./beads.js').Bead[]>} */
-      const own = { ready: [], blocked: [], held: [], closed: [], deferred: [] };
-      for (const bead of lane.beads) {
-        const state = moment ? stateAt(bead, moment) : beads.state(bead);
-        if (state && (state !== 'closed' || (bead.closed ?? 0) >= since)) own[state].push(bead);
-      }
+      const own = lane.group ? beads.onceFor(`cells ${lane.key}`, `${lane.group.version} ${since} ${moment} ${beads.ticks}`, () => this.cells(lane, since, moment)) : this.cells(lane, since, moment);
       for (const column of COLUMNS) totals[column] += own[column].length;
       return own;
     });
@@ -128,38 +147,62 @@ export class BoardView extends View {
     return h('div', {}, h('div.kan', { class: by === 'none' ? 'one' : '' },
       h('div.hd.first', {}, { epic: 'Epic', agent: 'Agent', label: 'Label' }[by] ?? '', h('span.n', {}, by === 'none' ? '' : number(used.length))),
       COLUMNS.map((column) => h('div.hd', { class: STATE_WORDS[column][0] }, icon(column), h('span.hdt', {}, titles[/** @type {'ready'} */ (column)]), h('span.n', {}, number(totals[column])))),
-      shown.map(({ lane, own }) => this.lane(lane, own, by, moment))), cutLine(shown.length, used.length, 'lanes', 'lanes'));
+      shown.map(({ lane, own }) => this.parts.get(lane.key, this.laneSignature(lane, by, moment), () => this.lane(lane, own, by, moment)))), cutLine(shown.length, used.length, 'lanes', 'lanes'));
+  }
+
+  /** Everything that a lane shows, in short. @param {Lane} lane @param {string} by @param {number} moment */
+  laneSignature(lane, by, moment) {
+    if (!lane.group) return String(beads.version);
+    const glows = [...beads.glowing].some((id) => lane.group?.members.has(id)) ? beads.version : 0;
+    const open = COLUMNS.map((column) => (this.full.has(`${lane.key} ${column}`) ? this.shown(`${lane.key} ${column}`) : ''));
+    return [lane.title, lane.group.version, glows, by, moment, beads.left, beads.links, beads.queue, beads.ticks, canWrite(), this.folded.has(lane.key), agentStates(), ...open].join(' ');
+  }
+
+  /** The beads of a lane in each column. @param {Lane} lane @param {number} since @param {number} moment */
+  cells(lane, since, moment) {
+    /** @type {Record<string, import('./beads.js').Bead[]>} */
+    const own = { ready: [], blocked: [], held: [], closed: [], deferred: [] };
+    if (lane.isAll && !moment) return { ready: beads.inState('ready'), blocked: beads.inState('blocked'), held: beads.inState('held'), closed: beads.closedSince(since) };
+    for (const bead of lane.beads) {
+      const state = moment ? stateAt(bead, moment) : beads.state(bead);
+      if (state && (state !== 'closed' || (bead.closed ?? 0) >= since)) own[state].push(bead);
+    }
+    return own;
   }
 
   /** @param {Lane} lane @param {Record<string, import('./beads.js').Bead[]>} own @param {string} by @param {number} moment */
   lane(lane, own, by, moment) {
-    const done = progress(lane.beads);
+    const done = lane.group ? { ...lane.group.count, all: lane.group.members.size, left: lane.group.minutes } : lane.isAll ? wholeProgress() : progress(lane.beads);
     const isFolded = this.folded.has(lane.key);
     const share = (/** @type {number} */ count) => (done.all ? (count / done.all) * 100 : 0);
-    const asks = lane.beads.some((bead) => bead.asks);
+    const asks = lane.group ? lane.group.asking.size > 0 : lane.beads.some((bead) => bead.asks);
     const lh = h('div.cell.lh', {}, h('h2', {}, lane.id ? h('a', { href: `#/bead/${encodeURIComponent(lane.id)}` }, lane.title) : lane.title),
       h('div', {}, s('svg.prog', { 'aria-hidden': 'true', preserveAspectRatio: 'none', viewBox: '0 0 100 4' }, s('rect.t', { width: 100, height: 4 }), s('rect.b-closed', { width: share(done.closed), height: 4 }), s('rect.b-held', { x: share(done.closed), width: share(done.held), height: 4 })),
         h('p.meta', {}, `${number(done.closed)} of ${number(done.all)} closed${done.left ? `, ${duration(done.left * 60_000)} left` : ''}`),
         asks ? h('p.meta.bad.mid', {}, icon('person'), 'waits for you') : by === 'epic' && !moment ? expectedLine(lane.beads) : null));
     const column = (/** @type {import('./beads.js').State} */ name) => {
       const order = cardOrder(name);
-      const list = [...own[name]].sort(order);
+      const list = own[name];
       const cell = `${lane.key} ${name}`;
       const limit = this.full.has(cell) ? this.shown(cell) : by === 'none' ? 50 : CARDS;
-      const cut = list.slice(0, limit);
+      const cut = firstOf(list, limit, order);
       return h('div.cell', { 'data-key': name, 'data-col': STATE_WORDS[name][1], 'data-column': name, class: list.length ? '' : 'is-none' },
-        isFolded ? (list.length ? h('span.faint.small', {}, number(list.length)) : null) : cut.map((bead) => this.card(bead, name, moment)),
+        isFolded ? (list.length ? h('span.faint.small', {}, number(list.length)) : null) : cut.map((bead) => this.card(bead, name, moment, lane.key)),
         !isFolded && cut.length < list.length ? (this.full.has(cell) ? cutLine(cut.length, list.length, STATE_WORDS[name][1], cell) : h('button.rest', { type: 'button', 'data-do': 'full', 'data-cell': cell }, `${number(list.length - cut.length)} more`)) : null);
     };
     return h('section.lane', { 'data-key': lane.key, 'data-lane': lane.key, 'aria-label': lane.title }, lh, COLUMNS.map(column));
   }
 
-  /** @param {import('./beads.js').Bead} bead @param {import('./beads.js').State} column @param {number} moment */
-  card(bead, column, moment) {
+  /** @param {import('./beads.js').Bead} bead @param {import('./beads.js').State} column @param {number} moment @param {string} lane */
+  card(bead, column, moment, lane) {
     const isCritical = beads.critical().has(bead.id);
-    return h('a.card', { 'data-key': bead.id, 'data-row': bead.id, 'data-bead': bead.id, 'data-column': column, href: `#/bead/${encodeURIComponent(bead.id)}`, draggable: canWrite() && !moment ? 'true' : null, class: glow(bead.id) },
+    const facts = cardFacts(bead, column);
+    const canDrag = canWrite() && !moment;
+    const shine = glow(bead.id);
+    const signature = JSON.stringify([bead.title, bead.priority, isCritical, canDrag, shine && beads.version, facts]);
+    return this.parts.get(`${lane} ${column} ${bead.id}`, signature, () => h('a.card', { 'data-key': bead.id, 'data-row': bead.id, 'data-bead': bead.id, 'data-column': column, href: `#/bead/${encodeURIComponent(bead.id)}`, draggable: canDrag ? 'true' : null, class: shine },
       h('span.tt', {}, isCritical && h('b', { title: 'on the critical path' }, '» '), bead.title),
-      h('span.meta', {}, h('span.id', {}, bead.id), priorityMark(bead.priority), ...cardFact(bead, column)));
+      h('span.meta', {}, h('span.id', {}, bead.id), priorityMark(bead.priority), facts.map((fact) => h('span', { class: fact.style }, fact.icon ? icon(fact.icon) : null, fact.actor ? actorName(fact.actor) : fact.text)))));
   }
 
   /** @override @param {string} action @param {DOMStringMap} data */
@@ -297,28 +340,27 @@ function expectedLine(list) {
 /** @param {import('./beads.js').State} column @returns {(a: import('./beads.js').Bead, b: import('./beads.js').Bead) => number} */
 function cardOrder(column) {
   if (column === 'closed') return (a, b) => (b.closed ?? 0) - (a.closed ?? 0);
-  const places = beads.places();
-  if (column === 'ready') return (a, b) => (places.get(a.id) ?? Infinity) - (places.get(b.id) ?? Infinity) || a.priority - b.priority || a.created - b.created;
+  if (column === 'ready') return (a, b) => beads.placeOf(a) - beads.placeOf(b) || a.priority - b.priority || a.created - b.created;
   return (a, b) => a.priority - b.priority || Number(beads.critical().has(b.id)) - Number(beads.critical().has(a.id)) || a.created - b.created;
 }
 
-/** The one thing that matters in a column. @param {import('./beads.js').Bead} bead @param {import('./beads.js').State} column @returns {Node[]} */
-function cardFact(bead, column) {
-  if (column === 'closed') return bead.closed ? [h('span', {}, clock(bead.closed, beads.now())), h('span.cut', {}, bead.closer ?? '')] : [];
+/** The one thing that matters in a column. @param {import('./beads.js').Bead} bead @param {import('./beads.js').State} column @returns {Fact[]} */
+function cardFacts(bead, column) {
+  if (column === 'closed') return bead.closed ? [{ text: clock(bead.closed, beads.now()) }, { text: bead.closer ?? '', style: 'cut' }] : [];
   if (column === 'held') {
-    const agent = beads.pulse?.agents.find((one) => one.actor === bead.assignee);
-    const state = agent ? shownState(agent) : 'working';
-    const late = state === 'gone' ? ['gone', 'bad'] : state === 'slow' ? ['slow', 'wait'] : state === 'unknown' ? ['unknown', ''] : ['held', 'act'];
-    return [h('span.mid', { class: late[1] }, icon(late[0])), h('span.cut', {}, bead.assignee ? actorName(bead.assignee) : 'no holder'), h('span', {}, bead.claimed ? duration(beads.now() - bead.claimed) : '')];
+    const state = agentStateOf(bead.assignee ?? '');
+    const [glyph, style] = state === 'gone' ? ['gone', 'bad'] : state === 'slow' ? ['slow', 'wait'] : state === 'unknown' ? ['unknown', ''] : ['held', 'act'];
+    return [{ text: '', icon: glyph, style: `mid ${style}` }, { text: 'no holder', style: 'cut', actor: bead.assignee }, { text: bead.claimed ? duration(beads.now() - bead.claimed) : '' }];
   }
-  if (bead.asks) return [h('span.bad.mid', {}, icon('person'), 'asks you'), h('span', {}, beads.behind(bead.id).size ? `· ${beads.behind(bead.id).size} wait` : '')];
-  if (bead.due && bead.due < beads.now()) return [h('span.bad.mid', {}, icon('clock'), `due ${clock(bead.due, beads.now())}`)];
+  const behind = beads.behind(bead.id).size;
+  if (bead.asks) return [{ text: 'asks you', icon: 'person', style: 'bad mid' }, { text: behind ? `· ${behind} wait` : '' }];
+  if (bead.due && bead.due < beads.now()) return [{ text: `due ${clock(bead.due, beads.now())}`, icon: 'clock', style: 'bad mid' }];
   if (column === 'blocked') {
     const before = beads.blockers(bead);
-    return [h('span', {}, before.length ? 'after' : 'set to blocked'), ...before.slice(0, 3).flatMap((other) => [h('span.mid', { class: STATE_WORDS[beads.state(other)][0] }, icon(other.asks ? 'person' : beads.state(other))), h('span.mono', {}, shortId(other.id))]), before.length > 3 ? h('span', {}, `+${before.length - 3}`) : h('span', {})];
+    return [{ text: before.length ? 'after' : 'set to blocked' }, ...before.slice(0, 3).flatMap((other) => [{ text: '', icon: other.asks ? 'person' : beads.state(other), style: `mid ${other.asks ? 'bad' : STATE_WORDS[beads.state(other)][0]}` }, { text: shortId(other.id), style: 'mono' }]), { text: before.length > 3 ? `+${before.length - 3}` : '' }];
   }
   const place = beads.places().get(bead.id);
-  return place ? [h('span', {}, `${ordinal(place)} in the queue`)] : [];
+  return place ? [{ text: `${ordinal(place)} in the queue` }] : [];
 }
 
 /** @param {string} id */

@@ -92,6 +92,12 @@ const ICONS = {
  * @param {Element} wanted
  */
 export function patch(target, wanted) {
+  const signature = signatures.get(wanted);
+  if (signature === undefined) signatures.delete(target);
+  else {
+    signatures.set(target, signature);
+    shownAs.set(wanted, target);
+  }
   for (const { name } of [...target.attributes]) {
     if (!wanted.hasAttribute(name) && !isOwn(name)) target.removeAttribute(name);
   }
@@ -110,7 +116,12 @@ export function patch(target, wanted) {
   for (const next of [...wanted.childNodes]) {
     const key = next instanceof Element ? next.getAttribute('data-key') : null;
     const known = key ? keyed.get(key) : undefined;
-    if (known && known.tagName === /** @type {Element} */ (next).tagName) {
+    const kept = next instanceof Element ? standIns.get(next) : undefined;
+    if (kept) {
+      if (key) keyed.delete(key);
+      if (kept === at) at = at.nextSibling;
+      else target.insertBefore(kept, at);
+    } else if (known && known.tagName === /** @type {Element} */ (next).tagName) {
       keyed.delete(/** @type {string} */ (key));
       if (known === at) at = at.nextSibling;
       else target.insertBefore(known, at);
@@ -121,6 +132,7 @@ export function patch(target, wanted) {
       if (current instanceof Element) patch(current, /** @type {Element} */ (next));
       else if (current.nodeValue !== next.nodeValue) current.nodeValue = next.nodeValue;
     } else {
+      if (next instanceof Element) putBack(next);
       target.insertBefore(next, at);
     }
   }
@@ -128,6 +140,61 @@ export function patch(target, wanted) {
     const next = at.nextSibling;
     at.remove();
     at = next;
+  }
+}
+
+/** @type {WeakMap<Element, string>} what a part was made from */
+const signatures = new WeakMap();
+/** @type {WeakMap<Element, Element>} the element in the page that took over what was made */
+const shownAs = new WeakMap();
+/** @type {WeakMap<Element, Element>} the elements that stand for a part that stays as it is */
+const standIns = new WeakMap();
+
+/** The parts of a view that are built again only if what they show has changed. */
+export class Parts {
+  constructor() {
+    /** @type {Map<string, Element>} */
+    this.made = new Map();
+    /** @type {Map<string, Element>} */
+    this.used = new Map();
+  }
+
+  /**
+   * Returns a part, or an empty element that stands for it if the page shows the same already.
+   * @template {Element} T
+   * @param {string} key
+   * @param {string} signature everything that the part shows
+   * @param {() => T} build
+   * @returns {T}
+   */
+  get(key, signature, build) {
+    const before = this.made.get(key);
+    const shown = before && (shownAs.get(before) ?? before);
+    if (before && shown?.isConnected && signatures.get(shown) === signature) {
+      this.used.set(key, before);
+      const standIn = /** @type {T} */ (shown.cloneNode(false));
+      standIn.setAttribute('data-same', '');
+      standIns.set(standIn, shown);
+      return standIn;
+    }
+    const made = build();
+    signatures.set(made, signature);
+    this.used.set(key, made);
+    return made;
+  }
+
+  /** Forgets the parts that were not used since the last call. */
+  swap() {
+    this.made = this.used;
+    this.used = new Map();
+  }
+}
+
+/** Puts the parts that stay as they are into a new element. @param {Element} made */
+function putBack(made) {
+  for (const standIn of made.querySelectorAll('[data-same]')) {
+    const shown = standIns.get(standIn);
+    if (shown) standIn.replaceWith(shown);
   }
 }
 

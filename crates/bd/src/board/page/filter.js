@@ -49,6 +49,27 @@ export function matches(bead, filter) {
   return !filter.states.length || filter.states.includes(beads.state(bead));
 }
 
+/**
+ * Returns the first of a list in an order, without sorting all of it.
+ * @template T
+ * @param {T[]} list
+ * @param {number} most
+ * @param {(a: T, b: T) => number} order
+ */
+export function firstOf(list, most, order) {
+  if (list.length <= most * 4) return [...list].sort(order).slice(0, most);
+  /** @type {T[]} */
+  const best = [];
+  for (const one of list) {
+    if (best.length === most && order(one, best[most - 1]) >= 0) continue;
+    let at = best.length;
+    while (at > 0 && order(one, best[at - 1]) < 0) at--;
+    best.splice(at, 0, one);
+    if (best.length > most) best.pop();
+  }
+  return best;
+}
+
 /** @type {WeakMap<object, string>} */
 const texts = new WeakMap();
 

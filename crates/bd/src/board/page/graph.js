@@ -2,8 +2,9 @@
 
 import { exported, read } from './api.js';
 import { messageOf } from './actions.js';
-import { beads, DEFAULT_MINUTES } from './beads.js';
+import { beads } from './beads.js';
 import { h, icon, s } from './dom.js';
+import { DEFAULT_MINUTES } from './groups.js';
 import { empty, idLink, STATE_WORDS } from './parts.js';
 import { shownState } from './strips.js';
 import { View, currentRoute, setQuery } from './view.js';
@@ -57,7 +58,7 @@ export class GraphView extends View {
       const value = query.get(from);
       if (value) parameters.set(name, value);
     }
-    const shape = beads.once('graph shape', () => [...beads.all.values()].reduce((sum, bead) => (sum * 31 + (bead.after?.length ?? 0) * 7 + bead.status.length + bead.id.length + (bead.parent?.length ?? 0)) | 0, beads.all.size));
+    const shape = `${beads.links} ${beads.shape} ${beads.closes}`;
     const wanted = `${parameters} ${shape}`;
     if (wanted === this.asked) return;
     this.asked = wanted;
@@ -234,7 +235,7 @@ export class GraphView extends View {
 
 /** Counts what is left out, in words. @param {GraphData} graph @param {boolean} withClosed */
 function leftOut(graph, withClosed) {
-  const closed = withClosed ? 0 : beads.byState().closed.length;
+  const closed = withClosed ? 0 : beads.sets.closed.size;
   return [closed && `${number(closed)} closed`, `${number(graph.unlinked)} without links`, counted(graph.implied, 'implied edge')].filter(Boolean).join(', ');
 }
 

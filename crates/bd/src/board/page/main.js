@@ -49,7 +49,7 @@ class Board extends HTMLElement {
     beads.addEventListener('change', () => this.scheduleBar());
     // Relative times move on, but only while the page is visible.
     setInterval(() => {
-      if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.touch();
+      if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.tick();
     }, 30_000);
     addEventListener('pagehide', markSeen);
     document.addEventListener('visibilitychange', markSeen);

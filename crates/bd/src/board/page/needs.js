@@ -1,8 +1,9 @@
 // *Needs you*: one list of everything that no agent continues by itself, each with its action.
 
-import { answer, askMessage, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
+import { answer, askDue, askMessage, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
+import { firstOf } from './filter.js';
 import { button, cutLine, empty, head, idLink, timeOf } from './parts.js';
 import { shownState } from './strips.js';
 import { toast } from './toast.js';
@@ -28,6 +29,7 @@ import { clock, counted, duration, number, ordinal, toMs, wordDifference } from 
  * @property {number} [since]
  * @property {string} cost
  * @property {any} [question]
+ * @property {string} [how] how a person ends it outside the board
  */
 
 /** What makes things come here, in words. They are the thresholds of `bd agents` and `bd status`. */
@@ -39,6 +41,7 @@ const THRESHOLDS = [
   ['Conflict', 'two machines wrote the same field'],
   ['Cycle', 'beads that wait for each other'],
   ['Overdue', 'past its date and not in progress'],
+  ['Stale', 'ready for 14 days without a change'],
   ['Damage', 'what bd validate finds'],
 ];
 
@@ -46,7 +49,7 @@ const THRESHOLDS = [
 export function needs() {
   return beads.once('needs', () => {
     const hidden = snoozed();
-    const all = [...syncNeeds(), ...findingNeeds(), ...agentNeeds(), ...questionNeeds(), ...conflictNeeds(), ...cycleNeeds(), ...waitingNeeds(), ...overdueNeeds()];
+    const all = [...syncNeeds(), ...findingNeeds(), ...agentNeeds(), ...questionNeeds(), ...conflictNeeds(), ...cycleNeeds(), ...waitingNeeds(), ...overdueNeeds(), ...staleNeeds()];
     const priority = (/** @type {Need} */ one) => (one.bead ? beads.get(one.bead)?.priority ?? 4 : 4);
     return all.filter((one) => !hidden[one.key]).sort((a, b) => a.rank - b.rank || priority(a) - priority(b) || b.behind - a.behind || (a.since ?? 0) - (b.since ?? 0));
   });
@@ -69,8 +72,24 @@ function syncNeeds() {
     key: `sync ${error.since}`, kind: 'sync', kindWord: 'a failed sync', icon: 'sync', style: 'bad', rank: 0, since,
     title: `Nothing was sent or received for ${duration(beads.now() - since)}`,
     text: [`${counted(error.attempts, 'try', 'tries')} since ${clock(since, beads.now())}. ${counted(sync.unsynced, 'change')} wait here. `, h('code', {}, error.message)],
-    cost: counted(sync.unsynced, 'change'), actions: [button('Try again', 'sync'), button('Copy the error', 'copy', { text: error.message })],
+    cost: counted(sync.unsynced, 'change'), actions: [button('Try again', 'sync'), button('Copy the error', 'copy', { text: error.message }), h('button.btn.word', { type: 'button', 'data-do': 'how' }, 'How to fix')],
+    how: howToFix(error, sync.remote),
   })];
+}
+
+/** @type {[RegExp, string][]} what ends a failed sync, by what its message says */
+const REMEDIES = [
+  [/auth|denied|credential|password|log ?in|403|401|publickey/i, 'The remote refuses the login. Check it with git fetch REMOTE in this repository, and renew the key or the token that it asks for.'],
+  [/resolve|could not connect|connection|network|unreachable|timed? ?out/i, 'The remote cannot be reached. Check the network and the address with git remote -v; the board tries again by itself.'],
+  [/not found|does not exist|no such|404|not appear to be a git/i, 'The remote does not exist at this address. Correct it with git remote set-url REMOTE ADDRESS.'],
+  [/read.?only|protected|hook|permission/i, 'The remote refuses the push. Allow pushes to its branch beads/store, or choose another remote with bd config set sync.remote NAME.'],
+];
+
+/** Says how a failed sync is repaired. @param {any} error @param {unknown} remote */
+function howToFix(error, remote) {
+  const known = REMEDIES.find(([pattern]) => pattern.test(`${error.code ?? ''} ${error.message}`))?.[1];
+  const text = known ?? 'Run bd sync here: it shows the whole error. bd doctor looks for the cause.';
+  return `${text.replace('REMOTE', String(remote ?? 'origin'))}${error.hint ? ` ${error.hint}` : ''}`;
 }
 
 /** Findings that have an entry of their own, with its action. */
@@ -86,7 +105,7 @@ function findingNeeds() {
 function agentNeeds() {
   return (beads.pulse?.agents ?? []).flatMap((agent) => {
     const state = shownState(agent);
-    const held = agent.holds.filter((one) => !one.offered)[0];
+    const held = agent.holds.filter((one) => !one.offered && beads.get(one.id)?.assignee === agent.actor)[0];
     if (!held || (state !== 'gone' && state !== 'slow')) return [];
     const bead = beads.get(held.id);
     const data = { bead: held.id, actor: agent.actor };
@@ -115,7 +134,7 @@ function agentNeeds() {
 }
 
 function questionNeeds() {
-  return (beads.pulse?.questions ?? []).map((one) => need({
+  return (beads.pulse?.questions ?? []).filter((one) => beads.get(one.id)?.asks).map((one) => need({
     key: `question ${one.question}`, kind: 'question', kindWord: 'a question', icon: 'person', style: 'bad', bead: one.id, actor: one.asked_by, since: toMs(one.at), question: one,
     title: String(one.text).split('\n')[0], short: `Asks you since ${clock(toMs(one.at), beads.now())}: ${one.text}`,
     text: [`${one.asked_by} on `, idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],
@@ -146,18 +165,30 @@ export function marked(parts, tag) {
   return parts.map(([own, text]) => (own && text.trim() ? h(tag, {}, text) : text));
 }
 
+/** The edges among these beads, the newest first. @param {string[]} ids */
+function edgesAmong(ids) {
+  const edges = ids.flatMap((from) => {
+    const bead = beads.get(from);
+    return (bead?.after ?? []).map((to, index) => ({ from, to, at: bead?.linked?.[index] ?? bead?.created ?? 0 })).filter(({ to }) => ids.includes(to));
+  });
+  return edges.sort((a, b) => b.at - a.at || b.from.localeCompare(a.from));
+}
+
 function cycleNeeds() {
   return (beads.pulse?.cycles ?? []).filter((one) => one.kind === 'blocks').map((one) => {
     const ids = one.ids;
-    const edges = ids.flatMap((id) => (beads.get(id)?.after ?? []).filter((to) => ids.includes(to)).map((to) => ({ from: id, to })));
-    const since = Math.max(...ids.map((id) => beads.get(id)?.created ?? 0));
+    const edges = edgesAmong(ids);
+    const since = edges[0]?.at ?? 0;
+    const data = (/** @type {{ from: string, to: string }} */ { from, to }) => ({ from, to });
+    const others = edges.slice(1, 4).map((edge) => button(edges.length === 2 ? 'Cut the older' : `Cut ${edge.from} → ${edge.to}`, 'cut', data(edge)));
+    const newer = edges.slice(0, 1).map((edge) => button('Cut the newer edge', 'cut', data(edge)));
     return need({
       key: `cycle ${ids.join(' ')}`, kind: 'cycle', kindWord: 'a cycle', icon: 'cycle', bead: ids[0], since,
       title: ids.length === 2 ? `${ids[0]} and ${ids[1]} wait for each other` : `${ids.slice(0, 4).join(', ')}${ids.length > 4 ? ' …' : ''} wait for each other`,
       short: `Waits in a cycle with ${ids.slice(1, 4).join(', ')}`,
-      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ' → and back. None of them can start.'],
-      actions: edges.slice(0, 4).map((edge) => button(`Cut ${edge.from} → ${edge.to}`, 'cut', edge)),
-      shortActions: edges.slice(0, 1).map((edge) => button(`Cut ${edge.from} → ${edge.to}`, 'cut', edge)),
+      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ' → and back. None of them can start. ', edges.length > 1 ? `The newer edge is ${edges[0].from} → ${edges[0].to}, from ${clock(since, beads.now())}.` : ''],
+      actions: [...newer, ...others],
+      shortActions: edges.slice(0, 1).map((edge) => button('Cut the newer edge', 'cut', data(edge))),
     });
   });
 }
@@ -175,16 +206,41 @@ function waitingNeeds() {
 
 function overdueNeeds() {
   const now = beads.now();
-  const late = [...beads.byState().ready, ...beads.byState().blocked].filter((bead) => bead.due && bead.due < now);
+  const late = [...beads.dated.values()].filter((bead) => (bead.due ?? now) < now && bead.type !== 'epic' && bead.status === 'open');
   return late.slice(0, 100).map((bead) => need({
     key: `overdue ${bead.id}`, kind: 'overdue', kindWord: 'an overdue bead', icon: 'clock', rank: 2, bead: bead.id, since: bead.due,
     title: `${bead.title} was due ${duration(now - (bead.due ?? 0))} ago`,
     text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : ' and waits for others.'],
-    actions: [bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Ask again in 2 h', 'snooze', { key: `overdue ${bead.id}` }, 'word')].filter((one) => one !== false),
+    actions: [bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Move the date', 'due', { bead: bead.id }), button('Ask again in 2 h', 'snooze', { key: `overdue ${bead.id}` }, 'word')].filter((one) => one !== false),
+  }));
+}
+
+/** A ready bead that did not change for this long is stale. */
+const STALE_MS = 14 * 24 * 60 * 60_000;
+
+/** The most stale beads that are listed. */
+const MOST_STALE = 20;
+
+function staleNeeds() {
+  const now = beads.now();
+  const old = beads.onceFor('stale', `${beads.content} ${beads.ticks}`, () => beads.inState('ready').filter((bead) => now - bead.updated > STALE_MS && !(bead.due && bead.due < now)));
+  return firstOf(old, MOST_STALE, (a, b) => a.priority - b.priority || a.updated - b.updated).map((bead) => need({
+    key: `stale ${bead.id} ${bead.updated}`, kind: 'stale', kindWord: 'a stale bead', icon: 'clock', style: '', rank: 3, bead: bead.id, since: bead.updated,
+    title: `${bead.title} has been open for ${duration(now - bead.updated)} without a change`,
+    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : '.', old.length > MOST_STALE ? ` ${number(MOST_STALE)} of ${number(old.length)} stale beads are listed.` : ''],
+    actions: [button('Close it', 'close', { bead: bead.id }), bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Keep it, ask again in a week', 'snooze', { key: `stale ${bead.id} ${bead.updated}`, hours: '168' }, 'word')].filter((one) => one !== false),
   }));
 }
 
 export class NeedsView extends View {
+  /** Whether the page says how to repair the sync. */
+  explains = false;
+
+  explain() {
+    this.explains = !this.explains;
+    this.schedule();
+  }
+
   /** @override */
   content() {
     const all = this.steady('needs', needs(), (one) => one.key);
@@ -208,7 +264,8 @@ export class NeedsView extends View {
     return h('li', { 'data-key': one.key, 'data-row': one.key, 'data-bead': one.bead, 'data-agent': one.actor },
       h('span.kind.mid', { class: one.style }, icon(one.icon), kind),
       h('div', {}, h('p.strong', {}, one.title), one.text.length ? h('p.dim.evidence', {}, ...one.text) : null,
-        one.question && !beads.about.read_only ? this.answerForm(one) : one.actions.length ? h('p.do', {}, ...one.actions) : null),
+        one.question && !beads.about.read_only ? this.answerForm(one) : one.actions.length ? h('p.do', {}, ...one.actions) : null,
+        one.how && this.explains ? h('p.how', { role: 'status' }, one.how) : null),
       h('p.cost', {}, h('b', {}, one.cost), one.since ? h('span', {}, `${clock(one.since, beads.now())}, ${duration(beads.now() - one.since)} ago`) : null));
   }
 
@@ -251,11 +308,13 @@ export class NeedsView extends View {
     else if (action === 'copy') void navigator.clipboard.writeText(data.text ?? '').then(() => toast('Copied.'));
     else if (action === 'take-back') void takeBack(bead);
     else if (action === 'message') void askMessage(data.actor ?? '', bead);
-    else if (action === 'snooze') snooze(data.key ?? '');
+    else if (action === 'snooze') snooze(data.key ?? '', Number(data.hours ?? 2));
     else if (action === 'cut') void cut(data.from ?? '', data.to ?? '');
     else if (action === 'free') void free(bead);
     else if (action === 'claim') void claim(bead);
     else if (action === 'close') void close(bead);
+    else if (action === 'how') this.explain();
+    else if (action === 'due') void askDue(bead);
     else if (action === 'raise') void setPriority(bead, 1);
     else if (action === 'keep' && conflict) void resolve(conflict, false);
     else if (action === 'restore' && conflict) void resolve(conflict, true);

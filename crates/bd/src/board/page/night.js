@@ -4,6 +4,7 @@ import { median } from './agent-panel.js';
 import { beads, lastSync } from './beads.js';
 import { stateAt } from './cards.js';
 import { h, icon, s } from './dom.js';
+import { firstOf } from './filter.js';
 import { actorName, cutLine, head, idLink } from './parts.js';
 import { axisOf, closedByAgent, extent, gridLines, percent, shownState } from './strips.js';
 import { toast } from './toast.js';
@@ -12,6 +13,8 @@ import { clock, counted, duration, fullTime, number, toMs } from './words.js';
 
 const STEPS = 160;
 const TEN_MINUTES = 10 * 60_000;
+/** The axis moves on in steps, so that most of the page stays as it is. */
+const STEP_MS = 30_000;
 
 /** @type {Record<string, [string, string]>} the icon and the class of each incident */
 const INCIDENTS = { asked: ['person', 'bad'], conflict: ['conflict', 'bad'], expired: ['gone', 'bad'], reopened: ['arrow', 'wait'], cancelled: ['gone', 'wait'], sync_failed: ['sync', 'bad'] };
@@ -32,7 +35,7 @@ export class NightView extends View {
   /** @override */
   content() {
     const since = this.since();
-    const axis = axisOf(since, 0, 12);
+    const axis = axisOf(since, 0, 12, STEP_MS);
     axis.to = axis.now + (axis.now - axis.from) * 0.03;
     const at = this.at ? Math.max(since, Math.min(this.at, axis.now)) : axis.now;
     const closed = beads.closedSince(since);
@@ -45,7 +48,7 @@ export class NightView extends View {
   sentence(since, closed, incidents) {
     const agents = beads.agents();
     const active = new Set(closed.map((bead) => bead.closer)).size;
-    const created = [...beads.all.values()].filter((bead) => bead.created >= since).length;
+    const created = beads.createdSince(since);
     const reopened = incidents.filter((event) => event.type === 'reopened').length;
     const conflicts = incidents.filter((event) => event.type === 'conflict').length;
     const gone = agents.filter((agent) => shownState(agent) === 'gone').length;
@@ -58,14 +61,13 @@ export class NightView extends View {
 
   /** @param {import('./strips.js').Axis} axis @param {number} since */
   series(axis, since) {
-    return beads.once(`series ${since}`, () => {
-      const list = [...beads.all.values()].filter((bead) => bead.type !== 'epic');
+    return beads.onceFor('series', `${since} ${axis.now} ${beads.content}`, () => {
       const width = (axis.now - since) / STEPS;
       const created = Array(STEPS + 1).fill(0);
       const closed = Array(STEPS + 1).fill(0);
       const held = Array(STEPS + 2).fill(0);
       const slot = (/** @type {number} */ ms) => Math.max(0, Math.min(STEPS, Math.ceil((ms - since) / width)));
-      for (const bead of list) {
+      for (const { bead } of beads.groups.entries.values()) {
         created[slot(bead.created)]++;
         if (bead.closed) closed[slot(bead.closed)]++;
         if (bead.claimed && bead.status !== 'open') {
@@ -73,7 +75,10 @@ export class NightView extends View {
           if (bead.closed) held[slot(bead.closed)]--;
         }
       }
-      const sum = (/** @type {number[]} */ values) => values.reduce((/** @type {number[]} */ out, value) => [...out, (out[out.length - 1] ?? 0) + value], []);
+      const sum = (/** @type {number[]} */ values) => {
+        let total = 0;
+        return values.map((value) => (total += value));
+      };
       return { all: sum(created), closed: sum(closed), held: sum(held), width };
     });
   }
@@ -111,10 +116,10 @@ export class NightView extends View {
 
   /** @param {number} at */
   stateOf(at) {
-    return beads.once(`state at ${Math.round(at / 60_000)}`, () => {
+    return beads.onceFor('state at', `${Math.round(at / 60_000)} ${beads.content}`, () => {
       const count = { ready: 0, blocked: 0, held: 0, closed: 0, deferred: 0 };
-      for (const bead of beads.all.values()) {
-        const state = bead.type === 'epic' ? null : stateAt(bead, at);
+      for (const { bead } of beads.groups.entries.values()) {
+        const state = stateAt(bead, at);
         if (state) count[state]++;
       }
       return count;
@@ -146,9 +151,9 @@ export class NightView extends View {
         shown.flatMap((agent) => {
           const own = (closedByAgent().get(agent.actor) ?? []).filter((bead) => (bead.closed ?? 0) >= since);
           const median1 = took(own);
-          const shapes = own.slice(0, 400).flatMap((bead) => [bead.claimed ? s('line.had', { x1: percent(axis, bead.claimed), x2: percent(axis, bead.closed ?? 0), y1: 10, y2: 10 }) : null, s('circle.dot', { cx: percent(axis, bead.closed ?? 0), cy: 10, r: 3 }, s('title', {}, `${clock(bead.closed ?? 0, axis.now)} ${bead.id} ${bead.title}`))]);
-          const held = agent.holds.filter((one) => !one.offered).map((one) => s('line.has', { x1: percent(axis, toMs(one.since)), x2: percent(axis, shownState(agent) === 'unknown' ? lastSync() : axis.now), y1: 10, y2: 10 }));
-          return [h('div.lab.small.cut', { 'data-key': `l ${agent.actor}` }, h('a', { href: `#/now/agent/${encodeURIComponent(agent.actor)}` }, actorName(agent.actor))), h('div.chart', { 'data-key': `c ${agent.actor}` }, s('svg.line20', { role: 'img', 'aria-label': `${own.length} closed`, height: 20 }, gridLines(axis), shapes, held, now(), cursor())), h('div.lab.end.small', { 'data-key': `e ${agent.actor}` }, h('b', {}, number(own.length)), h('span', {}, median1 ? duration(median1) : '–'))];
+          const shapes = () => own.slice(0, 400).flatMap((bead) => [bead.claimed ? s('line.had', { x1: percent(axis, bead.claimed), x2: percent(axis, bead.closed ?? 0), y1: 10, y2: 10 }) : null, s('circle.dot', { cx: percent(axis, bead.closed ?? 0), cy: 10, r: 3 }, s('title', {}, `${clock(bead.closed ?? 0, axis.now)} ${bead.id} ${bead.title}`))]);
+          const held = () => agent.holds.filter((one) => !one.offered).map((one) => s('line.has', { x1: percent(axis, toMs(one.since)), x2: percent(axis, shownState(agent) === 'unknown' ? lastSync() : axis.now), y1: 10, y2: 10 }));
+          return [h('div.lab.small.cut', { 'data-key': `l ${agent.actor}` }, h('a', { href: `#/now/agent/${encodeURIComponent(agent.actor)}` }, actorName(agent.actor))), this.parts.get(`c ${agent.actor}`, `${axis.from} ${axis.now} ${at} ${own.length} ${own[own.length - 1]?.closed} ${JSON.stringify(agent.holds)} ${shownState(agent)}`, () => h('div.chart', { 'data-key': `c ${agent.actor}` }, s('svg.line20', { role: 'img', 'aria-label': `${own.length} closed`, height: 20 }, gridLines(axis), shapes(), held(), now(), cursor()))), h('div.lab.end.small', { 'data-key': `e ${agent.actor}` }, h('b', {}, number(own.length)), h('span', {}, median1 ? duration(median1) : '–'))];
         })), cutLine(shown.length, agents.length, 'agents', 'agents'));
   }
 
@@ -269,8 +274,7 @@ function cycleTime(closed) {
 
 function longestWaits() {
   const now = beads.now();
-  const open = [...beads.byState().ready, ...beads.byState().blocked];
-  const longest = open.sort((a, b) => a.created - b.created).slice(0, 5);
+  const longest = firstOf([...beads.inState('ready'), ...beads.inState('blocked')], 5, (a, b) => a.created - b.created);
   return h('section.sec', {}, head('Longest waits', 'still open'), longest.length ? null : h('p.dim.small', {}, 'Nothing waits.'),
     h('ol.waits', {}, longest.map((bead) => {
       const before = beads.blockers(bead);

@@ -6,11 +6,13 @@ import { beads, lastSync, markAllSeen } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { needs } from './needs.js';
 import { actorName, button, cutLine, empty, glow, head, idLink, priorityMark, timeOf } from './parts.js';
-import { SHOWN_WORDS, agentStrip, axisLabels, axisOf, shownState } from './strips.js';
+import { SHOWN_WORDS, agentStrip, axisLabels, axisOf, shownState, stripSignature } from './strips.js';
 import { View, currentRoute } from './view.js';
 import { clock, counted, duration, fullTime, number, toMs } from './words.js';
 
 const HOUR_OF_MS = 60 * 60_000;
+/** The axis moves on in steps, so that the strips stay as they are in between. */
+const AXIS_STEP_MS = 30_000;
 
 /** The kinds of matters that stop work. */
 const STUCK_KINDS = ['question', 'gone', 'slow', 'cycle', 'free', 'blocked'];
@@ -26,9 +28,9 @@ export class NowView extends View {
   }
 
   answers() {
-    const { closed } = beads.byState();
+    const closed = beads.sets.closed.size;
     const since = beads.closedSince(beads.left);
-    const created = [...beads.all.values()].filter((bead) => bead.created >= beads.left).length;
+    const created = beads.createdSince(beads.left);
     const stuck = stuckMatters();
     const behind = new Set(stuck.flatMap((one) => [...(one.bead ? beads.behind(one.bead) : [])]));
     const urgent = [...behind].filter((id) => (beads.get(id)?.priority ?? 4) <= 1).length;
@@ -42,7 +44,7 @@ export class NowView extends View {
     /** @param {string} href @param {string} k @param {(Node | string | false)[]} v @param {string} w */
     const one = (href, k, v, w) => h('a', { href }, h('span.k', {}, k), h('span.v', {}, ...v), h('span.w', {}, w));
     return h('section.answers', { 'aria-label': 'Four answers' }, h('div', {},
-      one('#/night', `Done since you left at ${clock(beads.left, beads.now())}`, [number(since.length), sparkline(since)], `closed; ${number(created)} created, ${number(closed.length)} of ${number(closed.length + openCount())} closed in all`),
+      one('#/night', `Done since you left at ${clock(beads.left, beads.now())}`, [number(since.length), sparkline(since)], `closed; ${number(created)} created, ${number(closed)} of ${number(closed + openCount())} closed in all`),
       one('#/now', 'Stuck', [number(stuck.length)], behind.size ? `${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} ${urgent === 1 ? 'is' : 'are'} P1` : stuck.length ? 'nothing waits behind them' : 'nothing stands still'),
       one('#/now', 'Working now', [number(working), h('small', {}, `of ${agents.length}`)], others.join(', ') || (agents.length ? 'all of them' : 'no agent holds a bead'))),
     h('a.needed', { href: '#/needs', class: needed.length ? 'bad-count' : '' }, h('span.k', {}, 'Needs you'), h('span.v', {}, number(needed.length)),
@@ -66,14 +68,14 @@ export class NowView extends View {
   agents() {
     const agents = beads.agents();
     if (!agents.length) {
-      const ready = beads.byState().ready.length;
+      const ready = beads.sets.ready.size;
       return h('section.sec', {}, head('Agents', 0), beads.all.size
         ? empty('No agent holds a bead.', `${counted(ready, 'bead')} ${ready === 1 ? 'is' : 'are'} ready. An agent takes the next one with `, h('code', {}, 'bd next'), '.')
         : empty('No beads yet.', 'Press ', h('kbd', {}, 'c'), ' to write the first, or import: ', h('code', {}, 'bd import issues.jsonl'), '.'));
     }
     const leases = agents.flatMap((agent) => agent.holds.map((held) => toMs(held.expires ?? 0) - beads.now()));
-    const ahead = Math.min(3 * HOUR_OF_MS, Math.max(HOUR_OF_MS / 2, ...leases) * 1.15);
-    const axis = axisOf(Math.max(beads.left, beads.now() - 24 * HOUR_OF_MS), ahead);
+    const ahead = Math.ceil((Math.min(3 * HOUR_OF_MS, Math.max(HOUR_OF_MS / 2, ...leases) * 1.15)) / AXIS_STEP_MS) * AXIS_STEP_MS;
+    const axis = axisOf(Math.max(beads.left, beads.now() - 24 * HOUR_OF_MS), ahead, 8, AXIS_STEP_MS);
     const rank = { gone: 0, slow: 1, working: 2, quiet: 2, idle: 3, unknown: 4 };
     const sorted = [...agents].sort((a, b) => rank[shownState(a)] - rank[shownState(b)] || a.actor.localeCompare(b.actor));
     const list = this.steady('agents', sorted, (agent) => agent.actor);
@@ -86,15 +88,18 @@ export class NowView extends View {
       const bead = first && beads.get(first.id);
       const seen = toMs(agent.last_seen);
       const isLate = state === 'gone' || state === 'slow';
-      return h('tr', { 'data-key': agent.actor, 'data-row': `agent ${agent.actor}`, 'data-bead': first?.id, 'data-agent': agent.actor, class: `${isLate ? 'warn' : ''} ${first ? glow(first.id) : ''}` },
+      const sign = state === 'unknown' ? clock(lastSync(), beads.now()) : seen ? duration(beads.now() - seen) : '–';
+      const inHand = first ? duration(beads.now() - toMs(first.since)) : '–';
+      const signature = JSON.stringify([held, state, bead?.priority, first && beads.critical().has(first.id), sign, inHand, agent.closed, first && glow(first.id), beads.about.read_only, stripSignature(axis, agent)]);
+      return this.parts.get(`agent ${agent.actor}`, signature, () => h('tr', { 'data-key': agent.actor, 'data-row': `agent ${agent.actor}`, 'data-bead': first?.id, 'data-agent': agent.actor, class: `${isLate ? 'warn' : ''} ${first ? glow(first.id) : ''}` },
         h('td.c-name', {}, h('span.who', {}, h('span.mid', { class: style }, icon(glyph, word)), h('a.cut', { href: `#/now/agent/${encodeURIComponent(agent.actor)}`, 'data-first': '' }, actorName(agent.actor)))),
         h('td.c-hold', {}, first
           ? h('span.holds', {}, idLink(first.id), bead && bead.priority === 0 && priorityMark(0), beads.critical().has(first.id) && h('b', { title: 'on the critical path' }, '»'), h('a.cut', { href: `#/bead/${encodeURIComponent(first.id)}`, title: first.title, tabindex: -1 }, first.title),
             held.length > 1 && h('span.faint.small', {}, `+${held.length - 1}`), state === 'gone' && button('Take back', 'take-back', { bead: first.id }, 'word'))
           : h('span.holds.dim', {}, agent.closed ? `waits for work, closed ${agent.closed}` : 'waits for work')),
-        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: state === 'unknown' ? `not heard of since ${fullTime(lastSync())}, the last sync` : seen ? fullTime(seen) : '' }, state === 'unknown' ? clock(lastSync(), beads.now()) : seen ? duration(beads.now() - seen) : '–'),
+        h('td.c-sign', { class: state === 'gone' ? 'bad strong' : '', title: state === 'unknown' ? `not heard of since ${fullTime(lastSync())}, the last sync` : seen ? fullTime(seen) : '' }, sign),
         h('td.c-strip', {}, agentStrip(axis, agent)),
-        h('td.c-lease', {}, first ? duration(beads.now() - toMs(first.since)) : '–'));
+        h('td.c-lease', {}, inHand)));
     };
     return h('section.sec', {}, head('Agents', agents.length, 'trouble first, then by name'),
       h('table.lanes', { 'data-steady': 'agents' },
@@ -106,7 +111,7 @@ export class NowView extends View {
   next() {
     const queue = beads.pulse?.queue ?? [];
     // An epic without work left is handed out, too; elsewhere, epics are not counted as beads.
-    const ready = beads.byState().ready.length + queue.filter((id) => beads.get(id)?.type === 'epic').length;
+    const ready = beads.sets.ready.size + queue.filter((id) => beads.get(id)?.type === 'epic').length;
     const shown = queue.slice(0, 7).map((id) => beads.get(id)).filter((bead) => bead !== undefined);
     return h('section.sec.next', {}, head('Handed out next', `${number(ready)} ready`),
       whyNothingBetter(), shown.length ? null : h('p.dim.small', {}, 'Nothing is ready.'),
@@ -128,9 +133,15 @@ export class NowView extends View {
     const shown = events.slice(-30).reverse();
     return h('section.sec', {}, head('Notes', undefined, newer ? `${newer} newer` : 'as they come'),
       shown.length ? null : h('p.dim.small', {}, 'No notes yet. An agent writes one with bd note.'),
-      h('ul.notes', {}, shown.map((event) => h('li', { 'data-key': feedKey(event), class: beads.glowing.has(event.id ?? '') && beads.now() - toMs(event.at) < 10_000 ? 'new' : '' },
-        timeOf(toMs(event.at)),
-        h('div', {}, h('p.by', {}, actorName(event.by ?? ''), idLink(event.id ?? '')), h('p.clip', {}, event.type === 'closed' ? h('span.done.mid.lead1', {}, icon('closed'), 'closed') : event.type === 'asked' ? h('span.bad.mid.lead1', {}, icon('person'), 'asks') : null, event.text ?? event.title ?? ''))))));
+      h('ul.notes', {}, shown.map((event) => this.note(event))));
+  }
+
+  /** @param {import('./beads.js').StoreEvent} event */
+  note(event) {
+    const style = beads.glowing.has(event.id ?? '') && beads.now() - toMs(event.at) < 10_000 ? 'new' : '';
+    return this.parts.get(`note ${feedKey(event)}`, `${style} ${clock(toMs(event.at), beads.now())}`, () => h('li', { 'data-key': feedKey(event), class: style },
+      timeOf(toMs(event.at)),
+      h('div', {}, h('p.by', {}, actorName(event.by ?? ''), idLink(event.id ?? '')), h('p.clip', {}, event.type === 'closed' ? h('span.done.mid.lead1', {}, icon('closed'), 'closed') : event.type === 'asked' ? h('span.bad.mid.lead1', {}, icon('person'), 'asks') : null, event.text ?? event.title ?? ''))));
   }
 
   /** @override */
@@ -174,8 +185,8 @@ export class NowView extends View {
 const feedKey = (event) => `${event.at} ${event.id} ${event.type}`;
 
 function openCount() {
-  const { ready, blocked, held, deferred } = beads.byState();
-  return ready.length + blocked.length + held.length + deferred.length;
+  const { ready, blocked, held, deferred } = beads.sets;
+  return ready.size + blocked.size + held.size + deferred.size;
 }
 
 /** The matters that stop work, by how many beads wait behind them. */
@@ -185,9 +196,8 @@ export function stuckMatters() {
 
 /** Says why nothing of a higher priority is free. */
 function whyNothingBetter() {
-  const { blocked, ready } = beads.byState();
-  const best = Math.min(5, ...ready.map((bead) => bead.priority));
-  const better = blocked.filter((bead) => bead.priority < best);
+  const best = beads.inState('ready').reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
+  const better = beads.inState('blocked').filter((bead) => bead.priority < best);
   if (!better.length) return null;
   const roots = new Map();
   for (const bead of better.slice(0, 500)) {
@@ -196,7 +206,7 @@ function whyNothingBetter() {
   const first = [...roots].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([id]) => id);
   if (!first.length) return null;
   const list = first.flatMap((id, index) => [index ? (index === first.length - 1 ? ' or ' : ', ') : '', idLink(id)]);
-  return h('p.small.dim', {}, `All P${Math.min(...better.map((bead) => bead.priority))} wait for `, ...list, '.');
+  return h('p.small.dim', {}, `All P${better.reduce((lowest, bead) => Math.min(lowest, bead.priority), 5)} wait for `, ...list, '.');
 }
 
 /** @param {import('./beads.js').Bead[]} closed */

@@ -19,17 +19,18 @@ const HOUR_MS = 60 * 60_000;
  * @param {number} from
  * @param {number} ahead
  * @param {number} [most] how many hours may be labelled
+ * @param {number} [step] in which steps the axis moves on, in milliseconds
  * @returns {Axis}
  */
-export function axisOf(from, ahead, most = 8) {
-  const now = beads.now();
+export function axisOf(from, ahead, most = 8, step = 1) {
+  const now = Math.ceil(beads.now() / step) * step;
   const begin = new Date(Math.min(from, now - HOUR_MS));
   begin.setMinutes(0, 0, 0);
   const to = now + ahead;
   const span = to - begin.getTime();
-  const step = [1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720].find((hours) => span / (hours * HOUR_MS) <= most) ?? 2000;
+  const hoursApart = [1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720].find((hours) => span / (hours * HOUR_MS) <= most) ?? 2000;
   const hours = [];
-  for (let at = begin.getTime(); at < to; at += step * HOUR_MS) hours.push(at);
+  for (let at = begin.getTime(); at < to; at += hoursApart * HOUR_MS) hours.push(at);
   return { from: begin.getTime(), to, hours, now };
 }
 
@@ -87,14 +88,36 @@ export const SHOWN_WORDS = {
   unknown: ['unknown', 'faint', 'no news'],
 };
 
+/** What the board knows of each agent's state. @returns {Map<string, Shown>} */
+function agentStateMap() {
+  return beads.once('agentStates', () => new Map((beads.pulse?.agents ?? []).map((agent) => [agent.actor, shownState(agent)])));
+}
+
+/** @param {string} actor @returns {Shown} */
+export function agentStateOf(actor) {
+  return agentStateMap().get(actor) ?? 'working';
+}
+
+/** The states of all agents in one text, which changes when one of them does. */
+export function agentStates() {
+  return beads.once('agentStatesText', () => [...agentStateMap()].join());
+}
+
 /** The closed beads of each agent. */
 export function closedByAgent() {
-  return beads.once('closedByAgent', () => {
+  return beads.onceFor('closedByAgent', beads.closes, () => {
     /** @type {Map<string, import('./beads.js').Bead[]>} */
     const out = new Map();
-    for (const bead of beads.byState().closed) if (bead.closer) put(out, bead.closer, bead);
+    for (const bead of beads.inState('closed')) if (bead.closer) put(out, bead.closer, bead);
     return out;
   });
+}
+
+/** Everything that the strip of an agent shows, in short. @param {Axis} axis @param {import('./beads.js').Agent} agent */
+export function stripSignature(axis, agent) {
+  const closed = closedByAgent().get(agent.actor) ?? [];
+  const notes = agent.holds.map((held) => beads.get(held.id)?.notes?.length ?? 0);
+  return JSON.stringify([axis.from, axis.to, closed.length, closed[closed.length - 1]?.id, agent.closed, agent.holds, shownState(agent), agent.last_write, shownState(agent) === 'gone' ? agent.last_seen : 0, lastSync(), notes]);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The base of all views: renders when something changed, at most once per frame, and passes clicks on.
 
 import { beads } from './beads.js';
-import { patch } from './dom.js';
+import { Parts, patch } from './dom.js';
 import { WINDOW } from './parts.js';
 
 /**
@@ -34,6 +34,10 @@ export function setQuery(changes) {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+/** After drawing, a view rests this many times as long as that took, unless the person does something. */
+const REST_FACTOR = 4;
+const MAX_REST_MS = 1_000;
+
 export class View extends HTMLElement {
   constructor() {
     super();
@@ -43,19 +47,38 @@ export class View extends HTMLElement {
     this.selected = '';
     /** @type {Map<string, string[]>} the order of lists while the pointer is in them */
     this.orders = new Map();
-    this.onChange = () => this.schedule();
+    this.parts = new Parts();
+    /** When the last drawing ended, and how long it took. */
+    this.drawnAt = 0;
+    this.took = 0;
+    this.resting = 0;
+    this.onChange = () => this.follow();
+    this.onAddress = () => this.schedule();
   }
 
   connectedCallback() {
     beads.addEventListener('change', this.onChange);
-    addEventListener('hashchange', this.onChange);
+    addEventListener('hashchange', this.onAddress);
     this.addEventListener('click', (event) => this.onClick(event));
     this.render();
   }
 
   disconnectedCallback() {
     beads.removeEventListener('change', this.onChange);
-    removeEventListener('hashchange', this.onChange);
+    removeEventListener('hashchange', this.onAddress);
+    clearTimeout(this.resting);
+  }
+
+  /** Draws what has changed, at once or after a rest in proportion to what drawing costs: many changes must not keep the page busy. */
+  follow() {
+    const rest = this.drawnAt + Math.min(REST_FACTOR * this.took, MAX_REST_MS) - performance.now();
+    if (rest <= 0) this.schedule();
+    else if (!this.resting) {
+      this.resting = /** @type {any} */ (setTimeout(() => {
+        this.resting = 0;
+        this.schedule();
+      }, rest));
+    }
   }
 
   schedule() {
@@ -63,7 +86,11 @@ export class View extends HTMLElement {
     this.due = true;
     requestAnimationFrame(() => {
       this.due = false;
-      if (this.isConnected) this.render();
+      if (!this.isConnected) return;
+      const start = performance.now();
+      this.render();
+      this.drawnAt = performance.now();
+      this.took = this.drawnAt - start;
     });
   }
 
@@ -73,6 +100,7 @@ export class View extends HTMLElement {
     for (const { name, value } of this.attributes) wanted.setAttribute(name, value);
     wanted.append(...this.content());
     patch(this, wanted);
+    this.parts.swap();
     this.showSelection();
   }
 

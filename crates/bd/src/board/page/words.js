@@ -4,6 +4,11 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+// Making a formatter costs far more than using one.
+const FULL = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const MONTH = new Intl.DateTimeFormat('en', { month: 'short' });
+const COUNT = new Intl.NumberFormat('en-US');
+
 /**
  * Spells a duration: "42 s", "44 min", "2 h 10", "3 d 18 h".
  * @param {number} ms
@@ -31,7 +36,7 @@ function two(number) {
 export function clock(ms, now) {
   const date = new Date(ms);
   if (Math.abs(now - ms) < 20 * HOUR) return `${two(date.getHours())}:${two(date.getMinutes())}`;
-  const month = date.toLocaleString('en', { month: 'short' });
+  const month = MONTH.format(date);
   const year = new Date(now).getFullYear() === date.getFullYear() ? '' : ` ${date.getFullYear()}`;
   return `${date.getDate()} ${month}${year}`;
 }
@@ -41,7 +46,7 @@ export function clock(ms, now) {
  * @param {number} ms
  */
 export function fullTime(ms) {
-  return new Date(ms).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+  return FULL.format(ms);
 }
 
 /**
@@ -49,7 +54,7 @@ export function fullTime(ms) {
  * @param {number} value
  */
 export function number(value) {
-  return value.toLocaleString('en-US');
+  return COUNT.format(value);
 }
 
 /**
