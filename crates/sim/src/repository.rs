@@ -217,7 +217,7 @@ impl SimRepository {
 /// Tears a file that was never synced: it is lost, truncated, damaged in one byte, or intact. Its content decides
 /// which, so that no dice are thrown.
 fn tear(file: &mut Option<Vec<u8>>) {
-    let Some(bytes) = file else { return };
+    let Some(bytes) = file.as_mut().filter(|bytes| !bytes.is_empty()) else { return };
     let digest = Sha256::digest(&bytes);
     let at = usize::from(u16::from_le_bytes([digest[1], digest[2]])) * 7919 % bytes.len();
     match digest[0] % 4 {
